@@ -479,13 +479,13 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
 
 
 def _compare(row: RateRow, span: Span, others: int, name: str, draft: Draft) -> None:
-    """Report where the state's own file, which answers, has another rate than the list."""
+    """Report where the state's own file, which is used, has another rate than the list."""
     if span.units is not None and row.units + others != span.units and not span.use:
         draft.report.add(
             "conflict",
             row.source,
             f"{name} from {span.begin}",
-            f"{percent_text(row.units + others)} by the state's file, which answers,"
+            f"{percent_text(row.units + others)} by the state's file, which is used,"
             f" {percent_text(span.units)} by {span.source}",
         )
 

@@ -132,8 +132,8 @@ def read_state_history(path: Path, draft: Draft) -> None:
 
 
 _TOWNS_ONLY = (
-    "Only the boroughs and towns of its table are answered, nothing elsewhere; the rates of several"
-    " are the summer's."
+    "Only the boroughs and towns of one table have rates, several of them summer rates; other places"
+    " have none."
 )
 
 
@@ -233,7 +233,7 @@ def _add_older_state_rate(
                 name,
                 state,
                 f"has {percent_text(row.units)} from {begin}, the state history"
-                f" {percent_text(known.units)}, which answers",
+                f" {percent_text(known.units)}, which is used",
             )
 
 

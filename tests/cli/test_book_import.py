@@ -113,7 +113,7 @@ def test_a_broken_line_is_an_error_of_the_command_and_what_was_done_before_is_sa
     done = svc_tools("book", "import", files[0], broken, **home)
     assert done.returncode == 2
     assert "KYR2026Q2FEB1.csv, line 2: column 4 (rate) is 'six'; expected a fraction" in done.stderr
-    assert "Nothing of it is kept" in done.stderr
+    assert "Nothing of it was imported" in done.stderr
     assert "Imported before that, and kept: INR2026Q2FEB1.csv." in done.stdout
     assert "Not imported: KYR2026Q2FEB1.csv." in done.stdout
     assert "KY" not in svc_tools("book", "list", **home).stdout

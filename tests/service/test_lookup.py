@@ -411,7 +411,7 @@ def test_sources_and_what_is_missing_are_told_once(told, service):
     for state in service.client.get("/v1/freshness").json()["states"]:
         assert f"{state['source']}; {state['edition']}" in text
         assert state["missing"] in text
-    assert text.count("Local rates are not covered: an answer is the state part only.") == 1
+    assert text.count("Local rates are not covered: a rate is the state part only.") == 1
     assert "AL, AZ, CO, ID, IL, MO, NM, TX" in text
     assert "17780" in text
 

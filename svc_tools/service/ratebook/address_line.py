@@ -348,12 +348,6 @@ def _take_zip(text: str, state: str, known: Known, known_zip: Known) -> _Taken:
     A number is the ZIP where it is called so, where a state or a known city stands directly
     before it, where nothing but a city and a state follows it, where it stands first and a house
     number follows, or where the parser of addresses takes it for one.
-
-    Args:
-        text: the line, without its country.
-        state: the requested state: of two addresses, the one in it is meant.
-        known: tells the places of a state.
-        known_zip: tells the ZIPs of a state.
     """
     labelled = list(_LABEL.finditer(text))
     if len({found[1] for found in labelled}) == 1:
@@ -361,7 +355,7 @@ def _take_zip(text: str, state: str, known: Known, known_zip: Known) -> _Taken:
         before, after = text[: found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
         return _Taken(found[1], found[2] or "", before or after)
     numbers = _numbers(text, state, known)
-    if numbers.beside:
+    if numbers.after_state:
         return _of_several(text, numbers, state)
     none = _Taken("", "", text)
     if len(numbers.others) == 1:
@@ -378,14 +372,14 @@ class _Numbers(NamedTuple):
     """The numbers of a line that may be its ZIP.
 
     Attributes:
-        beside: those behind a state, by their five digits.
+        after_state: those behind a state, by their five digits.
         states: the state before each of them.
         ends: where they end, in order, repeated ones too.
         others: those behind something else.
         inside: those that begin a piece of the line: house numbers, most of them.
     """
 
-    beside: dict[str, re.Match[str]]
+    after_state: dict[str, re.Match[str]]
     states: dict[str, str]
     ends: list[int]
     others: dict[str, re.Match[str]]
@@ -400,7 +394,7 @@ def _numbers(text: str, state: str, known: Known) -> _Numbers:
             continue
         ending = _ending_state(without_country(before.rstrip(" ,.:(-")))
         if ending and (ending.head or ending.state == state or not after.strip(_EDGE)):
-            numbers.beside.setdefault(found[1], found)
+            numbers.after_state.setdefault(found[1], found)
             numbers.states.setdefault(found[1], ending.state)
             numbers.ends.append(found.end())
         elif before.rstrip().endswith(",") and re.match(r"\s*[^\W\d]", after):
@@ -439,20 +433,20 @@ def _before_city(
 
 def _of_several(text: str, numbers: _Numbers, state: str) -> _Taken:
     """The one ZIP behind a state, or of two addresses the one in the requested state."""
-    beside, ends = numbers.beside, numbers.ends
-    here = [zip5 for zip5 in beside if numbers.states[zip5] == state]
-    chosen = [*beside] if len(beside) == 1 else here
+    after_state, ends = numbers.after_state, numbers.ends
+    here = [zip5 for zip5 in after_state if numbers.states[zip5] == state]
+    chosen = [*after_state] if len(after_state) == 1 else here
     if len(chosen) != 1:
-        return _Taken("", "", text, tuple(beside))
-    found = beside[chosen[0]]
+        return _Taken("", "", text, tuple(after_state))
+    found = after_state[chosen[0]]
     start = max((end for end in ends if end < found.start()), default=0)
-    start = start if len(beside) > 1 else 0
+    start = start if len(after_state) > 1 else 0
     before, after = text[start : found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
     ending = _ending_state(without_country(before))
     if start and ending and not ending.head:  # "Austin, TX 78701, NJ 07102" is one address
-        first = next(one for one in beside.values() if one.end() == start)
+        first = next(one for one in after_state.values() if one.end() == start)
         return _Taken(first[1], first[2] or "", text[: first.start()].strip(_EDGE + "("))
-    if len(beside) == 1 and after and ending and not ending.head:  # "NC 28202 Charlotte"
+    if len(after_state) == 1 and after and ending and not ending.head:  # "NC 28202 Charlotte"
         before = f"{after}, {before}"
     return _Taken(found[1], found[2] or "", before)
 
@@ -629,11 +623,6 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
     Indiana is a town in Pennsylvania, Washington a city in the District: the name of a state that
     is also a place of the requested state is that place, unless what stands before it reads as
     the city of an address.
-
-    Args:
-        text: an address or a place, without its ZIP and country.
-        state: the requested state.
-        known: tells the places of a state.
     """
     ending = _ending_state(text)
     pieces = _pieces_of(text)
@@ -663,13 +652,7 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
 
 
 def state_elsewhere(text: str, state: str, known: Known) -> str:
-    """Another state that a text without a ZIP ends in, behind a city of it; `""`: none.
-
-    Args:
-        text: a street line, or an address without the requested state.
-        state: the requested state.
-        known: tells the places of a state.
-    """
+    """Another state that a text without a ZIP ends in, behind a city of it; `""`: none."""
     text = without_country(text)
     pieces, ending = _pieces_of(text), _ending_state(text)
     alone = _ending_state(pieces[-1]) if pieces else None

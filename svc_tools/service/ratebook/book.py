@@ -57,7 +57,7 @@ class Book:
 
     Attributes:
         digest: sha256 in hex of the book's files and of the versions of the packages its
-            geography comes from: equal digests give equal answers, so caches can key on it.
+            geography comes from: equal digests give equal results, so caches can key on it.
         edition: name of the compiled book, such as `2026-11-21`.
         loaded_at: the day its sources were loaded, as ISO text.
         states: what the book claims for each state, by code.

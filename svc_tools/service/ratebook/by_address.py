@@ -143,11 +143,6 @@ def _check(parts: Parts, state: str, written: str) -> None:
 def locate_address(book: Book, state: str, parts: Parts) -> Location:
     """Where an address leads: the book has no streets, so its ZIP decides, else its city.
 
-    Args:
-        book: the book.
-        state: two-letter code.
-        parts: the address as `parts_of` read it.
-
     Raises:
         NotResolved: neither a known ZIP nor a known city of the state.
     """

@@ -24,10 +24,10 @@ from svc_tools.service.ratebook.imports.sst_rows import LOCATION_CODES, Composit
 from svc_tools.service.ratebook.imports.streets import (
     UNSURE,
     AddressRow,
-    AskedAddress,
     House,
     Span,
     Street,
+    StreetLine,
     matching,
     read_street,
 )
@@ -230,9 +230,6 @@ def _composed(
             ", ".join(names) or f"{book.states[state].name}, no local tax",
             (composition.county,) if composition.county else (),
             ids,
-            (),
-            "",
-            0,
         ),
         whose.unknown,
         since if since and day < since else None,
@@ -244,7 +241,7 @@ def _lists_all_from(book: Book, state: str) -> date | None:
 
     A file has the rates that ended since some day, without naming the day: a tax that ended
     earlier is in no file. A local rate that ended shows that all since then are there. A file
-    without any has the rates of its own quarter.
+    without any has the rates of one quarter.
     """
     key = ("boundary-history", state)
     if key not in book.memo:
@@ -277,7 +274,7 @@ def _placed(
     options: list[Option],
     unknown: tuple[str, ...],
 ) -> Location:
-    """The usual location with the areas of the records instead of its own."""
+    """The usual location with the areas of the records instead of the usual ones."""
     finer = found.via != "zip5"
     sure = found.decided if len(options) == 1 else "boundary_zip"
     settled = {"zip_not_used", *(_FINER if finer else ())}  # a record knows the ZIP
@@ -355,11 +352,7 @@ class _ZipRecords(NamedTuple):
 class Search:
     """A search among the records of one edition on one day.
 
-    Args:
-        memo: keeps what an edition says of whole ZIPs.
-        edition_id: the edition.
-        reader: reads its records.
-        at: the day, as records keep it.
+    `memo` caches what the edition says of whole ZIPs.
     """
 
     def __init__(
@@ -371,8 +364,8 @@ class Search:
         """The finest records of a place whose ZIP is known."""
         whole = self._of_zip(parts.zip)
         unsure: Found | None = None
-        if parts.street and whole.has_addresses and (asked := read_street(parts.street)):
-            unsure = self._by_address(asked, parts.zip)
+        if parts.street and whole.has_addresses and (given := read_street(parts.street)):
+            unsure = self._by_address(given, parts.zip)
             if unsure and unsure.decided == "address":
                 return unsure
             if unsure and unsure.decided == "vague":
@@ -397,12 +390,12 @@ class Search:
         return Found("zip5", "boundary_zip", composites, parts.zip) if composites else None
 
     def in_city(self, street: str, zips: Sequence[str]) -> Found | None:
-        """The address records of a street in any of a city's ZIPs, where all of it was said."""
+        """The address records of a street in any of a city's ZIPs, where one fits in full."""
         within = [zip5 for zip5 in zips if self._of_zip(zip5).has_addresses]
-        asked = read_street(street) if within else None
-        if asked is None:
+        given = read_street(street) if within else None
+        if given is None:
             return None
-        found = [(zip5, self._by_address(asked, zip5)) for zip5 in within]
+        found = [(zip5, self._by_address(given, zip5)) for zip5 in within]
         if any(one and one.decided == "vague" for _, one in found):
             return None
         sure = [(zip5, one) for zip5, one in found if one and one.decided == "address"]
@@ -417,12 +410,12 @@ class Search:
         whole = self._of_zip(zip5)
         return bool(whole.within) or any(found.low == found.high for found in whole.zips)
 
-    def _by_address(self, asked: AskedAddress, zip5: str) -> Found | None:
+    def _by_address(self, given: StreetLine, zip5: str) -> Found | None:
         """The records of an address; of several house numbers those of the first and the last."""
-        found = self._by_house(asked, zip5)
-        if not (found and asked.last and asked.last.number > asked.house.number):
+        found = self._by_house(given, zip5)
+        if not (found and given.last and given.last.number > given.house.number):
             return found
-        other = self._by_house(asked._replace(house=asked.last), zip5)
+        other = self._by_house(given._replace(house=given.last), zip5)
         if other is None:
             return found._replace(decided="street") if found.decided == "address" else found
         composites = _unique((*found.composites, *other.composites))
@@ -431,10 +424,10 @@ class Search:
         vague = "vague" in {found.decided, other.decided}
         return found._replace(decided="vague" if vague else "boundary_zip", composites=composites)
 
-    def _by_house(self, asked: AskedAddress, zip5: str) -> Found | None:
-        rows = self._reader.addresses(int(zip5), asked.street.name, asked.house)
+    def _by_house(self, given: StreetLine, zip5: str) -> Found | None:
+        rows = self._reader.addresses(int(zip5), given.street.name, given.house)
         rows = [row for row in rows if self._holds(row.span)]
-        matched, sure = matching(asked, rows)
+        matched, sure = matching(given, rows)
         composites = _unique((row.span.composite, _address_record(row)) for row in matched)
         if not composites:
             return None

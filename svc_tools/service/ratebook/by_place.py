@@ -52,11 +52,8 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
     cities and towns, other Census places, city names of ZIPs, counties named without their last
     word, and further names of ZIPs. What else a name may mean becomes a candidate.
 
-    Args:
-        book: the book.
-        state: two-letter code.
-        name: the name as written by a user, with or without the state behind it.
-        codes: whether it may be an official location code too: a city may not.
+    The name may have its state behind it. With `codes` it may be an official location code: a city
+    may not.
 
     Raises:
         NotResolved: the name is unknown in the state, names another state, or means places with
@@ -76,12 +73,6 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
 
     The county chooses among the areas of the place; one that the place is not known to reach into
     becomes a candidate.
-
-    Args:
-        book: the book.
-        state: two-letter code.
-        found: where the place leads without the county.
-        county: the county's name; empty where none is given.
     """
     names = place_names(book, state)
     keys = keys_of(names, county) if county and found.options else []
@@ -293,13 +284,13 @@ def _named(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Lo
 def _towns_beside(book: Book, state: str, key: str, names: PlaceNames) -> list[Area]:
     """What a town of Vermont has that surrounds the city of its name; none elsewhere."""
     town = f"{key}town"
-    if town in names.nicknames:  # without a rate of its own
+    if town in names.nicknames:  # without a rate
         return bases_of(book, state, names.counties[names.nicknames[town]])
     return names.cities.get(town, []) if names.spelled.get(town, "").endswith(" Town") else []
 
 
 def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Location:
-    """A name of ZIPs that is no place of its own: the areas of those ZIPs, by their land.
+    """A name of ZIPs that is not a place: the areas of those ZIPs, by their land.
 
     Where none of them has half of it, nothing decides between different rates.
     """

@@ -37,7 +37,7 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     """Where a point leads: its county, and the ZIP place nearest to it within that county.
 
     The limits of cities are not known: a taxing city with a ZIP place near by is a candidate.
-    A point that lies in no county of the map is answered only beside one of the state asked for.
+    A point that lies in no county of the map resolves only next to one of the requested state.
 
     Raises:
         NotResolved: the point lies in another state, or in no county of the map.

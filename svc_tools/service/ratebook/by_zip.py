@@ -104,7 +104,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
 
 
 def _outside(book: Book, state: str, zip5: str, key: str) -> bool:
-    """Whether a ZIP is named after a town with a rate of its own that it does not touch."""
+    """Whether a ZIP is named after a town with its own rate that it does not touch."""
     towns = [row for row in place_names(book, state).places.get(key, ()) if row.kind != "CDP"]
     if not towns or not all(own_areas(book, state, row) for row in towns):
         return False
@@ -196,14 +196,8 @@ def options_of_zip(
     """The areas that a ZIP touches: the place it is called after first, then by share of land.
 
     A place with less than 1% of the land does not count, unless the ZIP is called after it. Of
-    Alaska no share is known: a place counts that the ZIP is called after.
-
-    Args:
-        book: the book.
-        state: two-letter code.
-        zip5: the ZIP.
-        counties: FIPS codes of its counties, its own first.
-        name: key of the name that the post office prefers for it; empty to prefer none.
+    Alaska no share is known: a place counts that the ZIP is called after. `counties` are the FIPS
+    codes of its counties, its own first; `name` is the key of its preferred name, or empty.
 
     Raises:
         NotResolved: the book has no rate for what the ZIP touches most.

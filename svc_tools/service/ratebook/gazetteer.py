@@ -49,7 +49,7 @@ class PlaceNames:
 
 
 def place_names(book: Book, state: str) -> PlaceNames:
-    """The index of a state's names, made when the first of them is asked for."""
+    """The index of a state's names, built for the first lookup there."""
     memo = ("names", state)
     found = book.memo.get(memo)
     if isinstance(found, PlaceNames):
@@ -161,14 +161,8 @@ def areas_of_place(
     """The areas that a place lies in, that of its main county first.
 
     A place without an area in a county has what is left of that county. Where cities are listed
-    without their counties, a city's area is that of its parts in every county.
-
-    Args:
-        book: the book.
-        state: two-letter code.
-        place: the place.
-        within: FIPS codes of the counties to look in; all of the place's where none is given, or
-            where it lies in none of them.
+    without their counties, a city's area is that of its parts in every county. `within` are the
+    counties to look in: all of the place's if it is empty, or the place lies in none of them.
     """
     own = _index(book, state).get(place.fips, ())
     if len(place.counties) == _ONE_COUNTY and len(own) < 2:  # noqa: PLR2004 - most places

@@ -82,7 +82,7 @@ class Location:
         zip: five digits, where a ZIP was given.
         city: the city's name, where one is known.
         county: three-digit FIPS code, where one is known.
-        no_crosswalk: the ZIP has no land of its own: it lies where its post office is.
+        no_crosswalk: the ZIP has no land: it lies where its post office is.
         across: the ZIP is one of another state and reaches into this one.
         outside: the ZIP is named after a town that it does not touch.
         near_boundary: the point is near a boundary that matters.

@@ -57,13 +57,7 @@ _STATE_ALONE = (Option(None, "the state part is all the book has"),)
 def resolve(book: Book, query: Query, *, today: date) -> Answer:
     """Resolve one lookup against a book.
 
-    Args:
-        book: the rates.
-        query: the lookup, in exactly one mode.
-        today: the day a query without `as_of` is for.
-
-    Returns:
-        The rate with its confidence and warnings.
+    A query without `as_of` is for `today`.
 
     Raises:
         NotResolved: no rate can honestly be given; HTTP 404.
@@ -209,7 +203,7 @@ def _supported(book: Book, code: str) -> StateRow:
         raise NotResolved(
             "NOT_FOUND",
             f"{state.name} has no state sales tax, and the book does not have the rates of its"
-            " boroughs and cities: nothing honest can be answered",
+            " boroughs and cities: no rate can be given",
             {"state": code},
         )
     return state

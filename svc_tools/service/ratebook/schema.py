@@ -5,7 +5,7 @@ A book is a folder of small CSV files, one row class each. Rates are whole numbe
 
 `Area` (the finest piece of map the book tells apart) -> its `components` (`Jurisdiction`) -> the
 `RateRow` of each that is in force on a day, plus the row of the state itself. The level of a
-jurisdiction names the field of the answer (SPEC 2.2) that its rate goes into.
+jurisdiction names the field of the response (SPEC 2.2) that its rate goes into.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Source:
 
     Attributes:
         id: short key used by the rate rows.
-        name: what a person would call it; goes into `meta.source`.
+        name: the name to show; goes into `meta.source`.
         publisher: who published the figures.
         edition: which edition of it; goes into `meta.edition`.
         licence: on what terms.
@@ -70,10 +70,10 @@ class StateRow:
         fips: two-digit FIPS code.
         tier: `A` state alone, `B` by county, `C` by city, `D` the listed cities only, `E` the
             state part only, `none` nothing honest but where a table has a rate (Alaska).
-        local: what decides the local part: `none` (there is none), `county`, `city`, or
+        local: what decides the local part: `none` (no local tax), `county`, `city`, or
             `unknown` (there is one, and the book does not have it).
         freight_taxable: whether separately stated delivery charges are taxed; `None`: no tax.
-        freight_note: said beside it where sources disagree.
+        freight_note: added where sources disagree.
         missing: what the book lacks for the state, as a sentence.
         districts_until: until this day special districts of the state's file had rates that the
             book cannot place on the map; 9999-12-31: they still have.
@@ -122,7 +122,7 @@ class RateRow:
         effective: the day the rate took legal effect, where the source publishes one.
         source: id of the `Source`.
         trust: as `Source.trust`, for this row.
-        conflict_cap: `medium` or `low`, the most an answer on this row may claim, where sources
+        conflict_cap: `medium` or `low`, the most a result with this row may claim, where sources
             disagree; empty otherwise.
         conflict_units: the other rate, where there is one.
         note: what a reader of the row should know; for a conflict, who says what.
@@ -154,7 +154,7 @@ class Area:
         kind: `county` (the whole county, or what no other area of it takes), `city`,
             `unincorporated` (of a county), `named` (found by its own name only: tribal land and
             zones that share their surroundings' ZIPs).
-        name: as a person writes it.
+        name: the name to show.
         counties: FIPS codes of the counties it lies in.
         components: ids of the jurisdictions whose rates add up to the state's.
         cities: names of cities that lead to it.
@@ -173,9 +173,9 @@ class Area:
     name: str
     counties: tuple[str, ...]
     components: tuple[str, ...]
-    cities: tuple[str, ...]
-    code: str
-    rank: int
+    cities: tuple[str, ...] = ()
+    code: str = ""
+    rank: int = 0
     lacks: str = ""
     lacks_from: date | None = None
     place: str = ""
@@ -319,7 +319,7 @@ class StateRows(Generic[_Row]):
     __slots__ = ("_class", "_header", "_name", "_texts")
 
     def __init__(self, text: str, row_class: type[_Row], name: str) -> None:
-        """Cut the text of a file by state; its rows are read when they are asked for."""
+        """Cut the text of a file by state; its rows are read when they are needed."""
         self._header, _, body = text.partition("\n")
         self._class, self._name = row_class, name
         lines = body.splitlines(keepends=True)

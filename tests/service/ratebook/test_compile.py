@@ -393,7 +393,7 @@ def test_of_other_files_the_state_rate_before_the_history_is_taken(source_dir, b
     )
     report = compile_book(source_dir, book_dir)
     assert "IA: 1 local rows: not in this book" in messages(report, "left_out")
-    assert "history 5.00%, which answers" in messages(report, "conflict")[0]
+    assert "history 5.00%, which is used" in messages(report, "conflict")[0]
     for day, rate_then in ((date(2014, 12, 31), 6_000), (date(2015, 1, 1), 5_000)):
         assert rate(book_dir, "IA", location="Des Moines", as_of=day).combined == rate_then
 

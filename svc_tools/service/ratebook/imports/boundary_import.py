@@ -79,7 +79,7 @@ class BoundaryImport:
         first: the first day that any record holds; the edition covers the days from it on.
         ended: records that had ended before the edition began.
         without_rate: special districts without a row in the state's rate file, by `type:code`,
-            and how many compositions name each: places there cannot be answered exactly.
+            and how many compositions name each: places there have no exact rate.
         unsure: line and fault of the first records that do not say which houses they hold.
         unsure_records: how many of those there are.
         notes: sentences about the file that a user should read.
@@ -434,6 +434,10 @@ class AddressRecord(NamedTuple):
 BoundaryLine = ZipRecord | Plus4Record | AddressRecord
 
 
+_ANY_HOUSE = ("|", 0, LAST_HOUSE, UNSURE, "", "", "", "")
+"""From `letters` to `unit_parity` of a record that does not say its houses."""
+
+
 class _FieldError(ValueError):
     """A field of a line: its column, what was given, what was expected."""
 
@@ -520,22 +524,8 @@ def _address(
     try:
         houses = _houses(fields, street)
     except _FieldError as error:
-        return AddressRecord(
-            begins,
-            ends,
-            zip5,
-            street,
-            "|",
-            0,
-            LAST_HOUSE,
-            UNSURE,
-            "",
-            "",
-            "",
-            "",
-            composition,
-            f"{_where(error)}; expected {error.expected}",
-        )
+        fault = f"{_where(error)}; expected {error.expected}"
+        return AddressRecord(begins, ends, zip5, street, *_ANY_HOUSE, composition, fault)
     return AddressRecord(begins, ends, zip5, street, *houses, composition)
 
 
@@ -628,7 +618,7 @@ def _composition(parts: tuple[str, ...], triplets: tuple[str, ...], fips: str) -
         if not (source or code or kind):
             continue
         column = COLUMNS + 1 + start
-        # a district whose code or type is not said has no rate: nothing there is exact
+        # a district whose code or type is missing has no rate: nothing there is exact
         if code and not _CODE.fullmatch(code):
             _refuse(column + 1, code, "the code of a special district, letters and digits")
         if kind and not (_DIGITS.fullmatch(kind) and len(kind) <= 2):  # noqa: PLR2004 - two digits

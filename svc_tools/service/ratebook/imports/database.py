@@ -97,7 +97,7 @@ def own_book_path() -> Path:
 
 
 def own_signature(path: Path) -> tuple[object, ...] | None:
-    """A cheap sign of the own book's state (two `stat` calls), `None` where there is none.
+    """A cheap sign of the own book's state (two `stat` calls), `None` without a file.
 
     A book that changed has another sign. The reverse does not hold: a reader may change the sign
     alone, and then `load_book` gives the book that is loaded already.
@@ -139,7 +139,7 @@ def open_own_book(path: Path, *, write: bool = False) -> sqlite3.Connection:
 
     Args:
         path: the file.
-        write: make the file where there is none (mode 0600, in a private folder) and allow
+        write: create a missing file (mode 0600, in a private folder) and allow
             changes; otherwise the connection only reads.
 
     Returns:

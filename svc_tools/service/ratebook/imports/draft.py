@@ -101,7 +101,7 @@ class Draft:
     def county_fips(self, state: str, name: str) -> str | None:
         """The FIPS code of a county by its name; `None` when the state has none of that name.
 
-        `"Richmond city"` and `"Richmond County"` are told apart; a name without either word
+        `"Richmond city"` and `"Richmond County"` differ; a name without either word
         finds a county only when it is the only one of that name.
         """
         key = name_key(name)
@@ -246,7 +246,7 @@ MISSING = {
     "B": "",
     "C": "City limits are those of the Census places of 2020: later annexations are not in them.",
     "D": "Places that are not listed, and special districts by address, are not covered.",
-    "E": "Local rates are not covered: an answer is the state part only.",
-    "none": "No state tax, but local ones that the book does not have: nothing is answered.",
+    "E": "Local rates are not covered: a rate is the state part only.",
+    "none": "No state tax, but local ones that the book does not have: no rate is given.",
 }
 """What the book lacks in each tier, as a sentence; tier `none` without any table."""

@@ -197,7 +197,7 @@ def _import(
     texts = reading.tables.texts()
     if reading.continues:
         texts[CONTINUES] = ""
-    # laid over the shipped book before it is kept: what is kept can be read
+    # laid over the shipped book before it is stored: what is stored can be read
     try:
         now = lay_over(shipped, OwnBook(own, (new,), {new.state: texts}))
     except OwnBookError as error:
@@ -277,7 +277,7 @@ def _after(
 def newer_shipped(edition: Edition) -> str | None:
     """The quarter of the shipped book's figures for a state, where they are newer than a file's.
 
-    The file answers all the same, until it is replaced or taken out.
+    The file is used until it is replaced or removed.
     """
     shipped = _shipped_edition(load_book(), edition.state, edition.kind)
     return shipped if shipped and shipped > edition.edition else None
@@ -333,7 +333,7 @@ def _import_boundary(
             found.path.name,
             f"special district {code}",
             f"has no rate in the rate file and is named by {count} of the sums of rates:"
-            " places there are not answered exactly",
+            " places there have no exact rate",
         )
         for code, count in sorted(result.without_rate.items())
     ]
@@ -407,8 +407,8 @@ def recognise(path: Path, fips: Mapping[str, str], *, edition: str | None = None
         edition: the quarter, where neither the content nor the name says it.
 
     Raises:
-        FileRefused: it cannot be read, it is none of the known forms, its state is unknown, or
-            its quarter is neither said nor given, or said and given differently.
+        FileRefused: it cannot be read, it has no known form, its state is unknown, or
+            its quarter is not known, or contradicts the one given.
     """
     try:
         with path.open("rb") as file:
@@ -483,30 +483,30 @@ def _state_of_code(code: str, name: str, fips: Mapping[str, str]) -> str:
         raise FileRefused(
             f"{name}: its rows are of the state {code}, which is no state's FIPS code"
         )
-    said = _SST_NAME.search(name)
-    if said and said["state"] != state and said["state"] in STATE_CODES.values():
+    named = _SST_NAME.search(name)
+    if named and named["state"] != state and named["state"] in STATE_CODES.values():
         raise FileRefused(
-            f"{name}: its name says {said['state']}, its rows are of {state} (FIPS {code});"
+            f"{name}: its name says {named['state']}, its rows are of {state} (FIPS {code});"
             " download it again, or rename it if the rows are right"
         )
     return state
 
 
-def _quarter_of_file(name: str, said: str | None, given: str | None) -> str:
-    """The quarter of a file: what its content says, else its name, else what was given."""
+def _quarter_of_file(name: str, stated: str | None, given: str | None) -> str:
+    """The quarter of a file: by its content, else by its name, else as given."""
     quarter = read_quarter(given) if given else None
-    if said and quarter and said != quarter:
-        raise FileRefused(f"{name} is of {said} by its own first line, not of {quarter}")
+    if stated and quarter and stated != quarter:
+        raise FileRefused(f"{name} is of {stated} by its own first line, not of {quarter}")
     named = named_quarter(name)
-    if not said and named and quarter and named != quarter:
+    if not stated and named and quarter and named != quarter:
         raise FileRefused(
             f"{name} is of {named} by its name, not of {quarter}: leave --edition out, or rename"
             " the file if its name is wrong"
         )
-    found = said or named or quarter
+    found = stated or named or quarter
     if found is None:
         raise FileRefused(
-            f"{name}: neither its content nor its name says the quarter it is of; say it, for"
+            f"{name}: neither its content nor its name has its quarter; give it, for"
             " example: --edition 2026Q3"
         )
     return found
@@ -518,7 +518,7 @@ def _unknown_form(text: str, name: str) -> str:
     if not first:
         return f"{name} is empty; expected one of\n{known}"
     what = " (a web page)" if first.lower().startswith(("<!doctype", "<html")) else ""
-    return f"{name} is none of the known forms{what}. It begins {shown(first)}; expected\n{known}"
+    return f"{name} has no known form{what}. It begins {shown(first)}; expected\n{known}"
 
 
 @dataclass(frozen=True, slots=True)

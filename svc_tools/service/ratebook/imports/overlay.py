@@ -68,7 +68,7 @@ def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
         path: folder with the files that `compile_book` writes; `None` is the book that ships
             with this package.
         own: database of imported rate files (`own_book_path()` is the user's), laid over the
-            book; where there is none, the book stands alone. `None` asks for no such thing.
+            book; without the file, the book stands alone. `None`: no such files.
 
     Returns:
         The book; a process reads the book of a path, and lays the same editions over it, once.
@@ -88,7 +88,7 @@ def _load_over(path: Path | None, own: OwnBook) -> Book:
 
 
 def read_own_book(path: Path) -> OwnBook | None:
-    """Read an own book; `None` where there is none, or nothing in it.
+    """Read an own book; `None` where it is missing or empty.
 
     Raises:
         OwnBookError: it is damaged, of another program or of another version.
@@ -118,7 +118,7 @@ def own_tables(connection: sqlite3.Connection, edition_id: int) -> dict[str, str
 
 
 def lay_over(book: Book, own: OwnBook) -> Book:
-    """The book with the rates of the own editions in the place of its own.
+    """The book with the rates of the own editions in the place of the shipped ones.
 
     Raises:
         OwnBookError: the tables of an edition do not hold what the schema says.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import County
 
 
-class FileRefused(ValueError):  # noqa: N818 - said to a person as it is
+class FileRefused(ValueError):  # noqa: N818 - the message is shown as it is
     """A file cannot be imported; the message names it, says why and what to do."""
 
 
@@ -47,7 +47,7 @@ class BrokenLine(FileRefused):
 
     def __init__(self, file: str, line: int, given: str, expected: str) -> None:
         super().__init__(
-            f"{file}, line {line}: {given}; expected {expected}. Nothing of it is kept"
+            f"{file}, line {line}: {given}; expected {expected}. Nothing of it was imported"
         )
         self.file = file
         self.line = line
@@ -85,7 +85,7 @@ class Recognised:
 
     @property
     def kind(self) -> Literal["rates", "boundary"]:
-        """What it holds, as editions are kept."""
+        """What it holds, as the kind of an edition."""
         return "boundary" if self.form == "sst_boundary" else "rates"
 
 
@@ -104,7 +104,7 @@ _US = re.compile(
 
 
 def read_quarter(text: str) -> str:
-    """A quarter as a person or a file writes it (`2026Q3`, `20263`, `2026 q3`), as `2026Q3`.
+    """A quarter as users and files write it (`2026Q3`, `20263`, `2026 q3`), as `2026Q3`.
 
     Raises:
         ValueError: not a quarter.

@@ -1,7 +1,7 @@
 """SST rate files: every jurisdiction of the state with its whole history.
 
-Boundary rows name jurisdictions by code, so all of them are kept, also those without a name and
-those whose place no rate file tells. What is answered without a boundary file is what the shipped
+Boundary rows name jurisdictions by code, so all of them are stored, also those without a name and
+those whose place no rate file names. Lookups without a boundary file use what the shipped
 book's own areas, the counties and the Census places of the same codes need.
 
 Washington's file is another: its special codes `Lnnnn` are the location codes of the Department of
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _DAY = timedelta(days=1)
 _ENDED = "the rows of the file end before: no rate"
 _NOT_NEEDED = "places"
-"""What the compiled book says of the places that levy nothing: here they are kept as well."""
+"""What the compiled book says of the places that levy nothing: here they are stored as well."""
 
 _WHOLE_IN_COUNTY = "NV"
 _COUNTY_TWICE = "TN"
@@ -98,13 +98,13 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         local = [row for row in rows if row.kind != STATE]
         add_local_rates(state, local, source, found.path.name, draft)
         draft.report.findings[:] = [
-            _kept(one) for one in draft.report.findings if one.subject != _NOT_NEEDED
+            _stored(one) for one in draft.report.findings if one.subject != _NOT_NEEDED
         ]
         _add_jurisdictions(rows, source, found, book, draft)
         _hold_down_unsure(lines, found, book, draft)
         row = draft.states[state]
-        told = f"{MISSING[row.tier]} {row.missing}".strip()
-        draft.states[state] = replace(row, missing=told)
+        missing = f"{MISSING[row.tier]} {row.missing}".strip()
+        draft.states[state] = replace(row, missing=missing)
     else:
         _add_jurisdictions(rows, source, found, book, draft)
         _hold_down_unsure(lines, found, book, draft)
@@ -121,10 +121,10 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
     )
 
 
-def _kept(finding: Finding) -> Finding:
-    """What the compiled book leaves out is kept here, for boundary rows to name."""
+def _stored(finding: Finding) -> Finding:
+    """What the compiled book leaves out is stored here, for boundary rows to name."""
     if finding.kind == "left_out" and finding.subject.startswith(("place ", "type ")):
-        message = f"{finding.message}; kept for boundary rows"
+        message = f"{finding.message}; stored for boundary rows"
         return replace(finding, kind="note", message=message)
     return finding
 
@@ -147,7 +147,7 @@ def _add_jurisdictions(
                 "note",
                 found.path.name,
                 f"county {code}",
-                "is no county of the state: kept by its code, answered nowhere",
+                "is no county of the state: stored by its code, used nowhere",
             )
         for row, later in zip_longest(spans, spans[1:]):
             draft.add_rate(
@@ -164,16 +164,16 @@ def _hold_down_unsure(
 ) -> None:
     """A jurisdiction with a row that was left out is never sure: that row may be the right one.
 
-    One that has no other row answers as if it had no tax, and with the least confidence. Nor is
+    One that has no other row counts as if it had no tax, and with the least confidence. Nor is
     one sure of which two rows begin on the same day with different rates.
     """
-    left = {one.subject: one.message for one in draft.report.findings if one.kind == "left_out"}
+    left_out = {one.subject: one.message for one in draft.report.findings if one.kind == "left_out"}
     unsure: dict[str, str] = {}
     begun: dict[tuple[str, str], Decimal] = {}
     for number, fields in lines:
         kind, code, begin = fields[1], fields[2], fields[7]
         key = jurisdiction_id(found.state, kind, code)
-        if reason := left.get(f"line {number}"):
+        if reason := left_out.get(f"line {number}"):
             unsure[key] = f"A row of its rate file cannot be used: {reason}."
             if key not in draft.jurisdictions:
                 title = _jurisdiction_name(book, found.state, kind, code)
@@ -222,14 +222,14 @@ def _without_state_part(
     if any(row.units for row in rows if row.kind == STATE):
         return rows  # filed as everywhere else
     whole = book.rates[found.state][-1].units
-    kept = []
+    left = []
     for row in rows:
         if row.kind == STATE:
             continue
         if row.kind != COUNTY:
-            kept.append(row)
+            left.append(row)
         elif row.units >= whole:
-            kept.append(row._replace(units=row.units - whole))
+            left.append(row._replace(units=row.units - whole))
         elif row.end is None or row.end >= quarter_begin(found.edition):
             raise FileRefused(
                 f"{found.path.name}: county {row.code} has {row.units} units from {row.begin} on,"
@@ -249,22 +249,22 @@ def _without_state_part(
         found.state,
         f"the counties hold the state's {whole} units too, which were taken off",
     )
-    return kept
+    return left
 
 
 def _without_repeated_counties(
     rows: list[RateFileRow], found: Recognised, draft: Draft
 ) -> list[RateFileRow]:
     """Tennessee's rows of type 63 repeat the county's: added to it they would count twice."""
-    kept = [row for row in rows if row.kind != SPECIAL]
-    if len(kept) < len(rows):
+    left = [row for row in rows if row.kind != SPECIAL]
+    if len(left) < len(rows):
         draft.report.add(
             "left_out",
             found.path.name,
             f"type {SPECIAL}",
-            f"{len(rows) - len(kept)} rows repeat the rates of counties",
+            f"{len(rows) - len(left)} rows repeat the rates of counties",
         )
-    return kept
+    return left
 
 
 def _add_counties(state: str, draft: Draft) -> None:
@@ -274,7 +274,7 @@ def _add_counties(state: str, draft: Draft) -> None:
             continue
         key = f"{state}:county:{fips}"
         parts = (key,) if key in draft.jurisdictions else ()
-        draft.add_area(Area(key, state, "county", county.name, (fips,), parts, (), "", 0))
+        draft.add_area(Area(key, state, "county", county.name, (fips,), parts))
 
 
 def _add_places(state: str, book: Book, draft: Draft) -> None:
@@ -388,7 +388,7 @@ def read_location_rates(
     if not taken:
         raise FileRefused(
             f"{found.path.name}: no row has a location code such as L1726, by which Washington's"
-            " rates are kept"
+            " rates are stored"
         )
     return checked(draft, found, covers_from=first, continues=True, rows=taken)
 

@@ -147,8 +147,8 @@ class PlacedDistrict(NamedTuple):
         begin: the first day of its code, which the publication names (St. Cloud's is older).
         counties: it applies in these whole counties (names without the word County).
         outside: but not in these places (codes) of them.
-        members: it applies in these cities (codes) only, which levy nothing of their own.
-        taxing: and in these places (codes) that levy a rate of their own.
+        members: it applies in these cities (codes) only, which levy nothing themselves.
+        taxing: and in these places (codes) that levy a rate themselves.
     """
 
     state: str
@@ -178,7 +178,7 @@ class RateFile(NamedTuple):
     """What is taken from a state's rate file.
 
     Attributes:
-        by_city: whether cities decide, so that the file's cities become areas of their own.
+        by_city: whether cities decide, so that the file's cities become areas.
         complete_from: from this day on the file also lists what has ended since: a jurisdiction
             without a row then had no rate. `None`: it brings its own rows of zero.
         zero_before: kinds of jurisdiction whose first row, if later, began from nothing.
@@ -329,7 +329,7 @@ def _add_counties(file: _Local) -> None:
         _add_rows(file, key, rows)
         if not rows and complete_from:
             draft.add_rate(key, 0, file.source, begin=complete_from, note=_NO_ROW)
-        draft.add_area(Area(key, state, "county", county.name, (fips,), (key,), (), "", 0))
+        draft.add_area(Area(key, state, "county", county.name, (fips,), (key,)))
 
 
 def _taxed(rows: Iterable[RateFileRow]) -> bool:
@@ -429,7 +429,7 @@ def _add_districts(file: _Local) -> set[str]:
         key = draft.add_jurisdiction(state, "district", district.code, district.name)
         first = min(row.begin for group in file.by_key.values() for row in group)
         if RATE_FILES[state].complete_from is None and first < district.begin:
-            # it was made for this tax: before its published first day there was none
+            # it was made for this tax: before its published first day there was no tax
             end = district.begin - _DAY
             draft.add_rate(key, 0, file.source, begin=first, end=end, note=_NO_ROW)
         _add_rows(file, key, rows)

@@ -59,7 +59,7 @@ _CA_EXPECTED = "a place, its whole rate (0.0775 or 7.75%), its county and City o
 
 
 def read_california(text: str, found: Recognised, book: Book) -> Reading:
-    """Read the list; a whole county that is divided into areas of its own has no rate and no row.
+    """Read the list; a whole county that is divided into areas has no rate and no row.
 
     Raises:
         BrokenLine: a row does not hold what it should.
@@ -101,7 +101,7 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
 
 
 def _fraction(text: str) -> str:
-    """A rate as a fraction: `7.75%` is `0.0775`; what is none stays as it is."""
+    """A rate as a fraction: `7.75%` is `0.0775`; any other text stays as it is."""
     percent = _PERCENT.fullmatch(text.strip())
     return format(Decimal(percent[1]) / 100, "f") if percent else text.strip()
 
@@ -182,13 +182,13 @@ _TX_GROUP = 3
 _TX_NONE = "n/a"
 _TX_STATE_RATE = 4
 _TX_MISSING = (
-    "City limits, and the special districts outside the cities the file names, are not told apart:"
-    " a city is told by its name."
+    "City limits, and the special districts outside the cities the file names, are not known:"
+    " a city is found by its name."
 )
 
 
 class _TexasPart(NamedTuple):
-    """One group of a line; `code` is empty where there is none."""
+    """One group of a line; `code` is empty without a code."""
 
     name: str
     code: str
@@ -362,7 +362,7 @@ def _add_texas_counties(bare: dict[str, str], draft: Draft) -> None:
             parts = (bare[fips],) if fips in bare else ()
             name = f"{county.name} (outside cities)"
             key = f"TX:county:{fips}"
-            draft.add_area(Area(key, "TX", "unincorporated", name, (fips,), parts, (), "", 0))
+            draft.add_area(Area(key, "TX", "unincorporated", name, (fips,), parts))
             draft.flag_area(key, "districts", None)
 
 
@@ -445,7 +445,7 @@ def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draf
 
 
 def _has_county(quarter: Quarter, name: str, draft: Draft) -> bool:
-    """Whether the first digits of a location code are a county's; said where they are not."""
+    """Whether the first digits of a location code are a county's; reported where they are not."""
     if ("WA", county_of(quarter.code)) in draft.counties:
         return True
     draft.report.add("left_out", name, f"location code {quarter.code:04d}", "is of no county")
@@ -470,7 +470,7 @@ def last_quarter(text: str, name: str) -> str | None:
         try:
             days.append(iso_date(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"))
         except RowError:
-            continue  # said by its line when the file is read
+            continue  # reported with its line when the file is read
     return quarter_of(max(days)) if days else None
 
 

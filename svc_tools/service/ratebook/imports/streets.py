@@ -27,7 +27,7 @@ class Street(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """All of it in one line: equal for equal streets, however their parts were told apart."""
+        """All of it in one line: equal for equal streets, however their parts were split."""
         return " ".join(part for part in self if part)
 
 
@@ -72,7 +72,7 @@ _RANGE = re.compile(r"(\d+)\s*-\s*(\d+)")
 _NOT_THE_STREET = ("Occupancy", "SubaddressType", "SubaddressIdentifier", "USPSBox", "Recipient")
 
 
-class AskedAddress(NamedTuple):
+class StreetLine(NamedTuple):
     """The street a caller names.
 
     Attributes:
@@ -97,7 +97,7 @@ class AskedAddress(NamedTuple):
         return House(lead + bar, self.house.number)
 
 
-def read_street(text: str) -> AskedAddress | None:
+def read_street(text: str) -> StreetLine | None:
     """The house number, street and suite of a caller's street line; `None` without a number."""
     import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
 
@@ -106,7 +106,7 @@ def read_street(text: str) -> AskedAddress | None:
         box = [word for word, label in words if label == "USPSBoxID"]
         house = house_number(box[0]) if box else None
         if house:
-            return AskedAddress(house, Street("", PO_BOX, "", ""), None)
+            return StreetLine(house, Street("", PO_BOX, "", ""), None)
         words = [(word, "") for word, _ in words]  # "7 Elm" is taken for a flat
     unit = _unit(words)
     rest = [word for word, label in words if not label.startswith(_NOT_THE_STREET)]
@@ -121,7 +121,7 @@ def read_street(text: str) -> AskedAddress | None:
     if rest and re.fullmatch(r"\d/\d", rest[0]):
         rest.pop(0)
     street = split_street(" ".join(rest))
-    return AskedAddress(house, street, unit, last) if house and street.name else None
+    return StreetLine(house, street, unit, last) if house and street.name else None
 
 
 def _unit(words: Sequence[tuple[str, str]]) -> Unit | None:
@@ -136,31 +136,31 @@ def _unit(words: Sequence[tuple[str, str]]) -> Unit | None:
 
 
 def matching(
-    asked: AskedAddress, rows: Sequence[AddressRow]
+    given: StreetLine, rows: Sequence[AddressRow]
 ) -> tuple[list[AddressRow], Literal["address", "street", "vague"]]:
     """The records an address falls into, and how sure that is.
 
     Records of exactly the street go before those that differ by a direction or a suffix which
     only one side has: "100 Main" may be on N Main St. Of the records of a house, those of the
-    suite asked for go before those of the whole house.
+    suite given go before those of the whole house.
 
     Returns:
         The records, and `address` where they are this address's; `street` where a part of the
-        street was not said, or a suite of a house whose suites alone have records; `vague` where
-        a record that does not say which houses of the street it holds has another composition.
+        street is missing, or a suite of a house whose suites alone have records; `vague` where
+        a record without its house numbers has another composition.
     """
     clear = [row for row in rows if row.parity != UNSURE]
-    numbered = [row for row in clear if _holds_number(asked.house, row)]
+    numbered = [row for row in clear if _holds_number(given.house, row)]
     if not numbered:
-        numbered = [row for row in clear if _holds_number(asked.plain, row)]
+        numbered = [row for row in clear if _holds_number(given.plain, row)]
     numbered += [row for row in rows if row.parity == UNSURE]
-    exact = [row for row in numbered if row.street.whole == asked.street.whole]
-    found = exact or [row for row in numbered if _compatible(asked.street, row.street)]
-    found = _of_unit(asked.unit, found)
+    exact = [row for row in numbered if row.street.whole == given.street.whole]
+    found = exact or [row for row in numbered if _compatible(given.street, row.street)]
+    found = _of_unit(given.unit, found)
     sure = {row.span.composite for row in found if row.parity != UNSURE}
     if any(row.span.composite not in sure for row in found):
         return found, "vague"
-    suites = asked.unit is None and all(row.unit_low for row in found)
+    suites = given.unit is None and all(row.unit_low for row in found)
     return found, "address" if exact and not suites else "street"
 
 
@@ -176,14 +176,14 @@ def _has_parity(number: int, parity: str) -> bool:
     return parity == "B" or (number % 2 == 1) == (parity == "O")
 
 
-def _compatible(asked: Street, row: Street) -> bool:
+def _compatible(given: Street, row: Street) -> bool:
     """Whether two streets of one name differ only by parts that one of them does not say."""
-    pairs = ((asked.pre, row.pre), (asked.suffix, row.suffix), (asked.post, row.post))
-    return asked.name == row.name and all(a == b or not a or not b for a, b in pairs)
+    pairs = ((given.pre, row.pre), (given.suffix, row.suffix), (given.post, row.post))
+    return given.name == row.name and all(a == b or not a or not b for a, b in pairs)
 
 
 def _of_unit(unit: Unit | None, rows: list[AddressRow]) -> list[AddressRow]:
-    """The records of the suite asked for, else those of the whole house; all without a suite."""
+    """The records of the suite given, else those of the whole house; all without a suite."""
     if unit is None:
         return rows
     own = [row for row in rows if row.unit_low and _holds_unit(unit, row)]
@@ -298,9 +298,9 @@ def split_street(text: str) -> Street:
 
 @lru_cache(maxsize=16_384)
 def join_street(pre: str, name: str, suffix: str, post: str) -> Street:
-    """A street whose parts stand in columns of their own.
+    """A street whose parts are in separate columns.
 
-    Parts that a file leaves inside the name (`MAIN ST`, suffix blank) are told apart like a
+    Parts that a file leaves inside the name (`MAIN ST`, suffix blank) are split like a
     caller's.
     """
     if not (pre or suffix or post):
@@ -318,7 +318,7 @@ def join_street(pre: str, name: str, suffix: str, post: str) -> Street:
 
 @lru_cache(maxsize=16_384)
 def house_number(text: str) -> House | None:
-    """A house number such as `1201`, `12A` or `N64W23760`; `None` where it is none.
+    """A house number such as `1201`, `12A` or `N64W23760`; `None` for any other text.
 
     The number that counts along the street is the last one; a fraction behind it is dropped.
     """

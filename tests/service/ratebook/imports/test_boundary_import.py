@@ -176,7 +176,7 @@ def test_more_compositions_than_are_kept_in_memory_are_still_one_each(own, write
 
 def test_a_district_without_a_rate_is_reported(own, write):
     (one,) = imported(own, write(FIRST, line("4", zips="55402", plus4="1", specials=["99999"])))
-    assert any("99999" in f.subject and "not answered exactly" in f.message for f in one.findings)
+    assert any("99999" in f.subject and "have no exact rate" in f.message for f in one.findings)
 
 
 def test_rates_of_another_quarter_are_noted(own, write):

@@ -149,7 +149,7 @@ def test_files_before_a_broken_one_stay_and_those_after_it_do_not_come(take, fil
 
 
 def test_a_file_that_is_unknown_stops_all_before_any_is_read(take, file, own):
-    with pytest.raises(FileRefused, match=r"notes\.txt is none of the known forms"):
+    with pytest.raises(FileRefused, match=r"notes\.txt has no known form"):
         take(file("IAR2026Q2FEB1.csv", IOWA), file("notes.txt", "hello\n"))
     assert not own.exists()
 
@@ -347,7 +347,7 @@ def test_a_name_of_one_state_on_rows_of_another_is_refused(file):
         (b"name,price\napple,1\n", "It begins 'name,price'; expected"),
         (b"x" * 500, "It begins '" + "x" * 80 + "...'"),
         (b"99,00,053,0.1,0.1,,,20070101,29991231\n", "the state 99, which is no state's FIPS"),
-        (b"\xff\xfd\x00\x01" * 100, "none of the known forms"),
+        (b"\xff\xfd\x00\x01" * 100, "has no known form"),
     ],
 )
 def test_what_is_none_of_the_forms_is_refused_with_its_first_line(file, content, message):
