@@ -132,8 +132,8 @@ def read_state_history(path: Path, draft: Draft) -> None:
 
 
 _TOWNS_ONLY = (
-    "Only the boroughs and towns of one table have rates, several of them summer rates; other places"
-    " have none."
+    "Only the boroughs and towns of one table have rates, several of them summer rates; other"
+    " places have none."
 )
 
 

@@ -163,10 +163,10 @@ def test_an_unreadable_row_says_why(read, line, said):
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("state,zip", "no column for 'rate'"),
-        ("zip,rate", "no column for 'state'"),
-        ("state,rate", "no column for 'zip or city'"),
-        ("state,zip,rate,total rate", "several columns look like rate"),
+        ("state,zip", "no column holds the rate"),
+        ("zip,rate", "no column holds the state"),
+        ("state,rate", "no column holds the zip or city"),
+        ("state,zip,rate,total rate", "several columns could hold the rate"),
         ("", " is empty"),
     ],
 )
