@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from pydantic import SecretStr
 from support.command import svc_tools
-from support.excel_server import excel_serve
 from support.faults import KEY
 from support.pages import served_page
+from support.spreadsheets import excel_serve
 
 from svc_sdk import Svc
 from svc_tools.demo import orders

@@ -47,7 +47,7 @@ _RAREST = 1_024
 
 
 class Unknown(Exception):  # noqa: N818 - not an error: the cell looks its own place up
-    """A value cannot be told without computing a cell."""
+    """A value is not known without computing a cell."""
 
 
 class Guard(NamedTuple):

@@ -261,7 +261,7 @@ def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | Non
         state, zip_code, address, city, place, lat, lng = map(_plain, _PlaceCells._fields, cells)
         if by_address and address is None:
             raise BadValueError(  # noqa: TRY301 - one way out for all
-                "address: the cell is empty; SVC_RATE answers for a ZIP Code alone, SVC_RATE_PLACE"
+                "address: the cell is empty; use SVC_RATE for a ZIP Code alone, SVC_RATE_PLACE"
                 " for a city."
             )
         found = where(Cells(state, zip_code, address, city, place, lat, lng))
@@ -271,7 +271,7 @@ def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | Non
             shown = str(address)
             raise BadValueError(  # noqa: TRY301 - as above
                 f'address: "{shown[:40]}" has {len(shown)} characters, which is no address in one'
-                " line; give street and city apart, or ask for the ZIP Code with SVC_RATE."
+                " line; give street and city separately, or use SVC_RATE with the ZIP Code."
             )
         return on_day(found, None if as_of is OMITTED else day_in(as_of))
     except BadValueError as error:

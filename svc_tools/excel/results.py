@@ -34,7 +34,7 @@ _TRUTH = "TRUE or FALSE"
 _TEXT = "text"
 _RETRY_HINTS = {
     "failed": "Refresh, or compute again in a minute.",
-    "not_attempted": "What has come is kept: compute again in a minute.",
+    "not_attempted": "Results so far are cached: compute again in a minute.",
 }
 
 

@@ -1,7 +1,8 @@
 """`server.json`: where the local server of the spreadsheets listens, and the token it expects.
 
 Calc's add-in reads it, and so does the next run of the server: address and token stay the same, so
-that the manifest in Excel stays valid. Only its owner can read the file.
+that the manifest in Excel stays valid. Only its owner can read the file. Where it cannot be read or
+written, a `ConfigurationError` says what to do.
 """
 
 from __future__ import annotations
@@ -66,11 +67,7 @@ def is_running() -> bool:
 
 
 def read() -> Server | None:
-    """The server that runs, or ran last; `None` without one.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
-    """
+    """The server that runs, or ran last; `None` without one."""
     found = read_object(server_path())
     url, token, pid = found.get("url"), found.get("token"), found.get("pid")
     if not (isinstance(url, str) and isinstance(token, str) and url and token):
@@ -85,11 +82,7 @@ def read() -> Server | None:
 
 
 def publish(url: str, token: SecretStr, certificate: Path | None = None) -> None:
-    """Write the address of this process, and its certificate, if any.
-
-    Raises:
-        ConfigurationError: the file cannot be written.
-    """
+    """Write the address of this process, and its certificate, if any."""
     path = None if certificate is None else certificate.absolute()
     _write(Server(url.rstrip("/"), token, os.getpid(), path))
 
@@ -102,31 +95,19 @@ def renew() -> None:
 
 
 def withdraw() -> None:
-    """Note that this process has stopped, unless another has taken over; address and token stay.
-
-    Raises:
-        ConfigurationError: the file cannot be read or written.
-    """
+    """Note that this process has stopped, unless another has taken over; address and token stay."""
     if (server := _own()) is not None:
         _write(replace(server, pid=None))
 
 
 def last_token() -> SecretStr:
-    """The token of the last run, so that manifests stay valid; else a new one.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
-    """
+    """The token of the last run, so that manifests stay valid; else a new one."""
     server = read()
     return SecretStr(secrets.token_urlsafe(24)) if server is None else server.token
 
 
 def last_port() -> int | None:
-    """The port of the last run; `None` without one.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
-    """
+    """The port of the last run; `None` without one."""
     server = read()
     return None if server is None else httpx.URL(server.url).port
 

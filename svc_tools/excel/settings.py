@@ -4,6 +4,9 @@ Half a configuration is an error and never the embedded service: its rates would
 the account that was meant. The address is in `settings.json`; the key is in the operating system's
 keyring and in no file: the Credential Manager of Windows, the Keychain of macOS, the Secret Service
 or KWallet of a Linux desktop. A keyring that would store it readable, or not at all, is refused.
+
+What reads or writes the settings or the keyring raises `ConfigurationError` where they cannot be
+used, with what to do, and `ImportError` where the package `keyring` is not installed.
 """
 
 from __future__ import annotations
@@ -82,11 +85,6 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
     Args:
         timeout: seconds, per request.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
-
-    Raises:
-        ConfigurationError: half of it is missing, the settings cannot be read, or the keyring does
-            not open; the message says what to do.
-        ImportError: a required package is not installed.
     """
     _, service, key = _found()
     if key is None:
@@ -137,10 +135,6 @@ def remember(address: str, key: SecretStr) -> str:
 
     Returns:
         The address as clients use it.
-
-    Raises:
-        ConfigurationError: the address or the key cannot be used, or cannot be stored.
-        ImportError: the package that reaches the keyring is not installed.
     """
     address = checked_address(address)
     store_key(address, key)
@@ -149,11 +143,7 @@ def remember(address: str, key: SecretStr) -> str:
 
 
 def choose_embedded() -> None:
-    """Use the embedded service; keys in the keyring stay.
-
-    Raises:
-        ConfigurationError: the settings cannot be written.
-    """
+    """Use the embedded service; keys in the keyring stay."""
     _write(EMBEDDED)
 
 
@@ -169,10 +159,6 @@ def forget_key() -> str | None:
 
     Returns:
         The address; `None` where it had no key.
-
-    Raises:
-        ConfigurationError: the settings cannot be read, or the keyring cannot be changed.
-        ImportError: the package that reaches the keyring is not installed.
     """
     address = chosen()
     if address is None or address == EMBEDDED:
@@ -239,12 +225,7 @@ def _once(client: Svc, call: _requests.Call, read: Read[object]) -> None:
 
 
 def store_key(address: str, key: SecretStr) -> None:
-    """Store the key of the service at an address; it replaces an earlier one.
-
-    Raises:
-        ConfigurationError: there is no safe keyring, it refuses, or the key is empty.
-        ImportError: the package that reaches the keyring is not installed.
-    """
+    """Store the key of the service at an address; it replaces an earlier one."""
     secret = key.get_secret_value().strip()
     if not secret:
         raise ConfigurationError("The API key is empty; give the key of your account")
@@ -256,24 +237,14 @@ def store_key(address: str, key: SecretStr) -> None:
 
 
 def stored_key(address: str) -> SecretStr | None:
-    """The stored key of the service at an address; `None` without one.
-
-    Raises:
-        ConfigurationError: there is no safe keyring, or it does not open.
-        ImportError: the package that reaches the keyring is not installed.
-    """
+    """The stored key of the service at an address; `None` without one."""
     with _open_keyring("return") as (backend, _):
         stored = backend.get_password(_KEYRING_SERVICE, _user(address))
     return SecretStr(stored) if stored else None
 
 
 def forget_key_of(address: str) -> bool:
-    """Remove the key of the service at an address; whether there was one.
-
-    Raises:
-        ConfigurationError: there is no safe keyring, or it does not open.
-        ImportError: the package that reaches the keyring is not installed.
-    """
+    """Remove the key of the service at an address; whether there was one."""
     if stored_key(address) is None:
         return False
     with _open_keyring("remove") as (backend, _):
@@ -295,12 +266,7 @@ def _open_keyring(purpose: str) -> Iterator[tuple[KeyringBackend, str]]:
 
 
 def keyring_name() -> str:
-    """The name of the keyring for messages.
-
-    Raises:
-        ConfigurationError: there is no safe one.
-        ImportError: the package that reaches it is not installed.
-    """
+    """The name of the keyring for messages."""
     return _named(_keyring())
 
 
@@ -351,11 +317,7 @@ def _user(address: str) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The object in a file; an empty one where there is no file.
-
-    Raises:
-        ConfigurationError: the file is there and cannot be read, or holds something else.
-    """
+    """The object in a file; an empty one where there is no file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -368,11 +330,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def write_object(path: Path, content: dict[str, Any]) -> None:
-    """Write an object to a file that only its owner can read, making its folder where missing.
-
-    Raises:
-        ConfigurationError: it cannot be written.
-    """
+    """Write an object to a file that only its owner can read, making its folder where missing."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path) as draft:

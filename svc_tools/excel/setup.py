@@ -1,7 +1,7 @@
 """`svc-tools excel install` and `check`: the service and the Python of the cells; what is wrong.
 
-Each step of `install` returns a sentence on the current state. `check` changes nothing, and nothing
-is billed. Excel's own settings are never changed.
+Each step of `install` returns a sentence on the current state, or raises what `settings` does.
+`check` changes nothing, and nothing is billed. Excel's own settings are never changed.
 """
 
 from __future__ import annotations
@@ -48,11 +48,7 @@ _ORIGINS = {
 
 
 def current_service() -> str:
-    """The service that the cells use; nothing is changed.
-
-    Raises:
-        ConfigurationError: the configuration cannot be used.
-    """
+    """The service that the cells use; nothing is changed."""
     found = settings.describe()
     if found.problem is not None:
         raise ConfigurationError(found.problem)
@@ -81,22 +77,13 @@ def use_account(address: str, key: SecretStr | None) -> str:
 
 
 def use_embedded() -> str:
-    """Use the embedded service.
-
-    Raises:
-        ConfigurationError: the settings cannot be written.
-    """
+    """Use the embedded service."""
     settings.choose_embedded()
     return f"The cells use the embedded service with its own rate book. {_RESTART}{_overridden()}"
 
 
 def forget_key() -> str:
-    """Remove the key from the keyring.
-
-    Raises:
-        ConfigurationError: the keyring cannot be changed.
-        ImportError: the package that reaches it is not installed.
-    """
+    """Remove the key from the keyring."""
     address = settings.forget_key()
     if address is None:
         return "The keyring has no key of svc-tools."
@@ -157,11 +144,7 @@ def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
 
 
 def python_of_excel() -> tuple[str, bool]:
-    """The Python that Excel starts, in words, and whether it is this one.
-
-    Raises:
-        ImportError: xlwings is not installed.
-    """
+    """The Python that Excel starts, in words, and whether it is this one."""
     from xlwings.cli import get_conda_settings  # noqa: PLC0415 - as above
     from xlwings.utils import read_user_config  # noqa: PLC0415 - as above
 

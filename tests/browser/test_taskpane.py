@@ -11,11 +11,10 @@ import pytest
 from playwright.sync_api import expect
 from support.browser import new_page
 from support.by_hand import tab_to
-from support.excel_server import local_server
 from support.faults import answer, echoing, serving
 from support.keyrings import use_keyring
 from support.secrets import TYPED_KEY, files_with
-from support.taskpane import STAND_IN, pane_page
+from support.spreadsheets import STAND_IN, local_server, pane_page
 
 import svc_tools
 from svc_sdk import Svc

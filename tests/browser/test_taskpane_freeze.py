@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from support.excel_server import local_server
-from support.taskpane import STAND_IN, pane_page
+from support.spreadsheets import STAND_IN, local_server, pane_page
 
 import svc_tools
-from svc_tools.excel.com.freezing import COLUMNS
+from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.desk import Desk
 
 RATE = '=SVC.RATE("CA", A2)'

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from support.com_stand_ins import Excel, windows
-from support.desks import desk_of
 from support.faults import KEY
+from support.spreadsheets import desk_of, excel_serve, running_calc
 
 from svc_sdk import Svc
 from svc_tools.excel import desk as desks
+from svc_tools.excel.calc import write_addin
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +43,24 @@ def excel(com, scripted_desk, monkeypatch):
     """A small Excel whose functions and macros ask a server that answers as a test says."""
     monkeypatch.setattr(desks, "_desks", [scripted_desk])
     return Excel(com)
+
+
+@pytest.fixture(scope="session")
+def calc_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("calc")
+
+
+@pytest.fixture(scope="session")
+def server_file(calc_folder, _own_home):
+    """Where Calc's add-in finds the server: `svc-tools excel serve`, a program of its own."""
+    settings = calc_folder / "settings"
+    with excel_serve("--port", 0, **os.environ | {"SVC_EXCEL": str(settings)}):
+        yield settings / "server.json"
+
+
+@pytest.fixture(scope="session")
+def calc(calc_folder, server_file):
+    """One LibreOffice Calc with the add-in, for all tests that compute in it."""
+    addin = write_addin(calc_folder / "svc-tools.oxt")
+    with running_calc(calc_folder, addin, server_file.parent) as found:
+        yield found

@@ -17,7 +17,7 @@ from support.command import svc_tools
 from support.tools import unoidl_write
 
 from svc_sdk import __version__
-from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, addin_bytes, calc_name, idl, write_addin
+from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, addin_bytes, idl, write_addin
 from svc_tools.excel.officejs.pages import NAMESPACE, metadata
 from svc_tools.excel.registry import FUNCTIONS, Function, Parameter
 
@@ -102,11 +102,6 @@ def test_every_adapter_offers_the_functions_of_the_registry_with_their_help(exce
     assert offered == wanted
 
 
-def test_the_guide_tells_of_the_same_functions():
-    told = re.findall(r"^\| `(SVC_\w+\(.*?\))` \| (.*?) \| `=", GUIDE.read_text(), re.MULTILINE)
-    assert told == [(one.signature, one.help) for one in FUNCTIONS]
-
-
 ROOT = Path(__file__).parents[2]
 NEWER_THAN_3_8 = {"removeprefix", "removesuffix", "strict", "slots", "kw_only"}
 
@@ -187,10 +182,6 @@ def test_the_add_in_needs_the_standard_library_alone_and_runs_on_old_pythons(fil
                     assert top in sys.stdlib_module_names | own | {"uno", "unohelper", "com"}, name
             said = getattr(node, "attr", None) or getattr(node, "arg", None)
             assert said not in NEWER_THAN_3_8, f"{name}: {said}"
-
-
-def test_a_file_knows_a_function_by_its_component():
-    assert calc_name("SVC_RATE") == "SVC.TOOLS.SVC_RATE"
 
 
 def test_the_command_builds_it_and_says_how_it_is_installed(tmp_path):

@@ -15,9 +15,8 @@ import httpx
 import pytest
 from platformdirs import macos, unix, windows
 from pydantic import SecretStr
-from support.calc import addin_module
 from support.certificates import make_certificate
-from support.excel_server import excel_serve, local_server
+from support.spreadsheets import addin_module, excel_serve, local_server
 
 from svc_tools import config
 from svc_tools.excel import server_file

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
-from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
-from support.calc import running_calc
-from support.desks import desk_of
-from support.excel_server import excel_serve, local_server
+from support.spreadsheets import desk_of, local_server
 
-from svc_tools.excel.calc import calc_name, write_addin
+from svc_tools.excel.calc import calc_name
 from svc_tools.excel.officejs import app
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.workbook import write_example
@@ -20,26 +16,6 @@ from svc_tools.excel.workbook import write_example
 NOT_AVAILABLE, BAD_VALUE = {"error": "#N/A"}, {"error": "#VALUE!"}
 DAY = '"2026-03-05"'
 XLSX = "Calc MS Excel 2007 XML"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("calc")
-
-
-@pytest.fixture(scope="module")
-def server_file(folder):
-    """Where the add-in finds the server: `svc-tools excel serve`, a program of its own."""
-    settings = folder / "settings"
-    with excel_serve("--port", 0, **os.environ | {"SVC_EXCEL": str(settings)}):
-        yield settings / "server.json"
-
-
-@pytest.fixture(scope="module")
-def calc(folder, server_file):
-    addin = write_addin(folder / "svc-tools.oxt")
-    with running_calc(folder, addin, server_file.parent) as found:
-        yield found
 
 
 @pytest.fixture
@@ -72,28 +48,6 @@ def test_every_function_is_offered_with_its_help(calc):
         assert [name for name, _ in told["arguments"]] == [one.name for one in function.parameters]
         for (_, text), parameter in zip(told["arguments"], function.parameters, strict=True):
             assert text.startswith(parameter.help)
-
-
-def test_rates_and_tax_are_exact_to_the_cent(calc):
-    cells = {"A1": 94105, "A2": 2134, "A3": "27601", "A4": "07030-5802", "B1": "=DATE(2026;3;5)"}
-    shown = calc.formulas(
-        '=SVC_RATE("CA";A1;B1)',
-        f'=SVC_RATE("Massachusetts";A2;{DAY})',
-        f'=SVC_RATE("NC";A3;{DAY})',
-        f'=SVC_RATE("NJ";A4;{DAY})',
-        f'=SVC_RATE("OR";97201;{DAY})',
-        '=SVC_TAX(4;"CA";A1;B1)',
-        '=SVC_TAX(-4;"CA";A1;B1)',
-        '=SVC_TAX(4;"CA";A1;B1;"half_even")',
-        '=SVC_TAX(0.1+0.2;"CA";A1;B1)',
-        '=ROUND(100*SVC_RATE("CA";A1;B1);3)&"%"',
-        cells=cells,
-    )
-    assert shown[:5] == [0.08625, 0.0625, 0.0725, 0.06625, 0.0]
-    half_up = Decimal("4.00") * Decimal("0.08625")
-    assert shown[5] == float(half_up.quantize(Decimal("0.01"), ROUND_HALF_UP)) == 0.35
-    assert shown[6:9] == [-0.35, 0.34, 0.03]
-    assert shown[9] == "8.625%"
 
 
 def test_what_is_missing_or_wrong_never_looks_like_a_rate(calc):
@@ -194,8 +148,8 @@ def test_an_error_in_a_range_is_passed_on_as_its_text(calc):
     assert shown == [1.0, 0.08625, NOT_AVAILABLE]
 
 
-def test_the_example_workbook_is_computed_whole(calc, folder):
-    example = write_example(folder / "example.xlsx", calc_name)
+def test_the_example_workbook_is_computed_whole(calc, calc_folder):
+    example = write_example(calc_folder / "example.xlsx", calc_name)
     assert calc.do("open", url=example.as_uri()) == ["Start", "Lookup", "Orders", "Nexus"]
     calc.do("calculate")
     orders = {row[0]: row for row in calc.do("block", address="A9:J20", sheet=2)}
@@ -214,8 +168,8 @@ def test_the_example_workbook_is_computed_whole(calc, folder):
     assert "8.875%" in calc.do("block", address="A9:A9", sheet=1)[0]
     assert "New York County" in shown
     assert "#NAME?" not in shown
-    calc.do("save", url=(folder / "saved.xlsx").as_uri(), kind=XLSX)
-    with zipfile.ZipFile(folder / "saved.xlsx") as saved:
+    calc.do("save", url=(calc_folder / "saved.xlsx").as_uri(), kind=XLSX)
+    with zipfile.ZipFile(calc_folder / "saved.xlsx") as saved:
         assert "SVC.TOOLS.SVC_RATE(" in saved.read("xl/worksheets/sheet3.xml").decode()
 
 

@@ -10,8 +10,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.desks import cells_of, desk_of, shown, zips_asked
 from support.faults import KEY, answer, echo, serving
+from support.spreadsheets import cells_of, desk_of, shown, zips_asked
 
 from svc_sdk import Svc
 from svc_tools.excel.functions import Call, evaluate

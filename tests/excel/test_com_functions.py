@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.utils.cell import range_boundaries
-from support.com_cells import MISSING, NOT_AVAILABLE, SPILL, Cell, Table
-from support.desks import zips_asked
+from support.com_excel import MISSING, NOT_AVAILABLE, SPILL, Cell, Table
 from support.faults import RESET, answer, echoing
+from support.spreadsheets import zips_asked
 
 from svc_tools.excel import desk
 from svc_tools.excel import desk as desks
 from svc_tools.excel.com.workbook import TEXT_LIMIT, Area, cut, from_com, to_com
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
-from svc_tools.excel.values import OMITTED, BadValueError, ErrorCell, NotAvailableError
+from svc_tools.excel.values import OMITTED, ErrorCell
 from svc_tools.excel.workbook import MODULE_TEXT
 
 DAY = "2026-02-01"
@@ -45,15 +45,6 @@ VBA_KEYWORDS = {
 @pytest.fixture
 def sheet(excel):
     return excel.book.add("Orders")
-
-
-def test_the_vba_has_a_function_for_each_with_the_optional_arguments_marked(excel):
-    found = dict(re.findall(r"^Function (\w+)\((.*)\)$", excel.vba(), re.MULTILINE))
-    assert set(found) == {one.name for one in FUNCTIONS}
-    assert found["SVC_RATE"] == "state, zip, Optional as_of, Optional accept"
-    assert found["SVC_NEXUS_STATUS"] == "state, Optional type_"
-    assert found["SVC_SUM"] == "range_"
-    assert found["SVC_FIELDS"] == ""
 
 
 def test_no_argument_has_a_name_that_vba_keeps_for_itself(excel):
@@ -101,26 +92,10 @@ def test_importing_the_functions_gives_excel_the_help_of_each_in_full(excel, mon
         assert told["ArgumentDescriptions"] == (helps or None)
 
 
-def test_only_what_the_registry_says_is_computed_at_every_change(excel):
-    volatile = set(
-        re.findall(r"^Function (\w+)\(.*\)\n +Application.Volatile", excel.vba(), re.MULTILINE)
-    )
-    assert volatile == {one.name for one in FUNCTIONS if one.volatile}
-
-
 def test_the_module_beside_the_workbook_brings_nothing_else(excel):
     public = {name for name in dir(excel.module) if not name.startswith("_")}
     assert {name for name in public if not name.startswith("SVC_")} == set()
     assert len(MODULE_TEXT.splitlines()) < 15
-
-
-def test_a_rate_is_the_number_itself_for_whatever_way_the_zip_is_kept(excel, sheet, faults):
-    faults.will(echoing(rate={"combined_rate": "0.08625"}))
-    sheet["A1"] = "TX"
-    sheet["A2"] = 78701.0
-    sheet["A3"] = "'78701-1234"
-    for zip_code in ("78701", 78701.0, sheet.Range("A2"), sheet.Range("A3")):
-        assert excel.call("SVC_RATE", sheet.Range("A1"), zip_code, DAY) == 0.08625
 
 
 def test_what_is_left_out_is_not_an_empty_cell(excel, sheet):
@@ -203,18 +178,6 @@ def test_a_range_gives_a_block_of_the_same_shape_with_its_errors_inside(excel, s
     found = excel.call("SVC_RATE", "TX", sheet.Range("B1:B3"), DAY)
     assert [row[0] for row in found[::2]] == [0.0825, ""]
     assert found[1][0].startswith("#UNRESOLVED")
-
-
-def test_an_amount_in_a_currency_cell_is_taxed_to_the_cent(excel):
-    assert excel.call("SVC_TAX", Decimal("1000.0000"), "TX", "78701", DAY) == 82.5
-
-
-def test_a_sum_refuses_an_error_and_is_exact(excel, sheet):
-    for row in range(1, 11):
-        sheet[f"A{row}"] = 0.1
-    assert excel.call("SVC_SUM", sheet.Range("A1:A10")) == 1.0
-    sheet["A3"] = "#UNRESOLVED no such ZIP"
-    assert excel.call("SVC_SUM", sheet.Range("A1:A10")).startswith("#")
 
 
 def test_nothing_of_a_failure_but_its_sentence_reaches_the_cell(excel, monkeypatch):
@@ -313,11 +276,6 @@ def test_what_a_cell_holds_arrives_as_it_is():
 def test_an_empty_cell_goes_out_as_an_empty_text_and_never_as_0():
     assert to_com(None) == ""
     assert to_com([[None, 0.0825]]) == [["", 0.0825]]
-
-
-def test_errors_go_out_as_their_text():
-    assert to_com(NotAvailableError("nothing found.", "UNRESOLVED")) == "#UNRESOLVED nothing found."
-    assert to_com([[BadValueError("no state.")]]) == [["#INVALID no state."]]
 
 
 def test_numbers_go_out_as_doubles_and_truth_values_as_they_are():

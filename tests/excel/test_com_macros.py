@@ -6,14 +6,13 @@ import importlib
 from datetime import date
 
 import pytest
-from support.com_cells import Cell, ComError
-from support.com_excel import loaded
+from support.com_excel import Cell, ComError, loaded
 from support.faults import RESET, answer, echo, echoing
 from support.nexus_service import NexusService
 
 from svc_tools.excel import desk
 from svc_tools.excel.com import udfs
-from svc_tools.excel.com.freezing import COLUMNS
+from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.sheets import MACROS
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS

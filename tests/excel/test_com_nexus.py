@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.com_cells import ComError
+from support.com_excel import ComError
 from support.faults import answer
 from support.nexus_service import NexusService
 

@@ -7,8 +7,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.desks import Clock, as_shown, desk_of, shown, zips_asked
 from support.faults import HANG, KEY, RESET, answer, echo, echoing
+from support.spreadsheets import Clock, as_shown, desk_of, shown, zips_asked
 
 from svc_sdk import Svc
 from svc_tools.config import ConfigurationError

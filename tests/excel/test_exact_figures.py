@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.desks import desk_of, shown
 from support.faults import echo
+from support.spreadsheets import desk_of, shown
 
 from svc_tools.excel.results import rate_cell
 from svc_tools.excel.values import OMITTED, BadValueError, cents_of

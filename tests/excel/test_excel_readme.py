@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from pathlib import Path
@@ -10,29 +9,17 @@ from pathlib import Path
 import pytest
 import typer
 
-import svc_tools
 from svc_tools.cli.app import app
-from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.officejs.pages import host_name
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.excel.values import CellError
 
 FOLDER = Path(__file__).parents[2] / "excel"
 GUIDE = (FOLDER / "README.md").read_text(encoding="utf-8")
-RULES = re.findall(r"^\| `=(SVC_\w+)\((.*?)\)` \| (`.*?`|\(nothing\)) \| ", GUIDE, re.MULTILINE)
 
 
 def rows_under(head):
     """The rows of the table under a heading row."""
     return GUIDE.partition(f"{head}\n")[2].partition("\n\n")[0].splitlines()[1:]
-
-
-def arguments_of(text):
-    """Constants of a formula; `{1; 2}` are rows of one cell."""
-    told = re.sub(r"\{(.*?)\}", lambda found: f"[[{found[1].replace(';', '],[')}]]", text)
-    told = told.replace("TRUE", "True")
-    return ast.literal_eval(f"({told},)")
 
 
 def test_every_function_is_there_with_its_help_and_an_example():
@@ -49,21 +36,6 @@ def test_every_argument_is_there_with_its_help():
     found = dict.fromkeys((one.name, one.help) for each in FUNCTIONS for one in each.parameters)
     wanted = [f"| `{name}` | {told} |" for name, told in found]
     assert rows_under("| Argument | What to give |") == wanted, "\n".join(wanted)
-
-
-@pytest.fixture(scope="module")
-def desk(_own_home):
-    return Desk(svc_tools.connect("embedded"), cache=False)
-
-
-def test_the_cells_show_what_the_guide_says(desk):
-    assert len(RULES) > 20
-    calls = [Call(name, arguments_of(given)) for name, given, _ in RULES]
-    for call, shown, (_, _, said) in zip(calls, evaluate(desk, calls), RULES, strict=True):
-        text = shown.text.partition(" ")[0] if isinstance(shown, CellError) else shown
-        if isinstance(text, float):
-            text = f"{text:.15g}"
-        assert said == ("(nothing)" if text is None else f"`{text}`"), call
 
 
 def test_each_command_exists_with_its_options():

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.utils.cell import get_column_letter
-from support.com_cells import in_r1c1
 
 from svc_tools.excel.formulas import (
     Book,
@@ -182,7 +181,3 @@ def test_a_workbook_is_read_at_the_start_of_a_burst_and_ever_more_rarely_where_t
     now += 1
     assert eager.is_due()
     assert not later.is_due()
-
-
-def test_the_stand_in_writes_formulas_in_r1c1_style_as_excel_does():
-    assert in_r1c1('=SVC_RATE($A2,B$1,"C3",D2)', 2, 5) == '=SVC_RATE(RC1,R1C[-3],"C3",RC[-1])'

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.desks import cells_of, desk_of, shown
 from support.faults import HANG, KEY, answer, echo, echoing
+from support.spreadsheets import cells_of, desk_of, shown
 
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_sdk import Svc
-from svc_tools.excel.functions import COMPUTED, run
+from svc_tools.excel.functions import COMPUTED
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS
 from svc_tools.excel.results import LOOKUP_FIELDS
 from svc_tools.excel.values import OMITTED, ErrorCell
@@ -116,11 +116,6 @@ def test_the_four_ways_to_name_a_place_ask_in_their_own_way(faults, scripted_des
         assert asked in faults.seen[-1].target
 
 
-def test_the_day_reaches_the_service(faults, scripted_desk):
-    shown(scripted_desk, "SVC_RATE_PLACE", "TX", "Austin", 45413.5)
-    assert "as_of=2024-05-01" in faults.seen[-1].target
-
-
 def test_warnings_are_sentences_and_empty_where_there_is_nothing_to_know(faults, scripted_desk):
     assert shown(scripted_desk, "SVC_WARNINGS", "TX", "75001", DAY) is None
     faults.will(echoing(warnings=["source_conflict", "something_new", "source_conflict"]))
@@ -166,10 +161,6 @@ def test_too_many_arguments_are_refused(desk):
     told = shown(desk, "SVC_SUM", 1.0, 2.0)
     assert told == "#INVALID SVC_SUM has 1 arguments at most, not 2: SVC_SUM(range)."
     assert shown(desk, "SVC_NOTHING").startswith("#INVALID There is no function SVC_NOTHING")
-
-
-def test_run_gives_a_value(scripted_desk):
-    assert run(scripted_desk, "SVC_RATE", "TX", "75001", DAY) == 0.0825
 
 
 NEXUS = {

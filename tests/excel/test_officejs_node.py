@@ -8,9 +8,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from pydantic import SecretStr
-from support.desks import zips_asked
-from support.excel_server import called, in_excel, local_server
 from support.faults import KEY, answer, echoing
+from support.spreadsheets import called, in_excel, local_server, zips_asked
 
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
@@ -56,14 +55,6 @@ def test_scalars_ranges_and_errors_inside_them(book):
     assert block[1][1] == ""
     assert block[2][0]["error"] == "#N/A"
     assert block[2][1] == value
-
-
-def test_a_failed_cell_is_a_real_error_with_its_sentence(book):
-    nowhere, wrong = shown(book, called("RATE", "CA", "00501", DAY), called("RATE", "ZZ", 1, DAY))
-    assert nowhere["error"] == "#N/A"
-    assert wrong["error"] == "#VALUE!"
-    assert "ZZ" in wrong["message"]
-    assert all(one["message"].endswith((".", "?")) for one in (nowhere, wrong))
 
 
 def test_left_out_is_today_and_an_empty_cell_is_refused(scripted_server, faults):

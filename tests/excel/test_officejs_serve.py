@@ -14,8 +14,8 @@ import threading
 import httpx
 import pytest
 from support.certificates import make_certificate
-from support.excel_server import excel_serve
 from support.faults import HANG, KEY
+from support.spreadsheets import excel_serve
 
 from svc_tools.excel.officejs.serving import check_certificate, serve
 

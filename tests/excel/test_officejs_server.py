@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.responses import Response
-from support.excel_server import local_server
 from support.faults import KEY, answer
 from support.keyrings import use_keyring
+from support.spreadsheets import local_server
 
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call
@@ -130,12 +130,6 @@ def test_the_page_with_instructions_is_open_and_holds_no_secret(client, server):
     assert server.token not in page
     for said in ("openssl req", "mkcert", "Trusted Add-in Catalogs", "/wef", "=SVC.RATE(state"):
         assert said in page
-
-
-def test_the_manifest_of_the_running_server_can_be_loaded(client, server):
-    got = client.get(f"/excel/manifest.xml?token={server.token}")
-    assert got.headers["content-type"].startswith("application/xml")
-    assert f"{server.origin}/excel/functions.js?token={server.token}" in got.text
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"calls": [1]}', b"\xff"])

@@ -14,7 +14,6 @@ from keyring.backends.chainer import ChainerBackend
 from keyring.backends.fail import Keyring as FailKeyring
 from keyring.backends.null import Keyring as NullKeyring
 from pydantic import SecretStr
-from support.desks import desk_of, shown
 from support.faults import KEY
 from support.keyrings import (
     ForgetfulKeyring,
@@ -24,6 +23,7 @@ from support.keyrings import (
     use_keyring,
 )
 from support.secrets import files_with
+from support.spreadsheets import desk_of, shown
 
 from svc_tools import ConfigurationError, config
 from svc_tools.excel import server_file, settings
@@ -100,13 +100,6 @@ def test_an_address_without_its_key_is_an_error_and_not_the_embedded_service():
         settings.client()
     assert settings.describe().known_from == "settings"
     assert settings.forget_key() is None
-
-
-def test_a_keyring_that_is_gone_is_an_error_and_not_the_embedded_service(monkeypatch):
-    settings.remember(ADDRESS, SecretStr(KEY))
-    use_keyring(monkeypatch, FailKeyring())
-    with pytest.raises(ConfigurationError, match="no keyring was found"):
-        settings.client()
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from filelock import FileLock
 from keyring.backends.fail import Keyring as FailKeyring
 from pydantic import SecretStr
 from support.certificates import make_certificate
-from support.excel_server import excel_serve, local_server
 from support.faults import HANG, KEY, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
+from support.spreadsheets import excel_serve, local_server
 
 from svc_tools import ConfigurationError
 from svc_tools.excel import server_file, settings, setup
@@ -96,13 +96,6 @@ def test_a_service_that_does_not_answer_now_is_kept_and_that_is_said(faults, key
     said = setup.use_account(faults.base_url, SecretStr(KEY))
     assert "could not be checked" in said
     assert keyring.kept
-
-
-def test_without_a_safe_keyring_the_key_is_not_kept(service, monkeypatch):
-    use_keyring(monkeypatch, FailKeyring())
-    with pytest.raises(ConfigurationError, match="no keyring was found"):
-        setup.use_account(service, SecretStr(KEY))
-    assert settings.chosen() is None
 
 
 def test_a_choice_that_the_environment_overrules_says_so(monkeypatch):

@@ -11,7 +11,6 @@ from support.keyrings import PlainKeyring, use_keyring
 from support.secrets import files_with
 
 import svc_tools
-from svc_sdk import Svc
 from svc_tools.excel import settings
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import run
@@ -180,10 +179,3 @@ def test_a_refresh_says_how_many_answers_changed(faults, scripted_desk):
     assert (told["requested"], told["changed"], told["failed"]) == (1, 1, 0)
     assert "1 result changed" in told["message"]
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.085
-
-
-def test_a_client_that_was_given_is_not_closed_by_a_status(scripted, faults):
-    faults.will(answer(404, b"{}"), answer(200, b'{"status": "ok"}'), echoing())
-    pages.status(Desk(scripted, cache=False))
-    assert isinstance(scripted, Svc)
-    assert scripted.lookup("TX", zip="78701").rate.combined_rate == "0.08250"

@@ -1,6 +1,7 @@
-"""A small Excel as COM shows it: what is typed is read, formulas, spilling, protection.
+"""A small Excel as COM shows it: cells, what is typed, formulas, spilling, protection.
 
-Only what this project touches, and as Excel does it: a text that looks like a number becomes one.
+Only what this project touches, and as Excel does it: an error value is an integer, one cell is a
+scalar, several are rows, and a text that looks like a number becomes one.
 """
 
 # ruff: noqa: N802, ARG002 - the names and arguments are Excel's
@@ -14,18 +15,212 @@ from types import SimpleNamespace
 
 import openpyxl
 
-from support.com_cells import (
-    A1,
-    FIRST_DAY,
-    MISSING,
-    NUMBER,
-    SPILL,
-    Cell,
-    ComError,
-    Range,
-    Table,
-    number,
-)
+from svc_tools.excel.formulas import calls_in
+
+RANGE_IID = "{00020846-0000-0000-C000-000000000046}"
+MISSING = -2147352572
+NOT_AVAILABLE = -2146826246
+SPILL = -2146828288 + 2045
+A1 = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([0-9]+)")
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 - a cell's day has no zone
+_NULL = None
+
+
+class ComError(Exception):
+    """pywintypes.com_error: Excel refuses."""
+
+    hresult = -2146827284
+
+
+def letters(column):
+    name = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        name = chr(65 + rest) + name
+    return name
+
+
+def number(name):
+    total = 0
+    for letter in name:
+        total = total * 26 + ord(letter) - 64
+    return total
+
+
+@dataclass
+class Cell:
+    """What a cell holds; `style` is "date", "currency" or "text" where it is formatted so."""
+
+    value: object = None
+    formula: str = ""
+    style: str = ""
+    spills: tuple | None = None
+    anchor: tuple | None = None
+    legacy: bool = False
+
+
+@dataclass
+class Range:
+    """Cells of a sheet: rows and columns from 1."""
+
+    sheet: Sheet
+    row: int
+    column: int
+    height: int = 1
+    width: int = 1
+    Areas: list = field(default_factory=list)
+
+    def __post_init__(self):
+        attributes = SimpleNamespace(iid=RANGE_IID)
+        info = SimpleNamespace(GetTypeAttr=lambda: attributes)
+        self._oleobj_ = SimpleNamespace(GetTypeInfo=lambda: info)
+        self.Areas = self.Areas or [self]
+        self.Font = SimpleNamespace()
+
+    Worksheet = property(lambda self: self.sheet)
+    Parent = property(lambda self: self.sheet)
+    Application = property(lambda self: self.sheet.book.app)
+    Row = property(lambda self: self._counted("Row", self.row))
+    Column = property(lambda self: self.column)
+    Count = property(lambda self: self.height * self.width)
+    Rows = property(lambda self: SimpleNamespace(Count=self.height))
+    Columns = property(lambda self: SimpleNamespace(Count=self.width))
+
+    @property
+    def Address(self):
+        first = f"${letters(self.column)}${self.row}"
+        if (self.height, self.width) == (1, 1):
+            return first
+        last = f"${letters(self.column + self.width - 1)}${self.row + self.height - 1}"
+        return f"{first}:{last}"
+
+    def _counted(self, name, value):
+        self.sheet.book.app.reads.append((name, self.Address if name != "Row" else ""))
+        return value
+
+    def _keys(self):
+        return [
+            [(self.row + down, self.column + across) for across in range(self.width)]
+            for down in range(self.height)
+        ]
+
+    def _get(self, name, read):
+        self._counted(name, None)
+        cells = self.sheet.cells
+        rows = tuple(
+            tuple(read(cells.get(key) or Cell(), key) for key in row) for row in self._keys()
+        )
+        return rows[0][0] if (self.height, self.width) == (1, 1) else rows
+
+    def _put(self, values, write):
+        if self.sheet.protected:
+            raise ComError("the sheet is protected")
+        for row, keys in enumerate(self._keys()):
+            for column, key in enumerate(keys):
+                value = values[row][column] if isinstance(values, tuple | list) else values
+                self.sheet.book.app.written(self.sheet, key)
+                write(key, value)
+
+    @property
+    def Value(self):
+        return self._get("Value", lambda cell, _: self.sheet.shown(cell))
+
+    @property
+    def Value2(self):
+        return self._get("Value2", lambda cell, _: cell.value)
+
+    @Value2.setter
+    def Value2(self, values):
+        self._put(values, self.sheet.type)
+
+    @property
+    def Formula(self):
+        return self._get("Formula", lambda cell, _: cell.formula or self.sheet.typed(cell))
+
+    @Formula.setter
+    def Formula(self, values):
+        self._put(values, self.sheet.type)
+
+    @property
+    def Formula2(self):
+        if not self.sheet.book.app.dynamic:
+            raise AttributeError("Formula2")
+        return self.Formula
+
+    @property
+    def NumberFormat(self):
+        return {True: "@", False: "General"}.get(self._each(lambda cell: cell.style == "text"))
+
+    def _each(self, test):
+        cells = self.sheet.cells
+        found = {bool(test(cells.get(key) or Cell())) for row in self._keys() for key in row}
+        return found.pop() if len(found) == 1 else _NULL
+
+    @property
+    def HasSpill(self):
+        if not self.sheet.book.app.dynamic:
+            raise AttributeError("HasSpill")
+        return self._each(lambda cell: not cell.legacy and (cell.spills or cell.anchor))
+
+    @property
+    def HasArray(self):
+        return self._each(lambda cell: cell.legacy)
+
+    @property
+    def SpillParent(self):
+        cell = self.sheet.cells[self.row, self.column]
+        return Range(self.sheet, *(cell.anchor or (self.row, self.column)))
+
+    @property
+    def SpillingToRange(self):
+        cell = self.sheet.cells[self.row, self.column]
+        if cell.spills is None:
+            raise ComError("not the cell that spills")
+        return Range(self.sheet, self.row, self.column, *cell.spills)
+
+    @property
+    def CurrentArray(self):
+        parent = self.SpillParent
+        shape = self.sheet.cells[parent.row, parent.column].spills
+        return Range(self.sheet, parent.row, parent.column, *shape)
+
+    @property
+    def ListObject(self):
+        for table in self.sheet.tables:
+            if table.holds(self.row, self.column):
+                return table
+        return None
+
+    def ClearContents(self):
+        self._put(None, self.sheet.type)
+
+
+@dataclass
+class Table:
+    """An Excel table: headings in its first row."""
+
+    sheet: Sheet
+    Name: str
+    row: int
+    column: int
+    headings: tuple
+    height: int
+
+    def holds(self, row, column):
+        across = column - self.column
+        return 0 <= row - self.row <= self.height and 0 <= across < len(self.headings)
+
+    @property
+    def Range(self):
+        return Range(self.sheet, self.row, self.column, self.height + 1, len(self.headings))
+
+    def ListColumns(self, heading):
+        if heading not in self.headings:
+            raise ComError("no such column")
+        at = self.column + self.headings.index(heading)
+        return SimpleNamespace(Range=Range(self.sheet, self.row, at, self.height + 1))
+
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -304,14 +499,14 @@ class App:
     def calculate(self, sheet, key):
         """Compute a formula that is one call of a function; other formulas keep their value."""
         cell = sheet.cells[key]
-        found = re.fullmatch(r"=(SVC_\w+)\((.*)\)", cell.formula)
-        if self.call is None or found is None:
+        found = calls_in(cell.formula) if re.fullmatch(r"=SVC_\w+\(.*\)", cell.formula) else []
+        if self.call is None or len(found) != 1:
             return
-        parts = _parted(found[2]) if found[2].strip() else []
+        name, parts, _ = found[0]
         if any("(" in part for part in parts):
             return  # another function within: such cells keep their value
         given = [self._argument(sheet, one, key) for one in parts]
-        value = self.call(found[1], given, Range(sheet, *key))
+        value = self.call(name, given, Range(sheet, *key))
         if not isinstance(value, list):
             cell.value = _result(value)
             return
@@ -349,19 +544,6 @@ def _blocked(sheet, key, shape):
     area = Range(sheet, *key, *shape)
     cells = [sheet.cells.get(at) for row in area._keys() for at in row if at != key]
     return any(cell and cell.value not in {None, ""} and cell.anchor != key for cell in cells)
-
-
-def _parted(text):
-    """The arguments: commas within brackets or quotes part nothing."""
-    parts, depth, quoted = [""], 0, False
-    for sign in text:
-        quoted ^= sign == '"'
-        depth += (sign == "[") - (sign == "]")
-        if sign == "," and not depth and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part.strip() for part in parts]
 
 
 def _of_table(sheet, text, key):

@@ -15,8 +15,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from support.com_cells import MISSING, ComError
-from support.com_excel import App
+from support.com_excel import MISSING, App, ComError
 from svc_tools.excel.workbook import MODULE_TEXT
 from svc_tools.excel.workbook.writing import MODULE
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from svc_tools.excel.formulas import calls_in
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.values import OMITTED, CellError, ErrorCell
 from svc_tools.excel.workbook.writing import Formula
@@ -34,7 +35,10 @@ def worked_out(sheets, desk, *, real=False):
             and (match[1] == "SVC_SUM") is late
         ]
         asked = [
-            Call(match[1], tuple(book.argument(sheet, cell, one) for one in _parts(match[2])))
+            Call(
+                match[1],
+                tuple(book.argument(sheet, cell, one) for one in calls_in(match[0])[0].arguments),
+            )
             for sheet, cell, match in calls
         ]
         for (sheet, cell, _), result in zip(calls, evaluate(desk, asked), strict=True):
@@ -99,18 +103,6 @@ def _guarded(formula, shown):
     else:
         value = '"{}"'.format(shown.replace('"', '""')) if isinstance(shown, str) else repr(shown)
     return Formula(f"{guarded[1]}{value})")
-
-
-def _parts(text):
-    """The arguments: parted by the commas that are in no brackets."""
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign == "[") - (sign == "]")
-        if sign == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [one.strip() for one in parts] if text else []
 
 
 def _shown(result, *, real):

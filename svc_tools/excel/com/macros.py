@@ -1,18 +1,19 @@
 """The macros of the workbook: what Alt+F8 and its buttons run.
 
-Each acts on the active workbook and ends with a message that says what was done; no formula runs
-one. `SVC_REFRESH` reports the cells that changed. The nexus macros list the register on the sheet
-Nexus, where rows are ticked, previewed, removed and restored: the plan, its checks, the journal and
-the receipt are those of `svc_tools.nexus`, and nothing is sent before the user has typed the number
-of requests.
+Each acts on the active workbook and ends with a message on the result; no formula runs one.
+`SVC_REFRESH` reports the cells that changed. `SVC_FREEZE` replaces formulas by their values, each
+read from the cell that it is written to, so that a freeze that stops halfway loses nothing; a log
+sheet notes source and date first, and a cell without a value stays a formula. The nexus macros list
+the register on the sheet Nexus, where rows are ticked, previewed, removed and restored: the plan,
+its checks, the journal and the receipt are those of `svc_tools.nexus`, and nothing is sent before
+the user has typed the number of requests.
 """
-
-# ruff: noqa: N802 - the names are what Excel shows
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,17 @@ import xlwings as xw
 from svc_sdk import SvcError
 from svc_tools import config
 from svc_tools.display import counted
-from svc_tools.excel.com.freezing import find, freeze
 from svc_tools.excel.com.workbook import Area, Workbook
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, ErrorCell
-from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, NEXUS_MESSAGE
+from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, ErrorCell, error_in
+from svc_tools.excel.workbook.writing import (
+    FROZEN,
+    NEXUS,
+    NEXUS_COLUMNS,
+    NEXUS_MARKS,
+    NEXUS_MESSAGE,
+)
 from svc_tools.nexus import (
     NotListedError,
     PlanError,
@@ -60,56 +67,12 @@ _NOTHING_CHANGED = "Nothing was changed."
 _NOTHING_SENT = "Nothing was sent."
 _REQUESTS_SHOWN = 20
 _CHANGES_SHOWN = 10
+FROZEN_COLUMNS = ("sheet", "range", "source", "oldest result", "frozen at")
+"""The headings of the log: one row per sheet and freeze. The task pane writes the same."""
+_FROZEN_WIDTHS = (14, 12, 40, 27, 27)
+_LISTED = 10
+"""How many of the cells that stay formulas a message lists."""
 _log = logging.getLogger(__name__)
-
-
-@xw.sub
-def SVC_REFRESH():  # type: ignore[no-untyped-def]  # noqa: ANN201 - xlwings reads annotations
-    """Refresh every rate of this session and recalculate the workbook."""
-    _run("SVC_REFRESH", lambda book: refresh(book, the_desk()))
-
-
-@xw.sub
-def SVC_FREEZE():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Replace formulas by their values: the selected ones, else all of the workbook."""
-    _run("SVC_FREEZE", _freeze)
-
-
-@xw.sub
-def SVC_NEXUS_LIST():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """List the account's records on the sheet Nexus, with what a plan suggests."""
-    _run("SVC_NEXUS_LIST", lambda book: list_records(book, the_desk()))
-
-
-@xw.sub
-def SVC_NEXUS_PREVIEW():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Show the requests that the ticks on the sheet Nexus mean; none of them is sent."""
-    _run("SVC_NEXUS_PREVIEW", lambda book: preview(book, the_desk()))
-
-
-@xw.sub
-def SVC_NEXUS_REMOVE():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Remove the ticked records of the sheet Nexus, after a confirmation."""
-    _run("SVC_NEXUS_REMOVE", lambda book: remove(book, the_desk()))
-
-
-@xw.sub
-def SVC_NEXUS_RESTORE():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Add the records of a receipt again, after a confirmation."""
-    _run("SVC_NEXUS_RESTORE", lambda book: undo(book, the_desk()))
-
-
-def _run(name: str, act: Callable[[Workbook], str]) -> None:
-    """Run a macro on the active workbook and show its message, or why it failed."""
-    book = Workbook(xw.Book.caller())
-    try:
-        text = act(book)
-    except (ValueError, OSError, ImportError, SvcError, CellError) as error:
-        text = str(error)
-    except Exception as error:  # noqa: BLE001 - a readable message, and no more
-        _log.warning("%s failed: %s", name, type(error).__name__)
-        text = f"{name} could not be finished ({type(error).__name__})."
-    book.show(text)
 
 
 def refresh(workbook: Workbook, desk: Desk) -> str:
@@ -156,14 +119,14 @@ def _cell_text(value: Scalar) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _freeze(book: Workbook) -> str:
+def _freeze(book: Workbook, desk: Desk) -> str:
     if not book.is_calculated:
         return f"Excel has not computed everything yet; press F9, then freeze. {_NOTHING_CHANGED}"
     chosen = book.selected()
-    blocks, left = find(book, chosen) if chosen is not None else ([], [])
+    blocks, left = find_formulas(book, chosen) if chosen is not None else ([], [])
     where = "the selected cells"
     if not blocks and not left:
-        blocks, left = find(book)
+        blocks, left = find_formulas(book)
         where = "the whole workbook"
     if not blocks and not left:
         return f"No formula of the workbook has an SVC function. {_NOTHING_CHANGED}"
@@ -176,7 +139,164 @@ def _freeze(book: Workbook) -> str:
     if blocks and not book.confirmed(question):
         return _NOTHING_CHANGED
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return freeze(book, the_desk(), blocks, left, at=now).sentence
+    return freeze(book, desk, blocks, left, at=now).sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The cells with the result of one formula: a single cell, or those of an array."""
+
+    sheet: Sheet
+    area: Area
+    values: Sequence[Sequence[Scalar]]
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return self.area.height * self.area.width
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """Result of a freeze: how many cells are values now, and which stay formulas and why."""
+
+    cells: int
+    sheets: int
+    left: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The result in words, with the first of the cells that stay formulas."""
+        text = f"Frozen: {counted(self.cells, 'cell')} on {counted(self.sheets, 'sheet')}."
+        if self.cells:
+            text += f' The sheet "{FROZEN}" has their source and date.'
+        if not self.left:
+            return text
+        more = len(self.left) - _LISTED
+        lines = [*self.left[:_LISTED], *([f"and {more:,} more"] if more > 0 else [])]
+        stay = "stays a formula" if len(self.left) == 1 else "stay formulas"
+        return "\n".join([f"{text} {counted(len(self.left), 'cell')} {stay}:", *lines])
+
+
+def find_formulas(
+    workbook: Workbook, within: tuple[Sheet, Sequence[Area]] | None = None
+) -> tuple[list[Block], list[str]]:
+    """The formulas that can be frozen, and the cells that cannot with the reason.
+
+    Args:
+        workbook: the workbook.
+        within: only formulas in these cells of this sheet.
+    """
+    found: list[Block] = []
+    left: list[str] = []
+    for sheet in workbook.sheets if within is None else [within[0]]:
+        for block in _blocks(sheet, None if within is None else within[1]):
+            why = "the sheet is protected" if sheet.protected else _no_value(block)
+            if why:
+                left.append(f"{sheet.name}!{block.area.address}: {why}")
+            else:
+                found.append(block)
+    return found, left
+
+
+def freeze(
+    workbook: Workbook, desk: Desk, blocks: Sequence[Block], left: Sequence[str], *, at: str
+) -> Freeze:
+    """Write the source and the date to the log, then the values over the formulas.
+
+    Args:
+        workbook: the workbook.
+        desk: names the source; no request is sent.
+        blocks: the formulas.
+        left: what stays a formula, as `find_formulas` returned it.
+        at: the time to note (UTC).
+
+    Raises:
+        ValueError: the log sheet has other headings; no cell was changed.
+    """
+    failed: list[str] = []
+    done: list[Block] = []
+    with workbook.suspended():
+        if blocks:
+            _note_source(workbook, desk, blocks, at)
+        for block in blocks:
+            try:
+                block.sheet.put(block.area, block.values)
+                done.append(block)
+            except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
+                why = f"Excel refused it ({type(error).__name__})"
+                failed.append(f"{block.sheet.name}!{block.area.address}: {why}")
+    return Freeze(
+        sum(block.size for block in done),
+        len({block.sheet.name for block in done}),
+        (*left, *failed),
+    )
+
+
+def _blocks(sheet: Sheet, within: Sequence[Area] | None) -> list[Block]:
+    """Each formula once, with all cells of its result."""
+    calls = sheet.calls()
+    arrays = bool(calls) and sheet.has_arrays(sheet.used)
+    taken: set[Area] = set()
+    found = []
+    for cell, value in calls.items():
+        inside = within is None or any(cell.within(block) for block in within)
+        if cell in taken or not inside:
+            continue
+        array = sheet.array(cell) if arrays else None
+        found.append(
+            Block(sheet, cell, [[value]])
+            if array is None
+            else Block(sheet, array, sheet.values(array))
+        )
+        taken.update(found[-1].area.cells())
+    return found
+
+
+def _no_value(block: Block) -> str:
+    """Why the block cannot become values; "" where it can."""
+    for row in block.values:
+        for value in row:
+            error = error_in("", value)
+            if error is not None:
+                return str(getattr(value, "text", value))
+    if block.sheet.is_text(block.area):
+        return "the cell is formatted as text, in which a number would become a text"
+    return ""
+
+
+def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block], at: str) -> None:
+    source, oldest = (
+        "" if isinstance(one, CellError) or one is None else str(one)
+        for one in evaluate(desk, [Call("SVC_SOURCE"), Call("SVC_ASOF")])
+    )
+    areas: dict[str, list[Area]] = {}
+    for block in blocks:
+        areas.setdefault(block.sheet.name, []).append(block.area)
+    rows = [(name, Area.around(some).address, source, oldest, at) for name, some in areas.items()]
+    log = _frozen_sheet(workbook)
+    used = log.used
+    log.put(Area(used.row + used.height, 1, len(rows), len(FROZEN_COLUMNS)), rows)
+
+
+def _frozen_sheet(workbook: Workbook) -> Sheet:
+    """The log sheet, added where it is missing.
+
+    Raises:
+        ValueError: a sheet of that name has other headings.
+    """
+    heading = Area(1, 1, 1, len(FROZEN_COLUMNS))
+    sheet = workbook.sheet(FROZEN)
+    if sheet is None:
+        sheet = workbook.add_sheet(FROZEN)
+        sheet.put(heading, [FROZEN_COLUMNS])
+        sheet.format_heading(heading, _FROZEN_WIDTHS)
+    elif tuple(str(head or "").casefold() for head in sheet.values(heading)[0]) != FROZEN_COLUMNS:
+        raise ValueError(
+            f'The sheet "{FROZEN}" has other headings than {", ".join(FROZEN_COLUMNS)}. Nothing was'
+            " changed; rename that sheet, and run the macro again."
+        )
+    return sheet
 
 
 def list_records(workbook: Workbook, desk: Desk) -> str:
@@ -186,14 +306,14 @@ def list_records(workbook: Workbook, desk: Desk) -> str:
 
     Raises:
         ValueError: the sheet has no room, or the register cannot be read.
-        SvcError: the service does not answer.
+        SvcError: the service does not respond.
     """
     rows = _NexusRows(workbook)
     there = rows.rows
     if rows.are_planned:
         ticked = sum(bool(row["remove"]) for row in there)
         text = f"The sheet has {counted(len(there), 'row')}, {ticked:,} of them ticked."
-        if not workbook.confirmed(f"{text} List the records anew, and replace these rows?"):
+        if not workbook.confirmed(f"{text} List the records again, and replace these rows?"):
             return _NOTHING_CHANGED
     try:
         listed: Register | None = list_register(desk.client)
@@ -215,7 +335,7 @@ def preview(workbook: Workbook, desk: Desk) -> str:
 
     Raises:
         ValueError: the rows are not a plan, the ticks contradict each other, or nothing is ticked.
-        SvcError: the service does not answer.
+        SvcError: the service does not respond.
     """
     rows = _NexusRows(workbook)
     dry = apply_plan(rows.plan(), desk.client)
@@ -230,7 +350,7 @@ def remove(workbook: Workbook, desk: Desk) -> str:
 
     Raises:
         ValueError: see `preview`; nothing was sent.
-        SvcError: the service does not answer; nothing was sent.
+        SvcError: the service does not respond; nothing was sent.
     """
     rows = _NexusRows(workbook)
     plan = rows.plan()
@@ -254,7 +374,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
 
     Raises:
         ValueError: there is no receipt, or it cannot be restored; nothing was sent.
-        SvcError: the service does not answer; nothing was sent.
+        SvcError: the service does not respond; nothing was sent.
     """
     rows = _NexusRows(workbook)
     paths = rows.receipts
@@ -490,3 +610,45 @@ def _number_text(value: Scalar) -> str:
     if isinstance(value, float):
         return f"{value:g}" if value != int(value) else str(int(value))
     return "" if value is None else str(value)
+
+
+def _macro(name: str, act: Callable[[Workbook, Desk], str], help_text: str) -> Callable[[], None]:
+    """A macro without arguments, as xlwings finds it; its name is what Alt+F8 shows."""
+
+    def macro() -> None:
+        _run(name, act)
+
+    macro.__name__ = macro.__qualname__ = name
+    macro.__doc__ = help_text
+    macro.__annotations__ = {}  # xlwings reads them
+    made: Callable[[], None] = xw.sub(macro)
+    return made
+
+
+def _run(name: str, act: Callable[[Workbook, Desk], str]) -> None:
+    """Run a macro on the active workbook and show its message, or why it failed."""
+    book = Workbook(xw.Book.caller())
+    try:
+        text = act(book, the_desk())
+    except (ValueError, OSError, ImportError, SvcError, CellError) as error:
+        text = str(error)
+    except Exception as error:  # noqa: BLE001 - a readable message, and no more
+        _log.warning("%s failed: %s", name, type(error).__name__)
+        text = f"{name} could not be finished ({type(error).__name__})."
+    book.show(text)
+
+
+SVC_REFRESH = _macro(
+    "SVC_REFRESH", refresh, "Refresh every rate of this session and recalculate the workbook."
+)
+SVC_FREEZE = _macro(
+    "SVC_FREEZE", _freeze, "Replace formulas by their values: the selected ones, else all."
+)
+SVC_NEXUS_LIST = _macro(
+    "SVC_NEXUS_LIST", list_records, "List the account's records, with the suggestions of a plan."
+)
+SVC_NEXUS_PREVIEW = _macro(
+    "SVC_NEXUS_PREVIEW", preview, "Show the requests for the ticked rows; none of them is sent."
+)
+SVC_NEXUS_REMOVE = _macro("SVC_NEXUS_REMOVE", remove, "Remove the ticked records once confirmed.")
+SVC_NEXUS_RESTORE = _macro("SVC_NEXUS_RESTORE", undo, "Add the records of a receipt again.")

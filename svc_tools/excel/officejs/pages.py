@@ -51,8 +51,8 @@ _STARTS = {
 }
 """The command that starts the server, for messages: over http, Excel would not reach it."""
 _STATES = {
-    "http": "Plain http: LibreOffice Calc takes it. Excel asks for https: see the next section.",
-    "https": "https: Excel takes it once this computer trusts the certificate.",
+    "http": "Plain http, which LibreOffice Calc accepts. Excel requires https, see below.",
+    "https": "https, which Excel accepts once this computer trusts the certificate.",
 }
 _LOCKED = (
     f"Address and key come from the environment ({config.URL_VARIABLE} and {config.KEY_VARIABLE})."

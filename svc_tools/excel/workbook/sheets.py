@@ -361,9 +361,9 @@ def _places(sheet: Sheet) -> None:
         place = _PLACES[row - first] if row - first < len(_PLACES) else (None, None)
         sheet.put(f"A{row}", place[0], "typed_text")
         sheet.put(f"B{row}", place[1], "typed_text")
-        asked = f"$A{row},$B{row},{AS_OF}"
-        sheet.put(f"C{row}", Formula(f"=SVC_RATE({asked})"), "field_rate")
-        sheet.put(f"D{row}", Formula(f"=SVC_WARNINGS({asked})"), "field", to=f"F{row}")
+        query = f"$A{row},$B{row},{AS_OF}"
+        sheet.put(f"C{row}", Formula(f"=SVC_RATE({query})"), "field_rate")
+        sheet.put(f"D{row}", Formula(f"=SVC_WARNINGS({query})"), "field", to=f"F{row}")
         sheet.heights[row] = 30
     sheet.rules += [
         partial_rule(f"C{first}:C{last}", f"$C{first}"),
