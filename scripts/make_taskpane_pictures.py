@@ -38,8 +38,8 @@ def draw(folder: Path) -> None:
     """Start the server, open the pane in both colours, and put the pictures together."""
     with tempfile.TemporaryDirectory() as place, _server(Path(place)) as (url, token):
         with httpx.Client(headers={"Authorization": f"Bearer {token}"}) as client:
-            asked = [{"f": "SVC_RATE", "a": [*one, "2026-02-01"]} for one in PLACES]
-            client.post(f"{url}/excel/batch", json={"calls": asked}).raise_for_status()
+            calls = [{"f": "SVC_RATE", "a": [*one, "2026-02-01"]} for one in PLACES]
+            client.post(f"{url}/excel/batch", json={"calls": calls}).raise_for_status()
         with sync_playwright() as started:
             browser = started.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
@@ -71,7 +71,7 @@ def draw(folder: Path) -> None:
 
 def _refreshed(page: Page) -> None:
     page.get_by_role("button", name="Refresh rates").click()
-    page.locator("#message", has_text="asked again").wait_for()
+    page.locator("#message", has_text="looked up again").wait_for()
     page.get_by_role("button", name="Check again", disabled=False).wait_for()
     page.get_by_role("heading", name="Sales tax").hover()
     page.evaluate("() => document.activeElement.blur()")

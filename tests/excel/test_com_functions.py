@@ -22,7 +22,7 @@ from svc_tools.excel import desk
 from svc_tools.excel import desk as desks
 from svc_tools.excel.com.workbook import TEXT_LIMIT, Area, cut, from_com, to_com
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
-from svc_tools.excel.values import OMITTED, ErrorCell
+from svc_tools.excel.values import OMITTED, BadValueError, ErrorCell
 from svc_tools.excel.workbook import MODULE_TEXT
 
 DAY = "2026-02-01"
@@ -258,28 +258,37 @@ def test_an_error_value_is_an_error_also_where_xlwings_does_not_know_it(number, 
     assert from_com([[FIRST_ERROR + number]]) == ErrorCell(text)
 
 
-def test_one_cell_is_a_scalar_and_several_are_rows():
-    assert from_com([["TX"]]) == "TX"
-    assert from_com([["TX", None]]) == [["TX", None]]
-    assert from_com([["TX"], [94105.0]]) == [["TX"], [94105.0]]
-    assert from_com(OMITTED) is OMITTED
+@pytest.mark.parametrize(
+    ("passed", "argument"),
+    [
+        ([["TX"]], "TX"),
+        ([["TX", None]], [["TX", None]]),
+        ([["TX"], [94105.0]], [["TX"], [94105.0]]),
+        (OMITTED, OMITTED),
+        ([[True]], True),
+        ([[NOON]], NOON),
+        ([[7]], 7.0),
+        ([[Decimal("19.9900")]], 19.99),  # a cell formatted as currency
+    ],
+)
+def test_an_argument_arrives_as_the_cell_holds_it(passed, argument):
+    found = from_com(passed)
+    assert (found, type(found)) == (argument, type(argument))
 
 
-def test_what_a_cell_holds_arrives_as_it_is():
-    assert from_com([[True]]) is True
-    assert from_com([[NOON]]) == NOON
-    assert from_com([[7]]) == 7.0
-    amount = from_com([[Decimal("19.9900")]])  # of a cell formatted as currency
-    assert (amount, type(amount)) == (19.99, float)
-
-
-def test_an_empty_cell_goes_out_as_an_empty_text_and_never_as_0():
-    assert to_com(None) == ""
-    assert to_com([[None, 0.0825]]) == [["", 0.0825]]
-
-
-def test_numbers_go_out_as_doubles_and_truth_values_as_they_are():
-    assert [type(cell) for cell in to_com([[1, True, 2.5]])[0]] == [float, bool, float]
+@pytest.mark.parametrize(
+    ("result", "sent"),
+    [
+        (None, ""),  # never 0
+        ([[None, 0.0825]], [["", 0.0825]]),
+        ([[BadValueError("no state.")]], [["#INVALID no state."]]),
+        ([[1, True, 2.5]], [[1.0, True, 2.5]]),
+    ],
+)
+def test_a_result_goes_out_as_com_can_carry_it(result, sent):
+    found = to_com(result)
+    assert found == sent
+    assert not isinstance(found, list) or type(found[0][0]) is type(sent[0][0])
 
 
 @pytest.mark.parametrize("value", [Decimal("0.08625"), NOON.date(), b"x"])

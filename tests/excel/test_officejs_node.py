@@ -78,52 +78,35 @@ def test_left_out_is_today_and_an_empty_cell_is_refused(scripted_server, faults)
         assert "empty cell" in refused["message"]
 
 
-def test_however_excel_hands_an_empty_cell_over_its_row_stays_empty(scripted_server):
-    ways = ["", 0, None, {"$undefined": True}]
-    found = shown(
-        scripted_server, *(called("RATE", "TX", [["78701"], [nothing]], DAY) for nothing in ways)
-    )
-    assert found == [[[0.0825], [""]]] * 4  # "" and not null, which Excel would show as 0
-
-
-def test_zeros_among_amounts_are_amounts(scripted_server):
-    total, tax = shown(
+def test_a_cell_is_read_in_every_form_in_which_excel_passes_it(scripted_server, faults):
+    entity = {"type": "Entity", "basicType": "Error", "basicValue": "#VALUE!", "text": "Texas"}
+    typed = {"type": "Error", "basicType": "Error", "basicValue": "#DIV/0!", "errorType": "Div0"}
+    zips = [
+        ("78701", 0.0825),
+        (78701, 0.0825),
+        ({"type": "FormattedNumber", "basicValue": 78701, "numberFormat": "00000"}, 0.0825),
+        *((one, "") for one in ("", 0, None, {"$undefined": True})),  # "", which Excel shows as ""
+        ({"type": "Empty", "basicType": "Empty", "basicValue": ""}, ""),
+        ({"$nan": True}, "#NUM!"),
+        *((one, "#DIV/0!") for one in ({"$error": "#DIV/0!"}, typed, "#DIV/0!")),
+    ]
+    found, unread, total, tax = shown(
         scripted_server,
+        called("RATE", "TX", [[one] for one, _ in zips], DAY),
+        called("RATE", [[entity]], "78701", DAY),
         called("SUM", [[0, 1.1], [2.2, None]]),
         called("TAX", [[0], [100]], "TX", "78701", DAY),
     )
-    assert total == [[3.3]]
-    assert tax == [[0], [8.25]]
-
-
-def test_an_error_of_the_sheet_is_passed_on_in_words(scripted_server, faults):
-    ways = [
-        {"$error": "#DIV/0!"},  # of custom functions
-        {"type": "Error", "basicType": "Error", "basicValue": "#DIV/0!", "errorType": "Div0"},
-        "#DIV/0!",
-    ]
-    found = shown(
-        scripted_server, *(called("RATE", "TX", [["78701"], [broken]], DAY) for broken in ways)
-    )
-    for one in found:
-        assert one[0] == [0.0825]
-        assert one[1][0]["error"] == "#N/A"
-        assert "#DIV/0!" in one[1][0]["message"]
-    assert len(faults.seen) == 1
-
-
-def test_values_with_a_format_or_of_a_data_type_are_read_as_what_they_hold(scripted_server):
-    formatted = {"type": "FormattedNumber", "basicValue": 78701, "numberFormat": "00000"}
-    empty = {"type": "Empty", "basicType": "Empty", "basicValue": ""}
-    entity = {"type": "Entity", "basicType": "Error", "basicValue": "#VALUE!", "text": "Texas"}
-    found, unread = shown(
-        scripted_server,
-        called("RATE", "TX", [[formatted], [empty], [{"$nan": True}]], DAY),
-        called("RATE", [[entity]], "78701", DAY),
-    )
-    assert found[:2] == [[0.0825], [""]]
-    assert "#NUM!" in found[2][0]["message"]
+    for (given, expected), (cell,) in zip(zips, found, strict=True):
+        if isinstance(cell, dict):
+            assert cell["error"] == "#N/A", given
+            assert expected in cell["message"], given
+        else:
+            assert cell == expected, given
     assert unread["error"] == "#N/A"
+    assert total == [[3.3]]  # among amounts a zero is a zero
+    assert tax == [[0], [8.25]]
+    assert len(faults.seen) == 1
 
 
 def test_a_day_may_be_a_number_and_a_zip_is_no_day(scripted_server, faults):
