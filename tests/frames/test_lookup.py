@@ -259,7 +259,7 @@ def test_times_with_a_zone_have_no_calendar_date_of_their_own(scripted):
 
 def test_a_column_of_yours_is_never_overwritten(scripted, faults):
     frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "confidence": ["mine"]})
-    with pytest.raises(ValueError, match=r"'confidence'.*prefix="):
+    with pytest.raises(ValueError, match=r"'confidence'.*choose a prefix"):
         frame.svc.lookup(client=scripted, progress=False)
     assert faults.seen == []
     result = frame.svc.lookup(client=scripted, prefix="svc_", progress=False)
