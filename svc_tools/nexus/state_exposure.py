@@ -199,7 +199,7 @@ def _about(
         notes.append(
             f"Without any sale: {months}. Such a month is taken to be missing in what was given, so"
             f" the sales are taken to be complete from {first} to {last} only; where nothing was"
-            " sold in it, give the first and the last day that they are complete for (covers)."
+            " sold in it, give the first and the last day that they are complete for."
         )
     return {
         "as_of": str(as_of),

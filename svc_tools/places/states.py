@@ -571,9 +571,9 @@ def state_of(zip_code: str | None, named: str | None = None) -> str:
         return named
     if zip_code is None:
         raise ValueError(
-            "state: none is given, and neither a ZIP nor the end of the address names one"
+            "state: it is missing, and neither a ZIP nor the end of the address names one"
         )
     if len(lies_in) != 1:
         where = f"lies in {' and '.join(sorted(lies_in))}" if lies_in else "is in no state's range"
-        raise ValueError(f"state: none is given, and ZIP {zip_code} {where}")
+        raise ValueError(f"state: it is missing, and ZIP {zip_code} {where}")
     return next(iter(lies_in))

@@ -1,6 +1,6 @@
-// Copy a text, save a file. Loaded from this package by anywidget; asks nothing of any other host.
+// Copy a text, save a file. Loaded from this package by anywidget; requests nothing from any other host.
 
-const SAID_FOR = 4000; // milliseconds for which "Copied" stays
+const SHOWN_FOR = 4000; // milliseconds for which "Copied" stays
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -9,17 +9,17 @@ function element(tag, className, text) {
   return made;
 }
 
-function teller() {
-  const said = element("span", "svc-action-said");
-  said.setAttribute("role", "status");
-  said.setAttribute("aria-live", "polite");
+function statusLine() {
+  const status = element("span", "svc-action-status");
+  status.setAttribute("role", "status");
+  status.setAttribute("aria-live", "polite");
   let timer;
-  const say = (text, stays) => {
+  const report = (text, stays) => {
     clearTimeout(timer);
-    said.textContent = text;
-    if (!stays) timer = setTimeout(() => { said.textContent = ""; }, SAID_FOR);
+    status.textContent = text;
+    if (!stays) timer = setTimeout(() => { status.textContent = ""; }, SHOWN_FOR);
   };
-  return { said, say };
+  return { status, report };
 }
 
 async function copied(text) {
@@ -45,22 +45,22 @@ async function copied(text) {
   }
 }
 
-function copyButton(label, text, said) {
+function copyButton(label, text, status) {
   const button = element("button", "svc-native", label());
   button.type = "button";
   button.addEventListener("click", async () => {
     const done = await copied(text());
-    said(done ? "Copied" : "The browser does not allow copying here: select the text instead");
+    status(done ? "Copied" : "The browser does not allow copying here: select the text instead");
   });
   return button;
 }
 
 function renderCopy(model, el) {
-  const { said, say } = teller();
-  const button = copyButton(() => model.get("label"), () => model.get("text"), say);
+  const { status, report } = statusLine();
+  const button = copyButton(() => model.get("label"), () => model.get("text"), report);
   const labelled = () => { button.textContent = model.get("label"); };
   model.on("change:label", labelled);
-  el.append(button, said);
+  el.append(button, status);
   return () => model.off("change:label", labelled);
 }
 
@@ -77,15 +77,15 @@ function save(parts, name) {
 }
 
 function renderDownload(model, el) {
-  const who = crypto.getRandomValues(new Uint32Array(2)).join("-");
-  const { said, say } = teller();
+  const view = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  const { status, report } = statusLine();
   const place = element("span", "svc-action-place");
   let parts = [];
 
-  const ask = () => {
+  const request = () => {
     parts = [];
-    say("Fetching the file…", true);
-    model.send({ ask: "file", who });
+    report("Fetching the file…", true);
+    model.send({ type: "request", view });
   };
 
   const draw = () => {
@@ -94,7 +94,7 @@ function renderDownload(model, el) {
     const focused = place.contains(document.activeElement);
     place.replaceChildren();
     el.hidden = name === "";
-    say("", true);
+    report("", true);
     if (name === "") return;
     if (model.get("url")) {
       const link = element("a", "svc-native", words);
@@ -102,32 +102,32 @@ function renderDownload(model, el) {
       link.download = name;
       place.append(link);
     } else if (model.get("place")) {
-      const told = element("span", "svc-path");
-      told.append(`${name} (${model.get("size")}) is too large to be sent to the page. It is here: `);
-      told.append(element("code", "", model.get("place")));
-      place.append(told, copyButton(() => "Copy the path", () => model.get("place"), say));
+      const where = element("span", "svc-path");
+      where.append(`${name} (${model.get("size")}) is too large to be sent to the page. It is here: `);
+      where.append(element("code", "", model.get("place")));
+      place.append(where, copyButton(() => "Copy the path", () => model.get("place"), report));
     } else {
       const button = element("button", "svc-native", words);
       button.type = "button";
-      button.addEventListener("click", ask);
+      button.addEventListener("click", request);
       place.append(button);
     }
     if (focused) place.querySelector("button, a")?.focus();
   };
 
   const heard = (message, buffers) => {
-    if (message.who !== who) return;
-    if (message.tell === "piece") {
+    if (message.view !== view) return;
+    if (message.type === "piece") {
       const [one] = buffers;
       parts.push(one instanceof DataView
         ? new Uint8Array(one.buffer, one.byteOffset, one.byteLength) : one);
-    } else if (message.tell === "end") {
+    } else if (message.type === "end") {
       save(parts, message.name);
       parts = [];
-      say(`Saved: ${message.name}`);
-    } else if (message.tell === "trouble") {
+      report(`Saved: ${message.name}`);
+    } else if (message.type === "trouble") {
       parts = [];
-      say(`The file cannot be read: ${message.why}`, true);
+      report(`The file cannot be read: ${message.why}`, true);
     }
   };
 
@@ -135,7 +135,7 @@ function renderDownload(model, el) {
   const redraw = () => queueMicrotask(draw);
   model.on(changes, redraw);
   model.on("msg:custom", heard);
-  el.append(place, said);
+  el.append(place, status);
   draw();
   return () => {
     model.off(changes, redraw);

@@ -404,7 +404,7 @@ def _question(view: FileView) -> str:
         f"{FIELDS[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
     ]
     return (
-        "Please choose, because the names do not say it: where was it shipped to, and when was it"
+        "Please choose, because the names are ambiguous: where was it shipped to, and when was it"
         f" sold? {'; '.join(choices)}."
     )
 

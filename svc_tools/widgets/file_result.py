@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import ipywidgets
 
-from svc_tools.codes import meaning_of, percent, urgency
+from svc_tools.codes import CODES, meaning_of, percent, urgency
 from svc_tools.display import (
     NOTHING,
     RANGE_LABEL,
@@ -83,7 +83,7 @@ class PlanView:
         """
         rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
         if plan.cached is not None:
-            rows.append(("Answered from the cache", f"{plan.cached:,}"))
+            rows.append(("From the cache", f"{plan.cached:,}"))
         rows.append(("New billable lookups", f"{plan.to_ask:,}"))
         if plan.quota_remaining is not None:
             rows.append(("Lookups left this month, as last reported", f"{plan.quota_remaining:,}"))
@@ -339,7 +339,9 @@ def _why(row: ReviewRow) -> str:
     """The most urgent reason, and the error of the row."""
     first, *further = row.codes
     reasons = [meaning_of(first) or first]
-    reasons += [meaning_of(row.error) or _cut(row.error)] if row.error else []
+    if row.error:  # a code, or a sentence about a field
+        known = CODES.get(row.error)
+        reasons.append(known.meaning if known else _cut(row.error))
     reasons += [counted(len(further), "further reason")] if further else []
     return " ".join(dict.fromkeys(map(in_words, reasons)))
 

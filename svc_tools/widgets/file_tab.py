@@ -168,7 +168,7 @@ class FileTab:
 
     def _planned(self, planned: tuple[FileJob, Plan] | None) -> None:
         if planned is None:
-            self.message.show_note("It was stopped; nothing was asked.")
+            self.message.show_note("Stopped; nothing was looked up.")
             return
         self._job, plan = planned
         if self._planned_for is not self.session.client:
@@ -202,7 +202,7 @@ class FileTab:
                 job.ask(client, cache, stop=stop)
             return job.finish(started, stop), _plan_of(job, client)
 
-        self._start("Asking…", work, self._ran, stop, waits=True)
+        self._start("Looking up…", work, self._ran, stop, waits=True)
 
     def _ran(self, ran: tuple[FileRun, Plan]) -> None:
         run, plan = ran
@@ -256,7 +256,7 @@ class FileTab:
         if not self._waits and self._work is not None:
             self._work.cancel()
             self._idle()
-            self.message.show_note("It was stopped; nothing was asked.")
+            self.message.show_note("Stopped; nothing was looked up.")
 
     # the work under way
 

@@ -68,7 +68,7 @@ function oneField(field, key, changed) {
       if (group) for (const one of inputs) one.checked = one.value === value;
       else if (inputs[0].value !== value) inputs[0].value = value;
     },
-    tell(text) {
+    report(text) {
       error.textContent = text;
       for (const input of inputs) {
         if (text) input.setAttribute("aria-invalid", "true");
@@ -79,7 +79,7 @@ function oneField(field, key, changed) {
 }
 
 function render({ model, el }) {
-  // each form has a module of its own: a counter would begin anew in each
+  // each form has a module of its own: a counter would start again in each
   const key = Math.random().toString(36).slice(2);
   const form = make("form", { class: "svc-form", novalidate: "novalidate" });
   if (model.get("label")) form.setAttribute("aria-label", model.get("label"));
@@ -113,13 +113,13 @@ function render({ model, el }) {
     }
   }
   function fill() {
-    const told = model.get("values");
-    for (const one of fields) if (!secret(one)) one.value = told[one.field.name] ?? "";
+    const given = model.get("values");
+    for (const one of fields) if (!secret(one)) one.value = given[one.field.name] ?? "";
     show();
   }
   function complain() {
     const errors = model.get("errors");
-    for (const one of fields) one.tell(errors[one.field.name] ?? "");
+    for (const one of fields) one.report(errors[one.field.name] ?? "");
     const first = fields.find((one) => errors[one.field.name]);
     if (first) first.inputs[0].focus();
   }

@@ -1,4 +1,4 @@
-// The lookups of this session: a table, with a button in each row that shows its answer again.
+// The lookups of this session: a table, with a button in each row that shows its result again.
 function render({ model, el }) {
   const scroll = document.createElement("div");
   scroll.className = "svc-scroll";
@@ -27,7 +27,7 @@ function render({ model, el }) {
       button.className = "svc-native";
       button.dataset.row = row.number;
       button.textContent = "Show";
-      button.setAttribute("aria-label", `Show ${row.cells.slice(1).join(", ")} again`);
+      button.setAttribute("aria-label", `Show ${row.cells.slice(0, -1).join(", ")} again`);
       button.addEventListener("click", () => model.send({ event: "show", number: row.number }));
       line.insertCell().append(button); // first: it stays in sight where the page is narrow
       for (const text of row.cells) line.insertCell().textContent = text;

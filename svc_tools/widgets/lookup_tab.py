@@ -88,9 +88,9 @@ class LookupTab:
         self.history = History(self._show)
         copies = ipywidgets.HBox([self.copy_rate, self.copy_code])
         copies.add_class("svc-copies")
-        self.answer = ipywidgets.VBox([self.card, copies, self.code])
-        self.answer.add_class("svc-answer")
-        self.view = ipywidgets.VBox([self.form, self.message, self.answer, self.history])
+        self.result = ipywidgets.VBox([self.card, copies, self.code])
+        self.result.add_class("svc-result")
+        self.view = ipywidgets.VBox([self.form, self.message, self.result, self.history])
         self.view.add_class("svc-lookup")
         self._hide()
 
@@ -108,7 +108,7 @@ class LookupTab:
         self.form.busy = True
         service = self.session.service_name
         code = f"{self.session.code}\n{query.code()}"
-        self.message.show_note(f"Asking {the_service(service)} about {query.words} …")
+        self.message.show_note(f"Looking up {query.words} at {the_service(service)} …")
         self.job = self.session.background.start(
             lambda: _look_up(client, query),
             done=lambda pair: self._show_result(query, *pair, service=service, code=code),
@@ -166,14 +166,14 @@ class LookupTab:
         set_visible(self.copy_rate, bool(past.rate_text))
         self.copy_code.text = past.code
         self.code.show(past.code)
-        set_visible(self.answer, visible=True)
+        set_visible(self.result, visible=True)
         if past.trouble is not None:
             self.message.show_trouble(past.trouble)
         else:
             self.message.announce(f"{past.rate} for {past.what}, {past.day}.")
 
     def _hide(self) -> None:
-        set_visible(self.answer, visible=False)
+        set_visible(self.result, visible=False)
         self.card.value = ""
         self.copy_rate.text = ""
         self.copy_code.text = ""
@@ -358,7 +358,6 @@ def _note(found: Question) -> str:
 def _refused(reason: str, mode: str) -> dict[str, str]:
     """A refusal at the field that it is about; the first field where it names none."""
     name, colon, rest = reason.partition(": ")
-    rest = rest.replace("none is given, and", "give the state, such as TX:", 1)
     if name == "zip" and mode == _ADDRESS:
         name = "address_zip"
     if colon and name in {entry.name for entry in ENTRIES}:
@@ -378,10 +377,10 @@ class PastLookup:
         at: when.
         what: the place in words.
         day: the day of the rate, as 2026-05-01.
-        rate: the rate in words, or that there is none.
+        rate: the rate in words, or "no rate".
         status: its status (`svc_tools.lookup.STATUSES`).
-        card: its card; empty where there is none.
-        rate_text: the rate as the service sent it, for the clipboard; empty where there is none.
+        card: its card; empty without a rate.
+        rate_text: the rate as the service sent it, for the clipboard; empty without a rate.
         code: the same lookup in Python.
         trouble: what went wrong, else `None`.
     """
@@ -406,7 +405,7 @@ class History(anywidget.AnyWidget):
     """
 
     _esm = HERE / "history.js"
-    HEADS: ClassVar[list[str]] = ["Answer", "Time", "Place", "Day", "Rate", "Status"]
+    HEADS: ClassVar[list[str]] = ["Result", "Place", "Day", "Rate", "Status", "Time"]
     caption = traitlets.Unicode("Lookups of this session").tag(sync=True)
     heads = traitlets.List(traitlets.Unicode(), HEADS).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -430,11 +429,11 @@ class History(anywidget.AnyWidget):
             {
                 "number": number,
                 "cells": [
-                    f"{one.at.astimezone():%H:%M:%S}",
                     one.what,
                     one.day,
                     one.rate,
                     one.status.replace("_", " "),
+                    f"{one.at.astimezone():%H:%M:%S}",
                 ],
             }
             for number, one in sorted(self.past.items(), reverse=True)
@@ -472,7 +471,7 @@ def result_card(
     facts = [("Service", service)]
     at = outcome.looked_up_at
     if at is not None:
-        facts.append(("Answered", at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z").strip()))
+        facts.append(("Looked up", at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z").strip()))
     return card(
         result,
         day=f"on {day}" if day else f"today, {datetime.now().astimezone().date()}",

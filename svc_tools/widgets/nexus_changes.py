@@ -181,7 +181,7 @@ class ChangeSection(Section):
         self.preview_button.on_click(lambda _: self.show_preview())
         self.stop_button.on_click(lambda _: self._end_early())
         set_visible(self.running, visible=False)
-        self.steps = (self.preview, self.confirm.view, self.running, self.said, self.code)
+        self.steps = (self.preview, self.confirm.view, self.running, self.status, self.code)
 
     def show_preview(self) -> None:
         """Preview the requests."""

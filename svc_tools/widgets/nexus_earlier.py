@@ -67,7 +67,7 @@ class LeftOverSection(Section):
         self.open_button.on_click(lambda _: self.open())
         self.leave_button.on_click(lambda _: self._show(_Found()))
         self._offer = w.VBox([self.result, line(self.open_button, self.leave_button)])
-        self.compose(self._offer, self.said)
+        self.compose(self._offer, self.status)
         self.view.add_class("svc-left-over")
         self._show(_Found())
 
@@ -176,7 +176,7 @@ class HistorySection(Section):
             note("Every removal has a receipt on this computer; open it to review or undo it."),
             self.list_button,
             self._found,
-            self.said,
+            self.status,
             self.code,
         )
         set_visible(self._found, visible=False)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 COLUMNS = {
     "state": "State",
-    "date": "Day of the sale",
+    "date": "Date of sale",
     "amount": "Amount",
     "channel": "Channel (direct or marketplace)",
     "retail": "Retail amount",
@@ -63,7 +63,7 @@ BANDS = {
     "70-90": ("\N{WHITE DIAMOND}", "70 to 90%"),
     "below 70": ("\N{WHITE CIRCLE}", "Below 70%"),
     "no tax": (NOTHING, "No general sales tax"),
-    "unknown": ("?", "Cannot be said"),
+    "unknown": ("?", "Unknown"),
 }
 """Each band's mark and words, those that need attention first."""
 _HEADS = as_columns(
@@ -87,7 +87,7 @@ class ExposureSection(Section):
             which the sales are complete, the user's own thresholds over those that ship, and the
             button that computes.
         upload: or the file itself.
-        columns: what each column of the file is, where its name does not tell.
+        columns: what each column of the file is, where its name is unclear.
         columns_button: reads the file's columns, to choose from.
         result: the states as a table.
         code: the same in Python.
@@ -155,7 +155,7 @@ class ExposureSection(Section):
             self.file,
             line(self.upload, self.columns_button),
             self._mapping,
-            self.said,
+            self.status,
             self.result,
             self.code,
         )
@@ -229,9 +229,7 @@ class ExposureSection(Section):
             dropdown.options = [(_BY_NAME, None), *((name, name) for name in names)]
             dropdown.value = former if former in names else None
         set_visible(self._mapping, visible=True)
-        self.message.show_note(
-            "Choose a column only where its name does not say what it is, then compute."
-        )
+        self.message.show_note("Choose a column only where its name is unclear, then compute.")
 
     def _computed(
         self, sent: dict[str, Any], exposure: pd.DataFrame, thresholds: Thresholds | None

@@ -120,7 +120,7 @@ class PlanSection(Section):
             note("It suggests, you decide: nothing is ticked in advance."),
             self.make_button,
             self.reopen.view,
-            self.said,
+            self.status,
             self._body,
             self.code,
         )

@@ -95,7 +95,7 @@ class Section:
     Attributes:
         message: what happened, or went wrong.
         cancel_button: cancels a request that takes long.
-        said: the message, and that button while it is needed.
+        status: the message, and that button while it is needed.
         view: all of its widgets.
     """
 
@@ -107,8 +107,8 @@ class Section:
         self.cancel_button.add_class("svc-late")
         self.cancel_button.on_click(lambda _: self.give_up())
         set_visible(self.cancel_button, visible=False)
-        self.said = line(self.message, self.cancel_button)
-        self.said.add_class("svc-status")
+        self.status = line(self.message, self.cancel_button)
+        self.status.add_class("svc-status")
         self._title = title
         self._job: Job | None = None
         self._vital = False
@@ -179,13 +179,13 @@ class Section:
             forms: those that are busy meanwhile.
             always: called when it is over, even where it failed.
             vital: whether it changes records and must not be interrupted: it cannot be canceled,
-                and the page asks before it is closed.
+                and the page warns before it is closed.
         """
         if self.busy:
             return
 
         def rested() -> None:
-            self.said.remove_class("svc-busy")
+            self.status.remove_class("svc-busy")
             set_visible(self.cancel_button, visible=False)
             for form in forms:
                 form.busy = False
@@ -204,7 +204,7 @@ class Section:
         self._rested, self._vital = rested, vital
         if vital:
             # on a box: a widget with its own script does not pass a later class on to the page
-            self.said.add_class("svc-busy")
+            self.status.add_class("svc-busy")
         set_visible(self.cancel_button, visible=not vital)
         for form in forms:
             form.busy = True
@@ -214,7 +214,7 @@ class Section:
 
 def box_html(inner: str, *, trouble: bool = False) -> str:
     """HTML in a box, which is red where something needs attention."""
-    return f'<div class="svc-box svc-{"trouble" if trouble else "said"}">{inner}</div>'
+    return f'<div class="svc-box svc-{"trouble" if trouble else "info"}">{inner}</div>'
 
 
 def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str:
@@ -256,7 +256,7 @@ def store_plan(plan: Plan) -> Path:
 
 
 def stored_plan(plan_id: str) -> Path | None:
-    """The file of a stored plan; `None` where there is none."""
+    """The file of a stored plan; `None` without one."""
     path = nexus.receipt_folder() / "plans" / f"{plan_id}.csv"
     return path if plan_id and path.is_file() else None
 

@@ -171,7 +171,7 @@ class RegisterSection(Section):
             self.list_button,
             self.file,
             self.upload,
-            self.said,
+            self.status,
             self._choice,
             self.differences,
             self.records,

@@ -240,7 +240,7 @@ class KeyArea:
             self.embedded.disabled = False
         self.form.errors = {}
         self._show(opened=False)
-        self.message.announce(f"Asking {the_service(self.session.service_name)}.")
+        self.message.announce(f"The service is now {the_service(self.session.service_name)}.")
 
     def _show(self, *, opened: bool) -> None:
         set_visible(self.body, opened)

@@ -83,7 +83,7 @@ class MessageArea(anywidget.AnyWidget):
 
     def show_note(self, text: str) -> None:
         """Show a message that is not an error."""
-        self.html = f'<div class="svc-said"><p>{escape(text)}</p></div>'
+        self.html = f'<div class="svc-info"><p>{escape(text)}</p></div>'
 
     def announce(self, text: str) -> None:
         """Have screen readers read out what is visible elsewhere on the page."""
@@ -352,8 +352,7 @@ def as_code(call: str, /, *positional: Any, **arguments: Any) -> str:  # noqa: A
         arguments: arguments with their names.
 
     Raises:
-        ValueError: `call` is not a name, or an argument is a secret.
-        TypeError: a value that has no literal.
+        ValueError: `call` is not a name, or an argument has no literal, such as a secret.
     """
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in call.split(".")):
         raise ValueError(f"call: {call!r} is not the name of a function")
@@ -370,26 +369,13 @@ def as_code(call: str, /, *positional: Any, **arguments: Any) -> str:  # noqa: A
 def _literal(value: object) -> str:
     if isinstance(value, Name):
         return value.text
-    if isinstance(value, SecretStr):
-        raise ValueError("a secret is not written into code")  # noqa: TRY004 - as documented
     if isinstance(value, date):  # a datetime too
-        return repr(value.isoformat())
-    if isinstance(value, PurePath | Decimal):
-        return repr(str(value))
-    if isinstance(value, bool | int | float | str) or value is None:
-        return repr(value)
-    if isinstance(value, list | tuple | dict):
-        return _collection(value)
-    raise TypeError(f"{type(value).__name__} has no literal")
-
-
-def _collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
-    inner = ", ".join(map(_literal, value))
-    if isinstance(value, list):
-        return f"[{inner}]"
-    return f"({inner},)" if len(value) == 1 else f"({inner})"
+        value = value.isoformat()
+    elif isinstance(value, PurePath | Decimal):
+        value = str(value)
+    text = repr(value)
+    ast.literal_eval(text)  # refuses a secret, and whatever else is no literal
+    return text
 
 
 NO_SERVICE = Trouble(

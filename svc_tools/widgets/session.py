@@ -88,7 +88,7 @@ class Session:
 
     @property
     def service_name(self) -> str:
-        """The service: "embedded service" or the address; "no service" where there is none."""
+        """The service: "embedded service" or the address; else "no service"."""
         return "no service" if self.client is None else config.service_name(self.client)
 
     @property

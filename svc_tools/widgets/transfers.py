@@ -74,11 +74,11 @@ class UploadButton(anywidget.AnyWidget):
         """A message of a view of the page: a file begins, continues, ends, or is canceled."""
         if not isinstance(content, dict):
             return
-        who, what = str(content.get("who", "")), content.get("say")
+        view, what = str(content.get("view", "")), content.get("type")
         try:
             if what == "begin":
-                self._begin(who, str(content.get("name", "")))
-            elif self._arriving is None or self._arriving.who != who:
+                self._begin(view, str(content.get("name", "")))
+            elif self._arriving is None or self._arriving.view != view:
                 return
             elif what == "piece":
                 self._arriving.write(buffers[0], self.limit)
@@ -88,16 +88,16 @@ class UploadButton(anywidget.AnyWidget):
                 self._drop()
         except (OSError, ValueError) as error:
             self._drop()
-            self.send({"who": who, "tell": "trouble"})
+            self.send({"view": view, "type": "trouble"})
             self._failed(error)
         else:
-            self.send({"who": who, "tell": "got"})
+            self.send({"view": view, "type": "got"})
 
-    def _begin(self, who: str, name: str) -> None:
+    def _begin(self, view: str, name: str) -> None:
         self._drop()
         folder = self._folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._arriving = _Arriving(who, folder, name)
+        self._arriving = _Arriving(view, folder, name)
 
     def _end(self, size: int) -> None:
         arriving, self._arriving = self._arriving, None
@@ -113,8 +113,8 @@ class UploadButton(anywidget.AnyWidget):
 class _Arriving:
     """A file that is being uploaded."""
 
-    def __init__(self, who: str, folder: Path, name: str) -> None:
-        self.who = who
+    def __init__(self, view: str, folder: Path, name: str) -> None:
+        self.view = view
         for path in free_name(folder, name):
             try:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
@@ -253,17 +253,17 @@ class DownloadButton(_Action):
 
     def _received(self, _widget: object, content: Any, _buffers: object) -> None:  # noqa: ANN401 - JSON
         """Send the file to the view that requests it."""
-        requested = isinstance(content, dict) and content.get("ask") == "file"
+        requested = isinstance(content, dict) and content.get("type") == "request"
         if not requested or self.place or self.url:
             return
-        who = str(content.get("who", ""))
+        view = str(content.get("view", ""))
         try:
             for piece in self.pieces():
-                self.send({"who": who, "tell": "piece"}, [piece])
+                self.send({"view": view, "type": "piece"}, [piece])
         except OSError as error:
-            self.send({"who": who, "tell": "trouble", "why": error.strerror or str(error)})
+            self.send({"view": view, "type": "trouble", "why": error.strerror or str(error)})
         else:
-            self.send({"who": who, "tell": "end", "name": self.name})
+            self.send({"view": view, "type": "end", "name": self.name})
 
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")

@@ -8,13 +8,13 @@ function render({ model, el }) {
   const input = document.createElement("input");
   input.type = "file";
   input.hidden = true;
-  const said = document.createElement("span");
-  said.className = "svc-action-said";
-  said.setAttribute("role", "status");
-  said.setAttribute("aria-live", "polite");
+  const status = document.createElement("span");
+  status.className = "svc-action-status";
+  status.setAttribute("role", "status");
+  status.setAttribute("aria-live", "polite");
 
-  let coming = null; // the file under way: who, the file, where the next piece begins
-  const say = (text) => { said.textContent = text; };
+  let coming = null; // the file under way: view, the file, where the next piece begins
+  const report = (text) => { status.textContent = text; };
   const draw = () => {
     button.textContent = model.get("label");
     input.accept = model.get("accept");
@@ -22,10 +22,10 @@ function render({ model, el }) {
   };
 
   const next = async () => {
-    const { who, file, at } = coming;
+    const { view, file, at } = coming;
     if (at >= file.size) {
       coming.ended = true;
-      model.send({ say: "end", who, size: file.size });
+      model.send({ type: "end", view, size: file.size });
       return;
     }
     let bytes;
@@ -33,26 +33,26 @@ function render({ model, el }) {
       bytes = await file.slice(at, at + model.get("piece")).arrayBuffer();
     } catch {
       coming = null;
-      model.send({ say: "drop", who });
-      say("The file cannot be read: it may have been moved or changed");
+      model.send({ type: "drop", view });
+      report("The file cannot be read: it may have been moved or changed");
       return;
     }
-    if (coming === null || coming.who !== who) return;
+    if (coming === null || coming.view !== view) return;
     coming.at += bytes.byteLength;
-    model.send({ say: "piece", who }, undefined, [bytes]);
+    model.send({ type: "piece", view }, undefined, [bytes]);
   };
 
   const heard = (message) => {
-    if (coming === null || message.who !== coming.who) return;
-    if (message.tell === "trouble") {
+    if (coming === null || message.view !== coming.view) return;
+    if (message.type === "trouble") {
       coming = null;
-      say("");
+      report("");
     } else if (coming.ended) {
-      say(`Uploaded: ${coming.file.name}`);
+      report(`Uploaded: ${coming.file.name}`);
       coming = null;
     } else {
       if (coming.file.size > model.get("piece")) {
-        say(`Uploading: ${Math.floor((100 * coming.at) / coming.file.size)}%`);
+        report(`Uploading: ${Math.floor((100 * coming.at) / coming.file.size)}%`);
       }
       next();
     }
@@ -68,13 +68,13 @@ function render({ model, el }) {
     if (file === undefined) return;
     const limit = model.get("limit");
     if (limit !== null && file.size > limit) {
-      say(`${file.name} is too large to be uploaded: give its path instead`);
+      report(`${file.name} is too large to be uploaded: give its path instead`);
       return;
     }
-    const who = crypto.getRandomValues(new Uint32Array(2)).join("-");
-    coming = { who, file, at: 0, ended: false };
-    say(`Uploading: ${file.name}`);
-    model.send({ say: "begin", who, name: file.name });
+    const view = crypto.getRandomValues(new Uint32Array(2)).join("-");
+    coming = { view, file, at: 0, ended: false };
+    report(`Uploading: ${file.name}`);
+    model.send({ type: "begin", view, name: file.name });
   };
 
   button.addEventListener("click", choose);
@@ -82,7 +82,7 @@ function render({ model, el }) {
   model.on("change:label change:accept change:disabled", draw);
   model.on("msg:custom", heard);
   draw();
-  el.append(button, input, said);
+  el.append(button, input, status);
   return () => {
     model.off("change:label change:accept change:disabled", draw);
     model.off("msg:custom", heard);

@@ -145,7 +145,7 @@ def test_what_is_said_of_the_sales_is_not_said_in_python(own, tmp_path):
     assert "Without any sale: 2026-02, 2026-03, 2026-04." in shown
     assert "name the column of channels if there is one" in shown
     assert "Each row counts as one transaction; name the column of order numbers" in shown
-    assert "give the first and the last day that they are complete for (covers)" in shown
+    assert "give the first and the last day that they are complete for" in shown
     assert "=" not in shown
 
 

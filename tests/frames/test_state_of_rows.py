@@ -10,7 +10,7 @@ import pytest
 from svc_tools.frames.row_states import states_of_rows
 
 DAY = "2026-02-01"
-NO_STATE = "state: none is given, and neither a ZIP nor the end of the address names one"
+NO_STATE = "state: it is missing, and neither a ZIP nor the end of the address names one"
 
 ORDERS = pd.DataFrame(
     {
@@ -46,7 +46,7 @@ def test_the_end_of_an_address_gives_the_state(orders):
 def test_a_row_that_names_no_state_says_why(orders):
     assert list(orders["lookup_error"].iloc[3:7]) == [
         NO_STATE,
-        "state: none is given, and ZIP 42223 lies in KY and TN",
+        "state: it is missing, and ZIP 42223 lies in KY and TN",
         "state: the address names IL, but ZIP 90210 lies in CA",
         "M5V 2T6 is a Canadian postal code",
     ]

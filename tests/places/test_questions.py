@@ -329,7 +329,7 @@ def test_the_end_of_an_address_names_the_state(address, state):
 )
 def test_an_address_that_names_no_state_is_invalid_and_never_guessed(address):
     refusal = question(Cells(address=address), dated=False)
-    reason = "state: none is given, and neither a ZIP nor the end of the address names one"
+    reason = "state: it is missing, and neither a ZIP nor the end of the address names one"
     assert refusal == Refusal("invalid", reason)
 
 
@@ -356,7 +356,7 @@ def test_a_city_or_place_name_may_name_the_state_too(cells, state):
     [
         (
             {"zip": "42223"},
-            "state: none is given, and ZIP 42223 lies in KY and TN",
+            "state: it is missing, and ZIP 42223 lies in KY and TN",
         ),
         (
             {"zip": "42223", "city": "Fort Campbell, TX"},
@@ -364,12 +364,12 @@ def test_a_city_or_place_name_may_name_the_state_too(cells, state):
         ),
         (
             {"address": "1 Main St, 42223"},
-            "state: none is given, and ZIP 42223 lies in KY and TN",
+            "state: it is missing, and ZIP 42223 lies in KY and TN",
         ),
         ({"lat": 30.2, "lng": -97.7}, "state: give the state of the point, such as TX"),
         (
             {"address": "1 Elm St, Fort Campbell 42223"},
-            "state: none is given, and ZIP 42223 lies in KY and TN",
+            "state: it is missing, and ZIP 42223 lies in KY and TN",
         ),
         (
             {"address": "5 Main St, Springfield, IL 90210"},

@@ -64,11 +64,11 @@ def upload(tab, path):
 def upload_now(tab, path):
     content = path.read_bytes()
     for said, *pieces in (
-        ({"say": "begin", "name": path.name},),
-        ({"say": "piece"}, memoryview(content)),
-        ({"say": "end", "size": len(content)},),
+        ({"type": "begin", "name": path.name},),
+        ({"type": "piece"}, memoryview(content)),
+        ({"type": "end", "size": len(content)},),
     ):
-        tab.choice.upload._handle_custom_msg({"who": "view-1", **said}, pieces)
+        tab.choice.upload._handle_custom_msg({"view": "view-1", **said}, pieces)
 
 
 def open_path(tab, path):
@@ -434,10 +434,10 @@ def test_a_stop_while_the_file_is_read_lets_go_at_once(tab, tmp_path, monkeypatc
     assert reached.wait(30)
     tab.stop_button.click()
     assert not tab.choice.upload.disabled
-    assert "nothing was asked" in tab.message.html
+    assert "nothing was looked up" in tab.message.html
     go_on.set()
     tab.session.background.settle()
-    assert "nothing was asked" in tab.message.html
+    assert "nothing was looked up" in tab.message.html
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])

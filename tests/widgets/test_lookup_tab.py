@@ -98,10 +98,10 @@ def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
         ({"state": "TX", "zip": "K1A 0B1"}, "zip", "Canadian"),
         ({"state": "Texarkana", "zip": "78701"}, "state", "not a US state"),
         ({"state": "Puerto Rico", "zip": "00901"}, "zip", "territory"),
-        ({"mode": "place", "location": "Austin"}, "state", "Give the state"),
+        ({"mode": "place", "location": "Austin"}, "state", "missing"),
         ({"mode": "place", "state": "TX"}, "location", "name of a place"),
-        ({"zip": "42223"}, "state", "Give the state, such as TX: ZIP 42223 lies in KY and TN."),
-        ({"mode": "address", "address": "600 Congress Ave"}, "state", "Give the state"),
+        ({"zip": "42223"}, "state", "It is missing, and ZIP 42223 lies in KY and TN."),
+        ({"mode": "address", "address": "600 Congress Ave"}, "state", "missing"),
         ({"mode": "coordinates", "lat": "30", "lng": "-97"}, "state", "Give the state"),
         ({"mode": "place", "state": "TX", "location": "x" * 65}, "location", "more than 64"),
         ({"mode": "coordinates", "state": "TX", "lat": "91", "lng": "0"}, "lat", "within"),
@@ -172,7 +172,7 @@ def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
     assert tab.copy_rate.text == "0.08250"
     assert tab.message.html.count("8.25% for TX 78701") == 1
     assert not tab.form.busy
-    assert tab.answer.layout.display == ""
+    assert tab.result.layout.display == ""
 
 
 def test_the_code_that_is_shown_gives_the_same_answer(service, monkeypatch):
@@ -197,7 +197,7 @@ def test_refused_input_is_said_at_the_field_and_nothing_is_sent(tab, faults):
     look_up(tab, zip="787")
     assert "not in TX" in tab.form.errors["zip"]
     assert len(faults.seen) == sent
-    assert tab.answer.layout.display == "none"  # the old rate is not beside the new question
+    assert tab.result.layout.display == "none"  # the old rate is not beside the new question
     assert tab.card.value == ""
     look_up(tab)
     assert tab.form.errors == {}
@@ -208,14 +208,14 @@ def test_a_lookup_that_hangs_can_be_cancelled_and_the_next_one_works(tab, faults
     tab.form.submit(state="TX", zip="78701")
     assert faults.asked.wait(10)
     assert tab.form.busy
-    assert "Asking" in tab.message.html
+    assert "Looking up" in tab.message.html
     tab.form.submit(state="TX", zip="78702")  # a second Enter sends nothing
     tab.form.cancel()
     assert not tab.form.busy
     assert "Canceled" in tab.message.html
     look_up(tab, zip="78703")
     assert "78703" in tab.card.value
-    assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703"]
+    assert [row["cells"][0] for row in tab.history.rows] == ["TX 78703"]
     assert len(faults.seen) == 2
 
 
@@ -235,7 +235,7 @@ def test_every_failure_is_a_sentence_and_a_line_in_the_history(tab, faults, step
     look_up(tab)
     assert title in tab.message.html
     assert tab.card.value == ""
-    assert tab.history.rows[0]["cells"][3:] == ["no rate", status]
+    assert tab.history.rows[0]["cells"][2:4] == ["no rate", status]
 
 
 def test_an_answer_for_another_place_is_no_answer(tab, faults):
@@ -254,7 +254,7 @@ def test_a_partial_rate_is_not_offered_for_copying(tab, faults):
     assert "PARTIAL" in tab.card.value
     assert tab.copy_rate.text == ""
     assert tab.copy_rate.layout.display == "none"
-    assert tab.history.rows[0]["cells"][3:] == ["At least 8.25%", "partial"]
+    assert tab.history.rows[0]["cells"][2:4] == ["At least 8.25%", "partial"]
 
 
 def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
@@ -353,12 +353,12 @@ def test_an_error_that_nobody_foresaw_is_told_and_the_form_is_free_again(tab, mo
     look_up(tab)
     assert "not foreseen" in tab.message.html
     assert not tab.form.busy
-    assert tab.history.rows[0]["cells"][3:] == ["no rate", "failed"]
+    assert tab.history.rows[0]["cells"][2:4] == ["no rate", "failed"]
 
 
 def test_the_day_that_was_asked_for_stands_in_the_history(tab):
     look_up(tab, when="date", as_of="2026-05-01")
-    assert tab.history.rows[0]["cells"][2] == "2026-05-01"
+    assert tab.history.rows[0]["cells"][1] == "2026-05-01"
     assert "on 2026-05-01" in tab.card.value
 
 
@@ -409,4 +409,4 @@ def test_the_history_keeps_the_newest_and_does_not_grow_for_ever(tab, monkeypatc
     monkeypatch.setattr("svc_tools.widgets.lookup_tab._HISTORY_LIMIT", 2)
     for zip_code in ("78701", "78702", "78703"):
         look_up(tab, zip=zip_code)
-    assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703", "TX 78702"]
+    assert [row["cells"][0] for row in tab.history.rows] == ["TX 78703", "TX 78702"]

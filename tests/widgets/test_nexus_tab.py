@@ -111,7 +111,7 @@ def test_a_removal_under_way_is_marked_cannot_be_dropped_and_runs_once(lean_tab,
     seen, apply = [], lean_tab.apply
 
     def before(*_):
-        seen.append("svc-busy" in apply.said._dom_classes)
+        seen.append("svc-busy" in apply.status._dom_classes)
         apply.give_up()
         seen.append(apply.busy)
         seen.append(apply.cancel_button.layout.display)
@@ -120,10 +120,10 @@ def test_a_removal_under_way_is_marked_cannot_be_dropped_and_runs_once(lean_tab,
 
     lean.before = before
     previewed(lean_tab, "DE economic", "MT economic")
-    assert "svc-busy" not in apply.said._dom_classes
+    assert "svc-busy" not in apply.status._dom_classes
     confirm(lean_tab, apply.confirm, "2")
     assert seen == [True, True, "none"] * 2
-    assert "svc-busy" not in apply.said._dom_classes
+    assert "svc-busy" not in apply.status._dom_classes
     assert lean.sent == [("DELETE", "DE", "economic"), ("DELETE", "MT", "economic")]
 
 
@@ -480,11 +480,11 @@ def test_what_cannot_be_computed_is_said_at_its_field(tab, given, field):
 def test_an_uploaded_register_is_read_from_the_session_s_folder(tab, tmp_path):
     content = b"state,nexus_type\nWA,economic\n"
     for message, buffers in (
-        ({"say": "begin", "name": "nexus.csv"}, []),
-        ({"say": "piece"}, [content]),
-        ({"say": "end", "size": len(content)}, []),
+        ({"type": "begin", "name": "nexus.csv"}, []),
+        ({"type": "piece"}, [content]),
+        ({"type": "end", "size": len(content)}, []),
     ):
-        tab.register.upload._received(None, {"who": "page", **message}, buffers)
+        tab.register.upload._received(None, {"view": "page", **message}, buffers)
     tab.session.background.settle()
     assert "1 record in 1 state, from your own file" in tab.register.records.value
     assert (tmp_path / "work" / "uploads" / "nexus.csv").read_bytes() == content

@@ -140,7 +140,7 @@ def test_the_exposure_shows_each_standing_in_words_dollars_with_cents_and_the_th
         ("missing", "Above, and no record"),
         ("over", "Above"),
         ("below 70", "Below 70"),
-        ("unknown", "Cannot be said"),
+        ("unknown", "Unknown"),
         ("no tax", "No general sales tax"),
     ):
         assert words in exposure_html(exposed(band=band))

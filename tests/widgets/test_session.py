@@ -307,7 +307,7 @@ def test_answers_reach_the_page_while_a_cell_runs_and_while_none_does(executed):
     (rows,) = [
         state["rows"] for state in states if state.get("caption") == "Lookups of this session"
     ]
-    assert [row["cells"][1] for row in rows] == ["WA 98101", "TX 78701"]
+    assert [row["cells"][0] for row in rows] == ["WA 98101", "TX 78701"]
     assert any("98101" in state.get("value", "") for state in states if "svc-rate" in str(state))
 
 

@@ -34,8 +34,8 @@ class Page:
             lambda said, buffers=(): self.told.append((said, [bytes(one) for one in buffers])),
         )
 
-    def say(self, said, *buffers, who="view-1"):
-        self.widget._handle_custom_msg({"who": who, **said}, list(buffers))
+    def say(self, said, *buffers, view="view-1"):
+        self.widget._handle_custom_msg({"view": view, **said}, list(buffers))
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def result(tmp_path):
 def test_a_file_comes_to_the_view_that_asked_whole_and_in_pieces(result, monkeypatch):
     button = DownloadButton("Download", result)
     page = Page(button, monkeypatch)
-    page.say({"ask": "file"}, who="view-7")
-    assert {said["who"] for said, _ in page.told} == {"view-7"}
-    assert [said["tell"] for said, _ in page.told] == ["piece"] * 3 + ["end"]
+    page.say({"type": "request"}, view="view-7")
+    assert {said["view"] for said, _ in page.told} == {"view-7"}
+    assert [said["type"] for said, _ in page.told] == ["piece"] * 3 + ["end"]
     assert b"".join(piece for _, pieces in page.told for piece in pieces) == result.read_bytes()
     assert (button.size, page.told[-1][0]["name"]) == ("2.6 MB", "result.csv")
     assert b"result" not in button.get_state()["_esm"].encode()
@@ -59,9 +59,9 @@ def test_a_file_comes_to_the_view_that_asked_whole_and_in_pieces(result, monkeyp
 def test_a_file_that_is_gone_is_said(result, monkeypatch):
     page = Page(DownloadButton("Download", result), monkeypatch)
     result.unlink()
-    page.say({"ask": "file"})
+    page.say({"type": "request"})
     ((said, _),) = page.told
-    assert (said["tell"], said["why"]) == ("trouble", "No such file or directory")
+    assert (said["type"], said["why"]) == ("trouble", "No such file or directory")
 
 
 @pytest.mark.parametrize("url", [None, "files/result.csv"])
@@ -69,16 +69,16 @@ def test_a_large_file_is_linked_or_named_and_never_sent(result, monkeypatch, url
     monkeypatch.setattr(transfers, "LARGE", 1_000_000)
     button = DownloadButton("Download", result, url=url)
     page = Page(button, monkeypatch)
-    page.say({"ask": "file"})
+    page.say({"type": "request"})
     assert page.told == []
     assert (button.url, button.place) == ((url, "") if url else ("", str(result)))
 
 
 def test_a_page_asks_for_no_other_file_than_the_one_that_is_offered(result, monkeypatch):
     page = Page(DownloadButton("Download", None), monkeypatch)
-    for said in ({"ask": "file", "name": str(result)}, {"ask": "/etc/passwd"}, "file", None):
+    for said in ({"type": "request", "name": str(result)}, {"type": "/etc/passwd"}, "file", None):
         page.widget._handle_custom_msg(said, [])
-    assert [said["tell"] for said, _ in page.told] in ([], ["end"])
+    assert [said["type"] for said, _ in page.told] in ([], ["end"])
     assert not any(pieces for _, pieces in page.told)
 
 
@@ -117,14 +117,14 @@ def test_an_upload_lies_on_disk_for_its_owner_alone_and_nowhere_in_the_page(
     upload, monkeypatch, tmp_path
 ):
     page = Page(upload, monkeypatch)
-    page.say({"say": "begin", "name": "orders.csv"})
-    page.say({"say": "piece"}, memoryview(b"zip\n021"))
-    page.say({"say": "piece"}, memoryview(b"34\n"))
-    page.say({"say": "end", "size": 10})
+    page.say({"type": "begin", "name": "orders.csv"})
+    page.say({"type": "piece"}, memoryview(b"zip\n021"))
+    page.say({"type": "piece"}, memoryview(b"34\n"))
+    page.say({"type": "end", "size": 10})
     (path,) = upload.came
     assert path.read_bytes() == b"zip\n02134\n"
     assert path == tmp_path / "uploads" / "orders.csv"
-    assert [said["tell"] for said, _ in page.told] == ["got"] * 4  # one after the other
+    assert [said["type"] for said, _ in page.told] == ["got"] * 4  # one after the other
     assert "02134" not in str(upload.get_state())
     if sys.platform != "win32":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -132,18 +132,18 @@ def test_an_upload_lies_on_disk_for_its_owner_alone_and_nowhere_in_the_page(
 
 def test_what_does_not_arrive_whole_leaves_nothing(upload, monkeypatch, tmp_path):
     page = Page(upload, monkeypatch)
-    page.say({"say": "begin", "name": "a.csv"})
-    page.say({"say": "piece"}, b"half")
-    page.say({"say": "end", "size": 10})
+    page.say({"type": "begin", "name": "a.csv"})
+    page.say({"type": "piece"}, b"half")
+    page.say({"type": "end", "size": 10})
     assert "did not arrive whole" in str(upload.failures[0])
-    page.say({"say": "begin", "name": "b.csv"})
-    page.say({"say": "piece"}, b"half")
-    page.say({"say": "drop"})
-    page.say({"say": "begin", "name": "c.csv"}, who="view-1")
-    page.say({"say": "begin", "name": "d.csv"}, who="view-2")  # another file instead
-    page.say({"say": "piece"}, b"late", who="view-1")
-    page.say({"say": "piece"}, b"good", who="view-2")
-    page.say({"say": "end", "size": 4}, who="view-2")
+    page.say({"type": "begin", "name": "b.csv"})
+    page.say({"type": "piece"}, b"half")
+    page.say({"type": "drop"})
+    page.say({"type": "begin", "name": "c.csv"}, view="view-1")
+    page.say({"type": "begin", "name": "d.csv"}, view="view-2")  # another file instead
+    page.say({"type": "piece"}, b"late", view="view-1")
+    page.say({"type": "piece"}, b"good", view="view-2")
+    page.say({"type": "end", "size": 4}, view="view-2")
     assert upload.came == [tmp_path / "uploads" / "d.csv"]
     assert [path.name for path in (tmp_path / "uploads").iterdir()] == ["d.csv"]
 
@@ -151,11 +151,11 @@ def test_what_does_not_arrive_whole_leaves_nothing(upload, monkeypatch, tmp_path
 def test_an_upload_above_the_limit_is_refused_on_its_way(upload, monkeypatch, tmp_path):
     upload.limit = 5
     page = Page(upload, monkeypatch)
-    page.say({"say": "begin", "name": "a.csv"})
-    page.say({"say": "piece"}, b"1234")
-    page.say({"say": "piece"}, b"5678")
+    page.say({"type": "begin", "name": "a.csv"})
+    page.say({"type": "piece"}, b"1234")
+    page.say({"type": "piece"}, b"5678")
     assert "too large" in str(upload.failures[0])
-    assert page.told[-1][0]["tell"] == "trouble"
+    assert page.told[-1][0]["type"] == "trouble"
     assert list((tmp_path / "uploads").iterdir()) == []
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_written_is_told(monkeypatch, tmp_path):
     button = UploadButton(
         "x", "", folder=lambda: tmp_path / "uploads", done=print, failed=failures.append
     )
-    Page(button, monkeypatch).say({"say": "begin", "name": "a.csv"})
+    Page(button, monkeypatch).say({"type": "begin", "name": "a.csv"})
     assert isinstance(failures[0], OSError)
 
 
@@ -214,7 +214,7 @@ window.made = async (source, state) => {
       { ...content, bytes: (buffers ?? []).map((one) => one.byteLength) }),
     on: (names, call) => names.split(" ").forEach((name) => (heard[name] ??= []).push(call)),
     off: () => {},
-    tell: (content, buffers) => (heard["msg:custom"] ?? []).forEach(
+    receive: (content, buffers) => (heard["msg:custom"] ?? []).forEach(
       (call) => call(content, (buffers ?? []).map((text) => new DataView(
         new TextEncoder().encode(text).buffer)))),
     change: (name, value) => {
@@ -291,11 +291,11 @@ def test_pieces_become_the_file_that_is_saved(page, tmp_path):
     (asked,) = sent(page)
     for text in ("zip\n", "02134"):
         page.evaluate(
-            "([who, text]) => model.tell({who, tell: 'piece'}, [text])", [asked["who"], text]
+            "([view, text]) => model.receive({view, type: 'piece'}, [text])", [asked["view"], text]
         )
-    page.evaluate("model.tell({who: 'another view', tell: 'piece'}, ['not mine'])")
+    page.evaluate("model.receive({view: 'another view', type: 'piece'}, ['not mine'])")
     with page.expect_download() as got:
-        page.evaluate("who => model.tell({who, tell: 'end', name: 'a.csv'})", asked["who"])
+        page.evaluate("view => model.receive({view, type: 'end', name: 'a.csv'})", asked["view"])
     got.value.save_as(tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "zip\n02134"
     assert got.value.suggested_filename == "a.csv"
@@ -343,9 +343,9 @@ def test_a_file_is_sent_piece_by_piece_each_after_the_one_before(page, tmp_path)
     choose(page, path)
     for number in range(1, 6):
         page.wait_for_function("count => model.sent.length === count", arg=number)
-        page.evaluate("model.tell({who: model.sent[0].who, tell: 'got'})")
+        page.evaluate("model.receive({view: model.sent[0].view, type: 'got'})")
     page.get_by_role("status").get_by_text("Uploaded: orders.csv").wait_for()
-    told = [(one["say"], one["bytes"]) for one in sent(page)]
+    told = [(one["type"], one["bytes"]) for one in sent(page)]
     assert told == [("begin", []), *[("piece", [n]) for n in (4, 4, 2)], ("end", [])]
     assert (sent(page)[0]["name"], sent(page)[-1]["size"]) == ("orders.csv", 10)
     choose(page, path)  # the same file again
