@@ -568,23 +568,23 @@ OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 
-def lacking(answer: TaxResponse) -> tuple[str, ...]:
+def lacking(result: TaxResponse) -> tuple[str, ...]:
     """The warnings of a response that its rate lacks a part."""
-    codes = (one.code if isinstance(one, Advisory) else one for one in answer.warnings)
+    codes = (one.code if isinstance(one, Advisory) else one for one in result.warnings)
     return tuple(code for code in codes if code in PARTIAL_CODES)
 
 
-def part_is_known(answer: TaxResponse, field: str) -> bool:
+def part_is_known(result: TaxResponse, field: str) -> bool:
     """Whether a part of the rate is known; the zero of a part that is not covered is not."""
-    rate = getattr(answer.rate, field)
+    rate = getattr(result.rate, field)
     return rate is not None and not (
-        rate_to_decimal(rate) == 0 and any(field in PARTIAL_CODES[code] for code in lacking(answer))
+        rate_to_decimal(rate) == 0 and any(field in PARTIAL_CODES[code] for code in lacking(result))
     )
 
 
-def known_part(answer: TaxResponse, field: str) -> Decimal | None:
+def known_part(result: TaxResponse, field: str) -> Decimal | None:
     """A part of the rate, exact; `None` where it is not known."""
-    return answer.rate.as_decimal(field) if part_is_known(answer, field) else None
+    return result.rate.as_decimal(field) if part_is_known(result, field) else None
 
 
 def percent(rate: Decimal) -> str:

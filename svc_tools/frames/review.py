@@ -300,7 +300,7 @@ class ReviewTotals:
         share: a percentage.
         carrying_rows: the fewest rows that add up to that percentage of `dollars`.
         estimated_rows: rows without a tax whose figure is an estimate.
-        estimated: their part of `dollars`; `None` where there is none.
+        estimated: their part of `dollars`; `None` without an estimate.
         unknown_rows: rows without a figure: in no sum.
     """
 

@@ -148,7 +148,7 @@ class Figures(NamedTuple):
         basis: what they are, by their codes.
         open: the rows whose figure is an estimate, if any rate is found.
         sales: what is taxable of those, in cents without their sign.
-        least: their tax_low, which the estimate is not below; 0 where there is none.
+        least: their tax_low, which the estimate is not below; 0 where it is missing.
     """
 
     own: Money

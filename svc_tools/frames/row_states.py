@@ -28,13 +28,15 @@ def known_states(given: Iterable[str]) -> frozenset[str]:
     """The codes of states given by code or by name.
 
     Raises:
-        ValueError: one of them is none of the 50 states and DC.
+        ValueError: one of them is not one of the 50 states and DC.
     """
     names = [given] if isinstance(given, str) else list(given)
     codes = [state_code(name) for name in names]
     for name, code in zip(names, codes, strict=True):
         if not isinstance(code, str) or code not in STATES:
-            raise ValueError(f"states: {name!r} is none of the 50 states and DC; 'TX' or 'Texas'")
+            raise ValueError(
+                f"states: {name!r} is not one of the 50 states and DC; 'TX' or 'Texas'"
+            )
     return frozenset(code for code in codes if isinstance(code, str))
 
 
@@ -45,17 +47,17 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     the lookup used (in one of a usual name where that is unknown), else that of its ZIP Code where
     that lies in one state only, else the one that its address or place name ends in.
     """
-    answered = coded(frame, f"{prefix}resolved_state")
+    resolved_states = coded(frame, f"{prefix}resolved_state")
     values = (*sorted(STATES), "")
     number = {code: place for place, code in enumerate(values)}
-    distinct = answered.values  # noqa: PD011 - no frame's
+    distinct = resolved_states.values  # noqa: PD011 - no frame's
     known = np.array([number.get(code, -1) for code in distinct], np.int64)
-    codes = known[answered.codes]
-    codes[answered.codes == distinct.index("")] = -1
+    codes = known[resolved_states.codes]
+    codes[resolved_states.codes == distinct.index("")] = -1
     rest = np.flatnonzero(codes < 0)
     if len(rest):
         named = [_of(frame, role, rest, prefix) for role in ("state", *_NAMING)]
-        resolved = Coded(answered.codes[rest], distinct)
+        resolved = Coded(resolved_states.codes[rest], distinct)
         places, cells = combined([resolved, *named])
         codes[rest] = np.array([number[_state(*cell)] for cell in cells], np.int64)[places]
     return Coded(codes, values)

@@ -145,7 +145,7 @@ class Summary:
         return sum(count.rows for count in self.by_status if count.name == status)
 
     @property
-    def answered_rows(self) -> int:
+    def rated_rows(self) -> int:
         """Rows with a rate, whole or partial."""
         return sum(self.status_rows(status) for status in WITH_RATE)
 
@@ -177,14 +177,14 @@ def summarize(
     if taxed:
         require_columns(frame, (amount,), "name the column of amounts: amount='…'")
     status = coded(frame, status_column, "not_attempted")
-    answered = status.where(WITH_RATE.__contains__)
+    rated = status.where(WITH_RATE.__contains__)
     confidence = coded(frame, f"{prefix}confidence", "not stated")
     warnings = coded(frame, f"{prefix}warnings")
-    dated = answered & warnings.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
+    dated = rated & warnings.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
     if review is None:
         known = amount if amount in frame.columns else None
         review = reviewed(frame, amount=known, prefix=prefix).review
-    failures = _failures(frame, status, answered, prefix)
+    failures = _failures(frame, status, rated, prefix)
     sales, tax = (money(frame, name if taxed else None) for name in (amount, f"{prefix}tax"))
     statuses = dict(status.counts())
     by_use = {}
@@ -204,7 +204,7 @@ def summarize(
         service=service,
         by_use=tuple(Count(name, rows) for name, rows in by_use.items()),
         by_status=_ordered(statuses.items(), STATUSES),
-        by_confidence=_ordered(confidence.counts(answered), CONFIDENCES),
+        by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
         by_warning=_by_warning(warnings),
         other_date=OtherDate(
             int(dated.sum()),
@@ -214,7 +214,7 @@ def summarize(
         review=review,
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
-        sources=_sources(frame, answered, whole, tax if taxed else None, prefix),
+        sources=_sources(frame, rated, whole, tax if taxed else None, prefix),
         tax_by_confidence=_tax_by_confidence(confidence, whole, sales, tax) if taxed else (),
         money=total,
         # rows without a known state sort last, not first
@@ -230,8 +230,8 @@ def summarize(
 
 def sources_of(frame: pd.DataFrame, *, prefix: str = "") -> tuple[Source, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
-    answered = coded(frame, f"{prefix}lookup_status").where(WITH_RATE.__contains__)
-    return _sources(frame, answered, answered, None, prefix)
+    rated = coded(frame, f"{prefix}lookup_status").where(WITH_RATE.__contains__)
+    return _sources(frame, rated, rated, None, prefix)
 
 
 def source_sentence(sources: Sequence[Source]) -> str | None:
@@ -250,7 +250,7 @@ def other_date_sentence(summary: Summary) -> str | None:
     if not part.rows:
         return None
     start = (
-        f"In {part.rows:,} of {summary.answered_rows:,} answered rows the rate is that of another"
+        f"In {part.rows:,} of {summary.rated_rows:,} rows with a rate, the rate is that of another"
         " date than the sale's, the nearest one known"
     )
     if part.tax is None or summary.money is None:
@@ -296,11 +296,11 @@ def _by_warning(warnings: Coded) -> tuple[Count, ...]:
 
 
 def _failures(
-    frame: pd.DataFrame, status: Coded, answered: np.ndarray, prefix: str
+    frame: pd.DataFrame, status: Coded, rated: np.ndarray, prefix: str
 ) -> tuple[Failure, ...]:
     error = coded(frame, f"{prefix}lookup_error", "no reason given")
     codes, values = combined([status, error])
-    rows = np.bincount(codes[~answered], minlength=len(values)).tolist()
+    rows = np.bincount(codes[~rated], minlength=len(values)).tolist()
     found = [
         (names[0], names[1], counted)
         for names, counted in zip(values, rows, strict=True)
@@ -312,7 +312,7 @@ def _failures(
 
 def _sources(
     frame: pd.DataFrame,
-    answered: np.ndarray,
+    rated: np.ndarray,
     whole: np.ndarray,
     tax: Money | None,
     prefix: str,
@@ -322,7 +322,7 @@ def _sources(
         for name in ("lookup_source", "lookup_edition")
     ]
     codes, values = combined(columns)
-    rows = np.bincount(codes[answered], minlength=len(values)).tolist()
+    rows = np.bincount(codes[rated], minlength=len(values)).tolist()
     taxes: Sequence[Decimal | None] = [None] * len(values)
     if tax is not None:
         sums = sums_by(codes[whole], tax.cents[whole], len(values))
@@ -365,8 +365,8 @@ _ROUNDED = (
 RATE_NOTES = (
     (
         "Rates are general sales-tax rates for the place and the date of each line; where the book"
-        " does not know that date, the nearest known rate, marked. They are a starting point for a"
-        " return, not a return."
+        " does not cover that date, the nearest known rate is used and marked. They are a starting"
+        " point for a return, not a return."
     ),
     (
         "Product rules are not applied: no exemptions or reduced rates for food, clothing,"
@@ -380,8 +380,8 @@ RATE_NOTES = (
     ),
     _NEXUS,
     (
-        "Status 'partial': the answer lacks local or district rates. It is a lower bound, so no tax"
-        ' is computed from it unless you ask for it by name (partial="use").'
+        "Status 'partial': the rate lacks local or district rates. It is a lower bound, so no tax"
+        " is computed from it unless you choose to."
     ),
     "An empty cell is not zero: no rate is known, or no tax was computed.",
     _ROUNDED,

@@ -113,7 +113,7 @@ def test_the_whole_table_adds_up_to_the_total():
 def test_it_says_what_rests_on_rates_of_another_date():
     dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
     text = flat(shown(enriched(row(), dated)))
-    assert "In 1 of 2 answered rows the rate is that of another date" in text
+    assert "In 1 of 2 rows with a rate, the rate is that of another date" in text
     assert "$1.00 of the $7.63 tax rests on such rates" in text
     assert "another date than" not in shown(enriched(row()))
 

@@ -143,10 +143,10 @@ def test_lines_without_codes_stand_in_rows_of_their_own_with_the_reason():
     assert uncoded["code"].isna().all()
     assert uncoded["rate"].isna().all()
     assert sorted(uncoded["name"]) == [
-        "the answer names a jurisdiction twice",
-        "the answer names no jurisdictions",
-        "the answer's jurisdictions cannot be read",
         "the jurisdictions' rates do not add up to the rate",
+        "the result names a jurisdiction twice",
+        "the result names no jurisdictions",
+        "the result's jurisdictions cannot be read",
     ]
     assert (made.totals.no_code_rows, made.totals.no_code_tax) == (4, Decimal("35.60"))
     assert "Of no known jurisdiction: 4 rows with $35.60" in str(made)
@@ -282,8 +282,8 @@ def test_it_reads_well_and_nothing_of_the_data_is_markup():
     ("state", "options", "kind", "said"),
     [
         ("TX", {}, ValueError, "no row in TX; its rows by state: GA 1"),
-        ("XX", {}, ValueError, "'XX' is none of the 50 states and DC"),
-        ("PR", {}, ValueError, "none of the 50 states and DC"),
+        ("XX", {}, ValueError, "'XX' is not one of the 50 states and DC"),
+        ("PR", {}, ValueError, "not one of the 50 states and DC"),
         (["GA"], {}, TypeError, "expected one state"),
         ("GA", {"period": "week"}, ValueError, "expected 'month', 'quarter' or 'year'"),
         ("GA", {"date": "amount"}, ValueError, "period="),

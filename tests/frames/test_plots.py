@@ -232,7 +232,7 @@ def test_some_states_can_be_chosen_by_code_or_name():
     label = plot(enriched(*MIXED)).rates(states=["Washington", "nj"]).get_label()
     assert "in 2 states" in label
     assert "TX" not in label
-    with pytest.raises(ValueError, match="'Ontario' is none of the 50 states and DC"):
+    with pytest.raises(ValueError, match="'Ontario' is not one of the 50 states and DC"):
         plot(enriched(row())).rates(states=["Ontario"])
 
 

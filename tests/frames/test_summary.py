@@ -40,7 +40,7 @@ def test_every_row_is_counted_by_its_status_in_a_fixed_order():
     assert summary.status_rows("failed") == 0
 
 
-def test_confidence_is_counted_for_answered_rows_only():
+def test_confidence_is_counted_for_rows_with_a_rate_only():
     summary = summarize(enriched(row(), partial(), row(rate=None), row(confidence=None)))
     assert summary.by_confidence == (Count("high", 1), Count("low", 1), Count("not stated", 1))
 
@@ -60,7 +60,7 @@ def test_the_reasons_for_missing_rates_come_most_frequent_first_and_the_rest_as_
     assert summary.other_failures == 2
 
 
-def test_sources_and_editions_are_those_of_answered_rows():
+def test_sources_and_editions_are_those_of_rows_with_a_rate():
     summary = summarize(enriched(row(), row(), row(lookup_edition=None), row(rate=None)))
     assert summary.sources == (
         Source("embedded service: state table", "2026-11", 2, Decimal("13.26")),
@@ -148,10 +148,10 @@ DATED = (
 def test_what_rests_on_the_rate_of_another_date_is_counted_and_added_up_exactly():
     summary = summarize(enriched(*DATED))
     assert summary.other_date == OtherDate(3, Decimal("10.10"), Decimal("1.01"))
-    assert summary.answered_rows == 4
+    assert summary.rated_rows == 4
     assert other_date_sentence(summary) == (
-        "In 3 of 4 answered rows the rate is that of another date than the sale's, the nearest one"
-        " known; $1.01 of the $7.64 tax rests on such rates: check them before use."
+        "In 3 of 4 rows with a rate, the rate is that of another date than the sale's, the nearest"
+        " one known; $1.01 of the $7.64 tax rests on such rates: check them before use."
     )
 
 

@@ -321,7 +321,7 @@ def test_the_summary_says_what_rests_on_rates_of_another_date(written):
     dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
     said = words(written(enriched(row(), dated))["Summary"])
     assert any("$1.00 of the $7.63 tax rests on such rates" in str(word) for word in said)
-    assert any("the nearest known rate, marked" in str(word) for word in said)
+    assert any("the nearest known rate is used and marked" in str(word) for word in said)
     assert not any("such rates" in str(word) for word in words(written(enriched(row()))["Summary"]))
 
 

@@ -160,7 +160,7 @@ class Evidence:
         expected: the tax; it differs from `collected`.
         taxable: the amount that the tax was computed on.
         exempt: the amount left untaxed.
-        shipping: the delivery charge; 0 where there is none or it is not known.
+        shipping: the delivery charge; 0 where it is zero or not known.
         shipping_tax: the part of the tax that is for delivery.
         rate: the combined rate.
         parts: the rates of state, county, city and districts, by name.

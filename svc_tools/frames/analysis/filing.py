@@ -140,14 +140,16 @@ def _code(state: object) -> str:
     code = state_code(state)
     if isinstance(code, str) and code in STATES:
         return code
-    raise ValueError(f"state: {state!r} is none of the 50 states and DC; expected one such as 'WA'")
+    raise ValueError(
+        f"state: {state!r} is not one of the 50 states and DC; expected a code as 'WA'"
+    )
 
 
 def _of_state(states: Coded, code: str) -> np.ndarray:
     """The rows of the state, as a mask.
 
     Raises:
-        ValueError: there are none.
+        ValueError: no row has them.
     """
     in_state = states.where(lambda one: one == code)
     if not in_state.any():
@@ -402,7 +404,7 @@ class Filing:
         if numbered.any():
             texts.append(
                 "Codes of counties and cities are those of the results, mostly Census (FIPS) codes:"
-                " the state's form may ask for numbers of its own."
+                " the state's form may require its own numbers."
             )
         if sums.partial_rows:
             texts.append(
@@ -569,16 +571,16 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
     try:
         components = decode(cell)
     except ValueError:
-        return _without_code("the answer's jurisdictions cannot be read")
+        return _without_code("the result's jurisdictions cannot be read")
     if not components:
-        return _without_code("the answer names no jurisdictions")
+        return _without_code("the result names no jurisdictions")
     if sum(one.units for one in components) != rate:
         return _without_code("the jurisdictions' rates do not add up to the rate")
     local = [
         Part(one.level, one.code, one.name, one.units) for one in components if one.level != "state"
     ]
     if len({part.key for part in local}) < len(local):
-        return _without_code("the answer names a jurisdiction twice")
+        return _without_code("the result names a jurisdiction twice")
     if state == "WA":
         local = _by_location(local)
     local.sort(key=lambda part: _rank(part.level))

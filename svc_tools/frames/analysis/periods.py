@@ -59,7 +59,7 @@ def _name(months: int, period: str) -> str:
 
 
 def _months(column: pd.Series) -> np.ndarray:
-    """The rows' months as NumPy counts them, NaT where there is none."""
+    """The rows' months as NumPy counts them, NaT where the date is missing."""
     kind = getattr(column.dtype, "pyarrow_dtype", None)
     zone = getattr(column.dtype, "tz", None) or getattr(kind, "tz", None)
     if zone is not None:
