@@ -1,8 +1,9 @@
-"""`svc-tools enrich`: exit codes, broken-off runs, and files that are not as they should be."""
+"""`svc-tools enrich`: exit codes, interrupted runs, files that cannot be used, pipes, progress."""
 
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
 import os
@@ -12,11 +13,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing, contextmanager
 
 import pytest
+from rich.console import Console
 from support.command import svc_tools
 from support.faults import KEY, answer, echo, echoing, serving
+
+from svc_tools import progress
+from svc_tools.cli.enrich import FileProgress
+from svc_tools.display import duration
 
 PLACES = 60
 TELLING = """
@@ -362,3 +369,174 @@ def test_partial_rates_count_as_rows_without_a_tax(account, orders, tmp_path):
     done = svc_tools("enrich", orders, "-o", tmp_path / "b.csv", *used, **environment)
     assert done.returncode == 1
     assert {row["tax"] for row in rows_of(tmp_path / "b.csv")} == {"8.25"}
+
+
+MANY_PLACES = 1_100
+
+
+def orders_in(folder, places):
+    path = folder / "orders.csv"
+    path.write_text("zip,state\n" + "".join(f"{10_001 + n},NY\n" for n in range(places)))
+    return path
+
+
+TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+
+
+def on_a_terminal(keys, *arguments, **environment):
+    """Run the command on a terminal of its own, and answer its question with these keys."""
+    command = [sys.executable, "-m", "svc_tools", *map(str, arguments)]
+    with subprocess.Popen(
+        [sys.executable, "-c", TERMINAL, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | environment,
+        bufsize=0,
+    ) as process:
+        shown, asked = b"", False
+        while piece := process.stdout.read(4_096):
+            shown += piece
+            if not asked and b"[y/N]" in shown:
+                asked = process.stdin.write(keys)
+    return process.returncode, shown.decode()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "asked"),
+    [(b"n\n", 3, 0), (b"\x03", 130, 0), (b"\x04", 130, 0), (b"y\n", 0, MANY_PLACES)],
+    ids=["no", "Ctrl+C", "end", "yes"],
+)
+def test_many_lookups_are_confirmed_first(account, tmp_path, keys, code, asked):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    command = ("enrich", orders_in(tmp_path, MANY_PLACES), "-o", output)
+    done, shown = on_a_terminal(keys, *command, **environment)
+    assert f"Look up {MANY_PLACES:,} places" in shown
+    assert (done, len(faults.seen), output.exists()) == (code, asked, asked > 0)
+    assert ("Nothing was looked up." in shown) == (not asked)
+
+
+@pytest.mark.parametrize("how", [(), ("--json",), ("--plan",)])
+def test_a_summary_that_nobody_reads_changes_nothing(account, tmp_path, how):
+    _, environment = account
+    output = tmp_path / "out.csv"
+    command = [sys.executable, "-m", "svc_tools", "enrich", orders_in(tmp_path, 3), "-o", output]
+    read, write = os.pipe()
+    os.close(read)  # like a `head` that has seen enough
+    try:
+        done = subprocess.run(
+            [*command, *how],
+            check=False,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            env=os.environ | environment,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+    assert output.exists() == ("--plan" not in how)
+
+
+def test_what_earlier_runs_left_beside_the_output_is_swept_or_named(account, tmp_path):
+    _, environment = account
+    draft, incomplete = tmp_path / ".out-0123abcd.csv", tmp_path / "out-incomplete.csv"
+    draft.write_text("half")
+    os.utime(draft, (time.time() - 60,) * 2)
+    incomplete.write_text("of an earlier day")
+    command = ("enrich", orders_in(tmp_path, 3), "-o", tmp_path / "out.csv")
+    done = svc_tools(*command, **environment)
+    assert (done.returncode, draft.exists(), incomplete.exists()) == (0, False, True)
+    assert "out-incomplete.csv is of an earlier run" in " ".join(done.stdout.split())
+
+
+def test_an_output_that_is_a_link_stays_one(account, tmp_path):
+    _, environment = account
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "out.csv"
+    link.symlink_to(tmp_path / "elsewhere" / "rows.csv")
+    assert svc_tools("enrich", orders_in(tmp_path, 3), "-o", link, **environment).returncode == 0
+    assert link.is_symlink()
+    assert len((tmp_path / "elsewhere" / "rows.csv").read_text().splitlines()) == 4
+
+
+def test_no_control_characters_reach_a_log(account, tmp_path):
+    _, environment = account
+    command = ("enrich", orders_in(tmp_path, 3), "-o", tmp_path / "out.csv")
+    done = svc_tools(*command, **environment)
+    assert not {"\x1b", "\r"} & set(done.stdout + done.stderr)
+    assert KEY not in done.stdout + done.stderr
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test turns; also that of the bar on a terminal."""
+    now = [1_000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def advanced(console, clock, steps, *, name="Looking up", total=10_000, unit="places"):
+    """What was written while so many seconds passed and so many were done, step by step."""
+    with progress.stage(FileProgress(console, shown=True), name, total, unit) as shown:
+        for seconds, count in steps:
+            clock[0] += seconds
+            shown.advance(count)
+    return console.file.getvalue()
+
+
+def test_a_log_gets_a_line_now_and_then_with_the_rate_and_the_time_left(clock):
+    console = Console(file=io.StringIO(), width=80)
+    steps = [(10, 1_000), (20, 2_000), (15, 1_000), (15, 2_000)]
+    assert advanced(console, clock, steps).splitlines() == [
+        "svc: looking up: 3,000 of 10,000 places, 100/s, 1 min 10 s left",
+        "svc: looking up: 6,000 of 10,000 places, 100/s, 40 s left",
+    ]
+
+
+def test_a_slow_service_is_told_by_the_minute(clock):
+    console = Console(file=io.StringIO(), width=80)
+    told = advanced(console, clock, [(60, 6)], total=600)
+    assert told == "svc: looking up: 6 of 600 places, 6/min, 1 h 39 min left\n"
+
+
+def test_rows_of_a_file_whose_length_is_not_known_have_a_rate_and_no_end(clock):
+    console = Console(file=io.StringIO(), width=80)
+    told = advanced(console, clock, [(30, 300_000)], name="Reading", total=None, unit="rows")
+    assert told == "svc: reading: 300,000 rows, 10,000/s\n"
+
+
+@pytest.mark.parametrize("width", [58, 100])
+def test_a_terminal_shows_the_rate_and_the_time_left(clock, width):
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=True,
+        color_system=None,
+        get_time=lambda: clock[0],
+    )
+    told = advanced(console, clock, [(10, 1_000)] * 4)
+    assert "4,000 of 10,000 places, 100/s, 1 min 00 s left" in told
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_nothing_is_shown_where_nobody_wants_it(clock, terminal):
+    console = Console(file=io.StringIO(), width=80, force_terminal=terminal)
+    with progress.stage(FileProgress(console, shown=False), "Writing", 10, "rows") as shown:
+        clock[0] += 100
+        shown.advance(5)
+    assert console.file.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0.44, "0.4 s"),
+        (45.2, "45 s"),
+        (59.7, "1 min 00 s"),
+        (200, "3 min 20 s"),
+        (3_599.8, "1 h 00 min"),
+        (7_500, "2 h 05 min"),
+    ],
+)
+def test_a_length_of_time_reads_as_people_say_it(seconds, told):
+    assert duration(seconds) == told

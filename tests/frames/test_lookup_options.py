@@ -1,4 +1,4 @@
-"""What a lookup can be told: zones, grain, columns, detail, cache, deadline; and what it notes."""
+"""Options of a lookup: zones, grain, columns, detail, cache, deadline; its notes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import pickle
+import sys
 from datetime import date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,7 @@ from svc_tools.frames.answers import decode
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
+from svc_tools.progress import say
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"
@@ -330,3 +332,35 @@ def test_the_typed_twin_is_the_accessor(scripted):
     pd.testing.assert_frame_equal(twin, looked(frame, scripted, columns=["combined_rate"]))
     with pytest.raises(TypeError, match=r"pandas\.DataFrame"):
         svc_tools.svc([1])
+
+
+def test_a_missing_date_is_refused_and_a_timestamp_counts_as_its_day(scripted, faults):
+    with pytest.raises(ValueError, match="as_of"):
+        scripted.lookup("TX", zip="78701", as_of=pd.NaT)
+    assert faults.seen == []
+    scripted.lookup("TX", zip="78701", as_of=pd.Timestamp("2024-02-29 23:00"))
+    assert faults.seen[0].target.endswith("as_of=2024-02-29")
+
+
+NOTE = "state from column 'ship_to_state_or_province', zip from column 'ship_to_zip', as_of today"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "lines"),
+    [
+        (False, [f"svc: {NOTE}"]),
+        (
+            True,
+            [
+                "svc: state from column",
+                "     'ship_to_state_or_province', zip from",
+                "     column 'ship_to_zip', as_of today",
+            ],
+        ),
+    ],
+)
+def test_notes_are_wrapped_at_words_on_a_terminal_only(capsys, monkeypatch, terminal, lines):
+    monkeypatch.setenv("COLUMNS", "44")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    say([NOTE])
+    assert capsys.readouterr().err.splitlines() == lines

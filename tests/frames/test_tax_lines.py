@@ -1,19 +1,237 @@
-"""What of a row is taxable: exemptions, and delivery that follows the goods."""
+"""Amounts, deliveries and exemptions of lines as whole cents."""
 
 from __future__ import annotations
 
 import decimal
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, looked_up, taxed
 
 from svc_tools.frames.arrow import cents_of
+from svc_tools.frames.money import one_amount, whole_cents
 from svc_tools.frames.taxes.tax_lines import Exempt, taxable_shipping
+
+CENTS = st.integers(-(10**13), 10**13)
+
+
+def decimals_of(values, precision, scale):
+    kind = (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
+    array = pa.array([None if one is None else Decimal(one) for one in values], kind)
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])))
+
+
+@pytest.mark.parametrize(
+    ("precision", "scale"),
+    [(18, 2), (9, 0), (5, 1), (12, 3), (38, 5), (38, 20), (38, 30), (60, 2), (76, 40), (7, -2)],
+)
+def test_decimals_of_every_scale(precision, scale):
+    values = ["1200", None, "-300"]
+    cents, wrong, snapped = whole_cents(decimals_of(values, precision, scale))
+    assert cents.tolist() == [120_000, 0, -30_000]
+    assert wrong == {1: "amount: missing"}
+    assert snapped == 0
+
+
+def test_decimals_with_fractions_of_a_cent_or_too_many_digits_lose_only_their_own_row():
+    column = decimals_of(["1.001", "1.010", "-0.009", "99999999999999999999.000"], 38, 3)
+    cents, wrong, _ = whole_cents(column)
+    assert cents.tolist() == [0, 101, 0, 0]
+    assert wrong == {
+        0: "amount: 1.001 is not a whole number of cents; round it to the cent before",
+        2: "amount: -0.009 is not a whole number of cents; round it to the cent before",
+        3: "amount: 99999999999999999999.000 is out of range",
+    }
+
+
+def test_decimals_without_cents_that_would_not_fit_as_cents_are_refused():
+    cents, wrong, _ = whole_cents(decimals_of(["999999999999999999", "-5"], 18, 0))
+    assert cents.tolist() == [0, -500]
+    assert wrong == {0: "amount: 999999999999999999 is out of range"}
+
+
+def test_columns_in_several_chunks_and_slices():
+    column = decimals_of(["1.00", "2.00", "3.00"], 9, 2)
+    joined = pd.concat([column.iloc[1:], column.iloc[:1], column.iloc[:0]], ignore_index=True)
+    assert whole_cents(joined)[0].tolist() == [200, 300, 100]
+    assert whole_cents(column.iloc[1:])[0].tolist() == [200, 300]
+    assert whole_cents(column[[True, False, True]])[0].tolist() == [100, 300]
+
+
+KINDS = {
+    "int64[pyarrow]": ([10, None, -5], [1_000, None, -500]),
+    "uint8": ([10, 20, 255], [1_000, 2_000, 25_500]),
+    "Int16": ([10, None, -5], [1_000, None, -500]),
+    "double[pyarrow]": ([10.0, None, -5.5], [1_000, None, -550]),
+    "Float32": ([10.0, None, -5.5], [1_000, None, -550]),
+    "string[pyarrow]": (["10.00", None, "(5.50)"], [1_000, None, -550]),
+    "large_string[pyarrow]": (["10.00", None, "5.50-"], [1_000, None, -550]),
+    "str": (["$10", None, "1,000.50"], [1_000, None, 100_050]),
+    "category": (["10.00", None, "-5.50"], [1_000, None, -550]),
+    "object": ([Decimal("10.00"), None, Decimal("-5.50")], [1_000, None, -550]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_money_in_every_kind_of_column(kind):
+    values, expected = KINDS[kind]
+    cents, wrong, _ = whole_cents(pd.Series(values, dtype=kind))
+    assert cents.tolist() == [0 if one is None else one for one in expected]
+    assert set(wrong) == {row for row, one in enumerate(expected) if one is None}
+
+
+@pytest.mark.parametrize("values", [["10.00", None], [3 * 1.1, 0.5], [Decimal(1), Decimal(2)]])
+def test_arrow_dictionaries_and_categories_of_every_kind(values):
+    plain, _, snapped = whole_cents(pd.Series(values, dtype=object))
+    category = whole_cents(pd.Series(values * 2).astype("category"))
+    assert category[0].tolist() == [*plain, *plain]
+    assert category[2] == 2 * snapped
+    array = pa.array(values).dictionary_encode()
+    coded = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])))
+    assert whole_cents(coded)[0].tolist() == plain.tolist()
+
+
+def test_truth_values_are_no_amounts():
+    for kind in ("bool", "boolean", "bool[pyarrow]"):
+        with pytest.raises(TypeError, match="truth values"):
+            whole_cents(pd.Series([True], dtype=kind))
+    _, wrong, _ = whole_cents(pd.Series([True, 1], dtype=object))
+    assert list(wrong) == [0]
+
+
+@given(st.lists(CENTS, min_size=1))
+def test_every_way_of_writing_money_is_read_the_same(cents):
+    exact = [Decimal(one).scaleb(-2) for one in cents]
+    forms = [
+        pd.Series(exact, dtype=object),
+        decimals_of(exact, 18, 2),
+        decimals_of(exact, 38, 4),
+        pd.Series([float(one) for one in exact]),
+        pd.Series([f"{one:,}" for one in exact]),
+        pd.Series([f"({-one:,})" if one < 0 else f"${one:,}" for one in exact]),
+        pd.Series([*exact, None], dtype=object).iloc[:-1],
+    ]
+    for form in forms:
+        read, wrong, snapped = whole_cents(form)
+        assert read.tolist() == cents
+        assert (wrong, snapped) == ({}, 0)
+
+
+@given(st.text(max_size=12))
+def test_no_text_breaks_the_reading(text):
+    cents, wrong, _ = whole_cents(pd.Series([text], dtype=object))
+    if not wrong:
+        assert any(character.isdigit() for character in text)
+    assert len(cents) == 1
+
+
+def test_one_amount_is_read_as_columns_are():
+    assert one_amount("$1,234.50", "shipping") == 123_450
+    with pytest.raises(ValueError, match=r"shipping: 1\.005 is not a whole number of cents"):
+        one_amount(1.005, "shipping")
+
+
+def test_a_column_of_nothing_but_gaps():
+    money = pd.ArrowDtype(pa.decimal128(9, 2))
+    for kind in ("object", "float64", "Int64", "str", "category", money):
+        column = pd.Series([None, None], dtype=kind)
+        _, wrong, _ = whole_cents(column)
+        assert set(wrong) == {0, 1}, kind
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        pd.Series([2**63 - 1, 1]),
+        pd.Series([2**64 - 1, 1], dtype="uint64"),
+        pd.Series([-(2**63), 1]),
+        pd.Series([9e18, 1.0]),
+        pd.Series(["1e30", "1.00"]),
+        decimals_of(["92233720368547758.07", "1.00"], 38, 2),
+        decimals_of(["-92233720368547758.08", "1.00"], 38, 2),
+    ],
+    ids=lambda one: f"{one.dtype} {one[0]}",
+)
+def test_amounts_beyond_exact_arithmetic_lose_only_their_own_row(amounts):
+    for rate in ("0.99999", "0.00000"):
+        result = taxed(amounts, combined_rate=rate)
+        assert result["tax"].isna().tolist() == [True, False]
+        assert result["tax_error"].iloc[0].startswith("amount:")
+        assert result["taxable_amount"].isna().tolist() == [True, False]
+
+
+def test_amount_and_delivery_that_only_together_are_too_large():
+    half = "500000000000000.00"
+    result = taxed(
+        [half] * 2, {"shipping": "delivery"}, delivery=[half, "0.00"], combined_rate="0.00001"
+    )
+    assert found(result, "taxable_amount")[0] == 2 * Decimal(half)
+    much = "800000000000.00"  # either alone would fit
+    steep = taxed([much], {"shipping": much}, combined_rate="0.99999")
+    assert steep["tax_error"].iloc[0].startswith("amount:")
+    most = "9000000000000000.00"  # a column of money holds 18 digits
+    untaxed = taxed([most], combined_rate="0.00000")
+    assert found(untaxed, "tax") == [None]
+    assert untaxed["tax_error"].iloc[0] == "amount: 9,000,000,000,000,000.00 is out of range"
+    with pytest.raises(ValueError, match=r"shipping: .* is out of range"):
+        taxed(["1.00"], {"shipping": most})
+
+
+def test_a_user_frame_is_never_changed():
+    frame = looked_up(amount=np.array([10.0, np.nan]), delivery=decimals_of(["1.00", None], 9, 2))
+    before = frame.copy(deep=True)
+    frame.svc.tax(shipping="delivery", exempt="5.00", progress=False)
+    pd.testing.assert_frame_equal(frame, before)
+    assert frame.attrs == before.attrs
+
+
+def test_whether_an_amount_is_too_large_does_not_hang_on_the_rates_of_other_rows():
+    large = "2000000000000.00"  # two trillion dollars: its own rate decides
+    alone = taxed([large], combined_rate="0.01000")
+    beside = taxed([large, "1.00"], combined_rate=["0.01000", "0.99000"])
+    assert found(alone, "tax") == found(beside, "tax")[:1] == dollars(["20000000000.00"])
+    assert found(taxed([large], combined_rate="0.99000"), "tax") == [None]
+
+
+def test_the_largest_amounts_and_one_cent_more():
+    cents = (2**63 - 1 - 10**5) // 99_999 // 2
+    amounts = [Decimal(one).scaleb(-2) for one in (cents, -cents, cents + 1, -cents - 1)]
+    result = taxed(amounts, {"shipping": "delivery"}, delivery=amounts, combined_rate="0.99999")
+    exact = round(Fraction(2 * cents * 99_999, 10**5) + Fraction(1, 10**9))
+    assert found(result, "tax") == [
+        Decimal(exact).scaleb(-2),
+        Decimal(-exact).scaleb(-2),
+        None,
+        None,
+    ]
+    assert result["tax_error"].iloc[2].endswith("is too large for exact tax")
+
+
+@pytest.mark.parametrize("text", ["12 50", "1 234.50", "1,234 .50", "12\u00a050"])
+def test_numbers_parted_by_blanks_are_not_put_together(text):
+    result = taxed([text, " $ 12.50 "])
+    assert found(result, "tax") == dollars([None, "1.03"])
+    assert result["tax_error"].iloc[0].startswith(f"amount: {text!r} is not a number of dollars")
+
+
+def test_not_a_number_is_missing_in_arrow_columns_too():
+    column = pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([1.0, float("nan"), None])])),
+        name="amount",
+    )
+    assert whole_cents(column)[1] == {1: "amount: missing", 2: "amount: missing"}
+    orders = pd.Series(pd.arrays.ArrowExtensionArray(pa.array([float("nan")] * 2 + [7.0])))
+    result = taxed(
+        ["0.06"] * 3, {"invoice": "order"}, order=orders, combined_rate="0.10000"
+    )  # three invoices of 0.006, none of 0.012
+    assert found(result, "tax") == dollars(["0.01", "0.01", "0.01"])
+
 
 YES_NO = [
     pd.Series([True, False]),

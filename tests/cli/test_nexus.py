@@ -1,0 +1,457 @@
+"""`svc-tools nexus`: registrations listed and added, a cleanup planned, applied and undone."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from datetime import date, timedelta
+
+import pytest
+from support.command import svc_tools
+from support.faults import KEY, answer
+from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, said
+from typer.testing import CliRunner
+
+from svc_tools.cli.app import app
+from svc_tools.config import connect
+from svc_tools.nexus import read_plan, read_thresholds, remove_state
+
+
+@pytest.fixture
+def account(empty_account):
+    """The environment of an account whose register is empty before and after."""
+    return {"SVC_API_KEY": KEY, "SVC_BASE_URL": empty_account.base_url}
+
+
+def run(*arguments, **environment):
+    return svc_tools("nexus", *arguments, **environment)
+
+
+def test_records_are_added_listed_and_held_against_ones_own(account, tmp_path):
+    added = run("add", "texas", "--type", "physical", "--address", "1 Main St", **account)
+    assert (added.returncode, added.stderr) == (0, "")
+    assert added.stdout.startswith("Added: TX physical (http://127.0.0.1:")
+    again = run("add", "TX", "--type", "physical", "--address", "2 Elm", **account)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "TX has a record of type physical already (1 Main St)" in again.stderr
+    assert "--update" in again.stderr
+    updated = run("add", "TX", "--type", "physical", "--notes", "new", "--update", **account)
+    assert "notes: empty -> new" in updated.stdout
+    listed = json.loads(run("list", "--json", **account).stdout)
+    assert listed["records"] == [
+        {
+            "state": "TX",
+            "nexus_type": "physical",
+            "registered_at": None,
+            "address": "1 Main St",
+            "notes": "new",
+        }
+    ]
+    own = tmp_path / "own.csv"
+    own.write_text("State;Type;Address\nTX;physical;1 Main St\nNV;economic;\n")
+    shown = run("list", "--register", str(own), **account)
+    assert shown.returncode == 0
+    for line in shown.stdout.splitlines():
+        assert len(line) <= 80 or "127.0.0.1" in line or str(own) in line
+    assert "2 differences between your register and the service" in " ".join(shown.stdout.split())
+    assert "only in your register" in shown.stdout
+    as_json = json.loads(run("list", "--register", str(own), "--json", **account).stdout)
+    assert [one["difference"] for one in as_json["differences"]] == ["only_mine", "notes"]
+    assert KEY not in shown.stdout + added.stdout
+
+
+def test_without_a_service_the_own_register_is_still_shown(tmp_path):
+    own = tmp_path / "own.csv"
+    own.write_text("state,nexus_type,notes\nTX,physical,[red]=1+1\nTX,physical,\n")
+    shown = run("list", "--register", str(own))
+    assert shown.returncode == 0
+    assert "several of one kind: TX physical" in " ".join(shown.stdout.split())
+    assert "[red]=1+1" in shown.stdout
+    assert "No service was asked" in shown.stdout
+    nothing = run("list")
+    assert nothing.returncode == 2
+    assert "No service is configured" in nothing.stderr
+
+
+def test_a_service_that_does_not_list_and_what_to_do(faults, tmp_path):
+    faults.will(answer(405, b"{}"))
+    environment = {"SVC_API_KEY": KEY, "SVC_BASE_URL": faults.base_url}
+    done = run("list", **environment)
+    assert done.returncode == 2
+    assert "does not list nexus records (HTTP 405)" in done.stderr
+    assert "--register FILE" in done.stderr
+    own = tmp_path / "own.csv"
+    own.write_text("state,nexus_type\nTX,physical\n")
+    with_own = run("list", "--register", str(own), **environment)
+    assert with_own.returncode == 0
+    assert "does not list nexus records (HTTP 405)" in with_own.stdout
+    assert KEY not in done.stderr + with_own.stdout
+
+
+def test_a_wrong_key_is_said(faults):
+    faults.will(answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no"}}'))
+    done = run("list", SVC_API_KEY="wrong-key-0000000", SVC_BASE_URL=faults.base_url)
+    assert done.returncode == 1
+    assert "does not accept the key" in done.stderr
+    assert "wrong-key" not in done.stderr
+
+
+REGISTER = """state,nexus_type,registered_at,address,notes
+OR,economic,2021-03-01,,
+TX,physical,2020-01-01,1 Main St,
+AL,economic,2021-01-01,,
+IL,economic,2023-01-01,,a
+IL,economic,2023-01-01,,b
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text(REGISTER)
+    return path
+
+
+def run_plan(output, *arguments, **environment):
+    return svc_tools("nexus", "plan", "-o", str(output), *map(str, arguments), **environment)
+
+
+def words(done):
+    return " ".join(done.stdout.split())
+
+
+def test_a_plan_of_ones_own_register_needs_no_service(own, tmp_path):
+    output = tmp_path / "plan.csv"
+    done = run_plan(output, "--register", own, "--as-of", "2026-11-21")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "5 records: 1 could be removed" in words(done)
+    assert "no general sales tax" in words(done)
+    assert "Registered since 2021-03-01." in words(done)  # the evidence of what could go
+    assert "nothing is ticked in advance" in words(done)
+    assert f"svc-tools nexus apply {output}" in words(done)
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if str(tmp_path) not in line)
+    plan = read_plan(output)
+    assert (plan.service, plan.account, plan.ticked) == ("", "", ())
+    assert plan.counts["review"] == 3
+
+
+def test_a_plan_that_is_there_is_not_written_over(own, tmp_path):
+    output = tmp_path / "plan.csv"
+    output.write_text("x,my ticks")
+    refused = run_plan(output, "--register", own)
+    assert refused.returncode == 2
+    assert "perhaps with your ticks" in refused.stderr
+    assert output.read_text() == "x,my ticks"
+    assert run_plan(output, "--register", own, "--force").returncode == 0
+    assert len(read_plan(output).rows) == 5
+
+
+def test_a_plan_is_never_written_over_what_it_is_made_from(own, tmp_path):
+    refused = run_plan(own, "--register", own, "--force")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "is what the plan is made from" in " ".join(refused.stderr.split())
+    assert own.read_text() == REGISTER
+    workbook = run_plan(tmp_path / "plan.xlsx", "--register", own)
+    assert "plan.xlsx: a CSV is what is written; name it .csv" in workbook.stderr
+    assert not (tmp_path / "plan.xlsx").exists()
+
+
+def test_a_program_gets_what_went_wrong_as_an_object(own, tmp_path, faults):
+    own.write_text("state,nexus_type\nTexas,physical\nAtlantis,economic\n")
+    told = run_plan(tmp_path / "plan.csv", "--register", own, "--json")
+    error = json.loads(told.stdout)["error"]
+    assert (told.returncode, error["status_code"]) == (2, None)
+    assert error["message"] == "nexus register: row 2: state 'Atlantis' is not a US state"
+    assert error["message"] in " ".join(told.stderr.split())
+    faults.will(answer(403, b'{"error": {"code": "FORBIDDEN", "message": "not yours"}}'))
+    refused = svc_tools("nexus", "list", "--json", SVC_API_KEY=KEY, SVC_BASE_URL=faults.base_url)
+    error = json.loads(refused.stdout)["error"]
+    assert (refused.returncode, error["code"], error["status_code"]) == (1, "FORBIDDEN", 403)
+    assert KEY not in refused.stdout + refused.stderr
+
+
+def test_the_services_register_and_whose_it_is(empty_account, service, tmp_path):
+    environment = {"SVC_API_KEY": KEY, "SVC_BASE_URL": service}
+    output = tmp_path / "plan.csv"
+    empty_account.add_nexus("OR", nexus_type="economic", notes="<b>[bold]")
+    empty_account.add_nexus("TX", nexus_type="physical")
+    done = run_plan(output, "--json", **environment)
+    own = tmp_path / "own.csv"
+    own.write_text("state,nexus_type,notes\nOR,economic,mine\n")
+    differing = run_plan(tmp_path / "two.csv", "--register", own, "--json", **environment)
+    told = json.loads(done.stdout)
+    assert (told["service"], told["path"]) == (service, str(output))
+    assert [(row["state"], row["decision"]) for row in told["rows"]] == [
+        ("OR", "candidate"),
+        ("TX", "review"),
+    ]
+    assert told["rows"][1]["reasons"] == ["physical_without_address", "physical"]
+    plan = read_plan(output)
+    assert (plan.plan_id, plan.account) == (told["plan_id"], told["account"])
+    assert KEY not in output.read_text() + done.stdout
+    rows = {row["state"]: row["reasons"][0] for row in json.loads(differing.stdout)["rows"]}
+    assert rows == {"OR": "differs", "TX": "only_service"}
+
+
+def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
+    table = read_thresholds().frame()
+    known = (
+        table[table["state"] == "AL"]
+        .tail(1)
+        .assign(base="gross", marketplace_counts=True, trailing_months=0, certainty="high")
+    )
+    thresholds = tmp_path / "thresholds.csv"
+    known.to_csv(thresholds, index=False)
+    days = [date(2024, 1, 1) + timedelta(10 * step) for step in range(110)]
+    lines = [f"{day},AL,100.10,direct\n{day},CA,20000.00,direct" for day in days]
+    halves = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for half, part in zip(halves, (lines[:40], lines[40:]), strict=True):
+        half.write_text("\n".join(["date,state,amount,channel", *part, ""]))
+    files = [option for half in halves for option in ("--sales", half)]
+    covers = ("--covers", "2024-01-01", "2026-12-31", "--as-of", "2026-12-31")
+    output = tmp_path / "plan.csv"
+    done = run_plan(output, "--register", own, *files, *covers, "--thresholds", thresholds)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = words(done)
+    assert shown.index("States without a record, above their threshold") < shown.index("Suggestion")
+    assert "California has no record, and your sales are above its threshold." in shown
+    plan = read_plan(output)
+    alabama = next(row for row in plan.rows if row.state == "AL")
+    assert (alabama.decision, alabama.reasons) == ("candidate", ("below_all",))
+    assert "$250,000" in alabama.evidence
+    assert [one.state for one in plan.missing_states] == ["CA"]
+
+
+def test_what_is_said_of_the_sales_is_not_said_in_python(own, tmp_path):
+    sales = tmp_path / "sales.csv"
+    sales.write_text("date,state,amount\n2026-01-05,TX,10\n2026-05-05,TX,10\n")
+    done = run_plan(tmp_path / "plan.csv", "--register", own, "--sales", sales)
+    shown = words(done)
+    assert "Without any sale: 2026-02, 2026-03, 2026-04." in shown
+    assert "name the column of channels if there is one" in shown
+    assert "Each row counts as one transaction; name the column of order numbers" in shown
+    assert "give the first and the last day that they are complete for" in shown
+    assert "=" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--as-of", "yesterday"), "--as-of: 'yesterday' is no date such as 2026-05-01"),
+        (("--amount", "total"), "--amount is about sales: name --sales too"),
+        (("--thresholds", "none.csv"), "none.csv"),
+        (("--sales", "none.csv"), "none.csv"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_and_no_file(own, tmp_path, arguments, problem):
+    output = tmp_path / "plan.csv"
+    done = run_plan(output, "--register", own, *arguments)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not output.exists()
+
+
+DE, NH, TX = KEYS[:3]
+
+
+@pytest.fixture
+def nexus(faults):
+    return Nexus(faults)
+
+
+@pytest.fixture
+def environment(faults, tmp_path):
+    return {
+        "SVC_API_KEY": KEY,
+        "SVC_BASE_URL": faults.base_url,
+        "SVC_RECEIPTS": str(tmp_path / "receipts"),
+        "COLUMNS": "80",
+    }
+
+
+@pytest.fixture
+def invoke(environment):
+    """The command in this process: most of a command's time is its start."""
+
+    def command(*arguments):
+        return CliRunner().invoke(app, ["nexus", *map(str, arguments)], env=environment)
+
+    return command
+
+
+@pytest.fixture
+def plan(nexus, scripted, tmp_path):
+    return plan_of(scripted, DE, NH).write(tmp_path / "plan.csv")
+
+
+def test_without_yes_it_shows_everything_and_sends_nothing(nexus, plan, invoke, tmp_path):
+    done = invoke("apply", plan)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "Nothing was sent" in done.stdout
+    assert "DELETE /v1/portability/nexus/NH?nexus_type=physical\n" in done.stdout
+    assert "removes NH physical, 1 Main St" in done.stdout
+    assert "does not cancel the permit" in done.stdout
+    assert "trailing nexus" in done.stdout
+    assert "can be undone" in done.stdout
+    assert f"svc-tools nexus apply {plan} --yes" in done.stdout
+    assert max(map(len, done.stdout.split(f"{plan}")[0].splitlines())) <= 80
+    assert nexus.removals == []
+    assert not (tmp_path / "receipts").exists()
+
+
+def test_removed_shown_and_restored(nexus, plan, invoke, environment, tmp_path):
+    done = svc_tools("nexus", "apply", plan, "--yes", **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1/2  DE economic: removed" in done.stdout
+    assert "2 removals: 2 removed." in done.stdout
+    assert nexus.removals == [DE, NH]
+    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
+    assert f"Receipt   {journal}\n" in done.stdout
+
+    listed = invoke("receipts")
+    assert journal.name in listed.stdout
+    assert "can be undone" in " ".join(listed.stdout.split())
+    one = invoke("receipts", journal.name)
+    assert "ref-DE" in one.stdout
+
+    dry = invoke("restore", journal.name)
+    assert "POST /v1/portability/nexus\n" in dry.stdout
+    assert nexus.additions == []
+    undone = invoke("restore", journal.name, "--yes")
+    assert (undone.exit_code, undone.stderr) == (0, "")
+    assert "2 records: 2 there again." in undone.stdout
+    assert nexus.keys == KEYS
+    after = json.loads(invoke("receipts", "--json").stdout)
+    assert {one["kind"]: one["undoable"] for one in after} == {"apply": False, "restore": False}
+
+
+def test_a_program_reads_json(nexus, plan, invoke):
+    nexus.instead = [lambda _: LOST]
+    nexus.lists = False
+    done = invoke("apply", plan, "--yes", "--json")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert told["counts"] == {"done": 0, "not_done": 1, "unknown": 1, "flagged": 0}
+    assert [one["status"] for one in told["items"]] == ["unknown", "not_attempted"]
+    assert told["finished"] is False
+    assert json.loads(invoke("receipts", told["path"], "--json").stdout) == told
+
+
+def test_what_is_not_done_is_an_exit_code_and_a_sentence(nexus, plan, invoke):
+    nexus.instead = [refused(402)]
+    done = invoke("apply", plan, "--yes")
+    assert done.exit_code == 1
+    assert "It ended early: it said 402" in done.stdout
+    assert "not attempted" in done.stdout
+    assert "what is done is not sent again" in " ".join(done.stdout.split())
+    again = invoke("apply", plan, "--yes")
+    assert again.exit_code == 0
+
+
+def test_a_plan_of_another_account_is_an_error_without_a_trace(nexus, plan, environment):
+    other = environment | {"SVC_API_KEY": "another-key-0123456789"}
+    done = svc_tools("nexus", "apply", plan, "--yes", **other)
+    assert done.returncode == 2
+    assert "made for account" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert nexus.removals == []
+
+
+def test_all_types_of_a_state_need_the_code(nexus, invoke):
+    shown = invoke("remove-state", "TX")
+    assert "DELETE /v1/portability/nexus/TX\n" in shown.stdout
+    assert "every type" in shown.stdout
+    refusal = invoke("remove-state", "TX", "--yes")
+    assert refusal.exit_code == 2
+    assert "type its code, TX" in refusal.stderr
+    assert nexus.removals == []
+    done = invoke("remove-state", "TX", "--typed", "TX", "--yes")
+    assert done.exit_code == 0
+    assert nexus.removals == [("TX", None)]
+
+
+@pytest.mark.parametrize("yes", [(), ("--typed", "VT", "--yes")])
+def test_a_state_without_records_needs_no_removal_and_no_undo(nexus, invoke, yes):
+    done = invoke("remove-state", "VT", *yes)
+    assert done.exit_code == 0
+    assert "nothing to remove" in " ".join(done.stdout.split())
+    assert "undo" not in done.stdout.lower()
+    assert nexus.removals == []
+
+
+def test_what_cannot_be_undone_says_so(nexus, plan, invoke, tmp_path):
+    nexus.adds = False
+    assert "cannot be undone on this service" in invoke("apply", plan).stdout
+    invoke("apply", plan, "--yes")
+    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
+    refusal = invoke("restore", journal, "--yes")
+    assert refusal.exit_code == 2
+    assert "cannot be undone on this service" in refusal.stderr
+
+
+def test_a_changed_receipt_and_none_at_all(nexus, plan, invoke, tmp_path):
+    assert "no receipts yet" in invoke("receipts").stdout
+    invoke("apply", plan, "--yes")
+    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
+    journal.write_bytes(journal.read_bytes().replace(b'"deleted": 1', b'"deleted": 2', 1))
+    listed = invoke("receipts")
+    assert "NOT TO BE BELIEVED" in listed.stdout
+    assert invoke("receipts", journal).exit_code == 2
+    again = invoke("apply", plan, "--yes")
+    assert again.exit_code == 2
+    assert "damaged or was changed" in again.stderr
+    assert len(RECORDS) - len(nexus.removals) == 3
+
+
+def test_receipts_name_the_embedded_service_as_a_sentence_names_it(invoke, tmp_path):
+    with connect("embedded") as client:
+        remove_state(client, "VT", typed="VT", dry_run=False, folder=tmp_path / "receipts")
+    assert "on the embedded service" in " ".join(invoke("receipts").stdout.split())
+
+
+def test_what_is_to_be_typed_next_can_be_typed(nexus, scripted, invoke, tmp_path):
+    path = plan_of(scripted, DE).write(tmp_path / "my plan; 'one'.csv")
+    told = next(
+        line
+        for line in invoke("apply", path).stdout.splitlines()
+        if line.startswith("To send it: ")
+    )
+    words = shlex.split(told.removeprefix("To send it: "))
+    assert words == ["svc-tools", "nexus", "apply", str(path), "--yes"]
+    done = invoke(*words[2:])
+    assert nexus.removals == [DE]
+    undo = shlex.split(done.stdout.rpartition("To undo it, see first: ")[2])
+    assert "1 request would be sent" in invoke(*undo[2:]).stdout
+    assert invoke(*undo[2:], "--yes").exit_code == 0
+    assert nexus.keys == KEYS
+
+
+def test_a_dry_run_of_what_is_done_says_so_and_is_no_failure(nexus, plan, invoke):
+    invoke("apply", plan, "--yes")
+    again = invoke("apply", plan)
+    assert again.exit_code == 0
+    assert "Dry run: nothing would be sent." in again.stdout
+    assert "DELETE" not in again.stdout
+    assert "To send it" not in again.stdout
+
+
+def test_a_program_reads_what_went_wrong_too(nexus, plan, invoke, tmp_path):
+    nexus.listing = [refused(403)]
+    told = invoke("apply", plan, "--json")
+    assert (told.exit_code, json.loads(told.stdout)["error"]["status_code"]) == (1, 403)
+    told = invoke("restore", "none.jsonl", "--json")
+    assert (told.exit_code, json.loads(told.stdout)["error"]["status_code"]) == (2, None)
+    told = invoke("receipts", plan, "--json")
+    assert "is no journal of removals" in json.loads(told.stdout)["error"]["message"]
+
+
+def test_nothing_that_a_service_says_is_obeyed_by_the_terminal(nexus, plan, invoke, tmp_path):
+    evil = "\x1b]0;owned\x07\x1b[2J\u202egone"
+    nexus.instead = [
+        said({"error": {"code": evil, "message": evil, "support_reference": evil}}, 409)
+    ]
+    shown = invoke("apply", plan, "--yes").stdout
+    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
+    shown += invoke("receipts").stdout + invoke("receipts", journal.name).stdout
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
