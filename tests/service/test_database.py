@@ -7,8 +7,6 @@ import os
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -18,11 +16,10 @@ from urllib.parse import quote
 import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
-from sqlalchemy import event
 from support.postgres import GUARDED, USER
 
 from svc_tools.service import database as database_module
-from svc_tools.service.database import Database, accounts, default_path, schema_version
+from svc_tools.service.database import Database, accounts, schema_version
 from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
 from svc_tools.service.store import LimitStore
 
@@ -263,51 +260,6 @@ def test_an_empty_file_in_the_place_of_the_database_is_not_filled(db):
     assert names(database) == ["local"]
 
 
-@pytest.mark.parametrize(
-    ("pragma", "said"), [("query_only = 1", "readonly"), ("max_page_count = 1", "full")]
-)
-def test_a_file_that_takes_no_more_still_answers(db, pragma, said):
-    database = Database(db)
-    # such a state of the disk cannot be made without owning the disk; SQLite's own switches can
-    engine = database._engine
-
-    def limit(connection, _record):
-        connection.execute(f"PRAGMA {pragma}")
-
-    event.listen(engine, "connect", limit)
-    with pytest.raises(StoreUnavailableError, match=said):
-        add(database, *map(str, range(2000)))
-    assert names(database) == ["local"]
-    event.remove(engine, "connect", limit)
-    add(database, "next")
-    assert names(database) == ["local", "next"]
-
-
-def test_a_standby_still_answers(postgres):
-    name = postgres.new_database()
-    database = Database(postgres.url(name))
-    database.close()
-    postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-    with pytest.raises(StoreUnavailableError, match="read-only transaction"):
-        add(database, "lost")
-    assert names(database) == ["local"]
-    database.close()
-    postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-    add(database, "next")
-    database.close()
-    postgres.drop(name)
-
-
-def test_tables_that_were_dropped_are_not_made_again(opened):
-    with opened.write() as connection:
-        connection.exec_driver_sql("DROP TABLE nexus")
-        connection.exec_driver_sql("DROP TABLE schema_version")
-    with pytest.raises(StoreUnavailableError):
-        opened.ping()
-    with pytest.raises(StoreUnavailableError, match="another program"):
-        opened.ping()
-
-
 def test_a_table_that_is_missing_is_no_sign_of_life(opened, database_url):
     with opened.write() as connection:
         connection.exec_driver_sql("DROP TABLE usage")
@@ -375,32 +327,7 @@ def test_a_database_of_another_program_gets_no_tables(database_url, db, statemen
         assert len(sa.inspect(connection).get_table_names()) == len(statements)
 
 
-def test_tables_of_others_may_stand_beside_ours_in_postgresql(postgres, on_postgres):
-    postgres.execute("CREATE TABLE theirs (x TEXT)", database=on_postgres.rpartition("/")[2])
-    Database(on_postgres).close()
-
-
-OPEN = "import sys; from svc_tools.service.database import Database; Database(sys.argv[1]).ping()"
-
-
-def test_processes_that_start_together_all_work(database_url):
-    command = [sys.executable, "-W", "error", "-c", OPEN, database_url]
-
-    def start(_):
-        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-
-    with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(start, range(3)))
-    assert [(each.returncode, each.stderr) for each in done] == [(0, "")] * 3
-    with closing(Database(database_url)) as database:
-        assert names(database) == ["local"]
-
-
 # --- what is given
-
-
-def test_a_user_s_own_database_is_where_the_platform_puts_data():
-    assert default_path().parts[-2:] == ("svc-tools", "service.db")
 
 
 def test_a_file_that_is_no_database_is_left_alone(tmp_path):
@@ -428,11 +355,6 @@ def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be made or opened"):
         Database(tmp_path / "file" / "service.db")
-
-
-def test_a_folder_is_no_database(tmp_path):
-    with pytest.raises(StoreError, match="cannot be used"):
-        Database(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["with space", "50%", "a?b#c", "\N{EURO SIGN}", "file:x"])
@@ -560,10 +482,3 @@ def test_settings_of_the_server_s_own_change_nothing(postgres, on_postgres, sett
     with database.read() as connection:
         assert connection.get_isolation_level() == "READ COMMITTED"
     database.close()
-
-
-@pytest.mark.usefixtures("sockets_left_open")
-def test_something_else_that_listens_there_is_no_database(service):
-    address = service.base_url.removeprefix("http://")
-    with pytest.raises(StoreError, match="cannot be used"):
-        Database(f"postgresql://user@{address}/db")

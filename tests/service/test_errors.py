@@ -32,12 +32,6 @@ def assert_envelope(response, status, code):
     assert error["support_reference"] == response.headers["x-request-id"]
 
 
-def test_health_needs_no_key(shared):
-    response = shared.anonymous("GET", "/healthz")
-    assert (response.status_code, response.json()) == (200, {"status": "ok"})
-    assert response.headers["x-request-id"]
-
-
 def test_request_ids_differ_and_are_ours(shared):
     answers = [
         shared.client.get("/healthz", headers={"X-Request-Id": "mine\tmine"}) for _ in range(3)
@@ -107,11 +101,6 @@ def test_without_a_key_all_of_v1_is_401_before_anything_else(shared, method, pat
     response = shared.anonymous(method, path, headers=sent)
     assert_envelope(response, 401, "UNAUTHORIZED")
     assert response.headers["www-authenticate"].startswith("Bearer")
-
-
-def test_a_wrong_body_without_a_key_is_401(shared):
-    response = shared.anonymous("POST", "/v1/portability/nexus", content=b"{not json", headers=JSON)
-    assert_envelope(response, 401, "UNAUTHORIZED")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
@@ -207,8 +196,8 @@ def test_a_body_of_the_wrong_shape_is_a_422_of_the_specification(shared, content
     assert item.keys() <= {"loc", "msg", "type", "input", "ctx"}
 
 
-def test_text_that_cannot_be_sent_back_is_refused_all_the_same(shared):
-    content = b'{"state": "\\ud800"}'
+@pytest.mark.parametrize("content", [b'{"state": "\\ud800"}', b'{"state": "\xff"}'])
+def test_text_that_cannot_be_sent_back_is_refused_all_the_same(shared, content):
     response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
     assert_envelope(response, 400, "INVALID_INPUT")
 
@@ -238,12 +227,6 @@ def test_a_field_of_a_strange_name_is_told_in_a_form_that_can_be_sent(shared):
         assert response.status_code == 422
         (item,) = response.json()["detail"]
         assert item["loc"][-1] == told or (given == "\\ud800" and item["input"] == told)
-
-
-def test_a_body_that_is_not_utf_8_is_refused(shared):
-    content = b'{"state": "\xff"}'
-    response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
-    assert_envelope(response, 400, "INVALID_INPUT")
 
 
 def test_a_body_that_is_not_said_to_be_json_is_refused(shared):

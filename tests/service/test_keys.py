@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.api_keys import make_key
 
 from svc_tools.service import keys as keys_module
@@ -24,10 +22,8 @@ from svc_tools.service.keys import (
     Overrides,
     Rate,
     checked_key,
-    feature_text,
     hash_key,
     new_key,
-    signed_features,
     terms_of,
 )
 
@@ -90,11 +86,6 @@ def test_features_are_added_to_a_plan_and_taken_from_it(plan, text, features):
     terms = terms_of(plan, Overrides(features=text))
     assert terms.features == features
     assert not terms.unlimited
-
-
-@given(st.dictionaries(st.sampled_from(FEATURES), st.booleans()))
-def test_signed_features_survive_their_text(signed):
-    assert signed_features(feature_text(signed)) == signed
 
 
 @pytest.mark.parametrize(
@@ -164,16 +155,6 @@ def test_an_address_that_is_no_lookup_costs_none(path, counted):
     assert is_lookup(path) is counted
 
 
-@given(st.binary(max_size=80))
-def test_any_query_string_is_judged(query):
-    assert required_features("/v1/tax/TX", query, TODAY) <= set(FEATURES)
-
-
-def test_the_first_day_of_a_quarter_is_not_history_on_that_day():
-    assert required_features("/v1/tax/TX", b"period=20264", date(2026, 10, 1)) == set()
-    assert required_features("/v1/tax/TX", b"period=20264", date(2026, 10, 2)) == {"history"}
-
-
 NEXUS = "/v1/portability/nexus"
 FRESHNESS = "/v1/freshness"
 NOW = "2026-11-21T12:00:00.000Z"
@@ -217,12 +198,6 @@ def test_the_key_of_a_run_is_not_stored_in_any_form(run, db):
     assert service.key.encode() not in content
     assert hash_key(service.key.encode()).encode() not in content
     assert not service.keys.any()
-
-
-def test_a_key_that_another_process_makes_is_valid_at_once(run, db):
-    service = run()
-    _, headers = make_key(KeyStore(Database(db)))
-    assert service.anonymous("GET", FRESHNESS, headers=headers).status_code == 200
 
 
 # what a ring remembers

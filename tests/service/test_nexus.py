@@ -137,10 +137,6 @@ def test_removing_a_state_removes_all_its_types(service):
     assert [row["state"] for row in listed(service)["nexus"]] == ["CA"]
 
 
-def test_removing_what_is_not_there_is_no_error(service):
-    assert remove(service, "TX") == {"deleted": 0, "state": "TX", "nexus_type": None}
-
-
 def all_types(service):
     """One record of each type, and a listing that says so."""
     for kind in NEXUS_TYPES:
@@ -218,57 +214,29 @@ def test_a_type_that_stands_in_a_body_does_not_remove_the_others(service):
     assert service.client.get(PATH).json()["count"] == 2
 
 
-@pytest.mark.parametrize("query", ["?nexus_type=", "?nexus_type=Economic", "?nexus_type=all"])
-def test_a_removal_of_an_unknown_type_removes_nothing(service, query):
-    put(service, state="TX", nexus_type="physical")
-    response = service.client.delete(f"{PATH}/TX{query}")
-    assert response.status_code == 400
-    assert response.json()["error"]["code"] == "INVALID_INPUT"
-    assert listed(service)["count"] == 1
-
-
-@pytest.mark.parametrize("state", ["ZZ", "PR", "Texas", "T", "48", "TX%20", "%E2%82%AC%E2%82%AC"])
-def test_a_state_that_does_not_exist(shared, state):
-    response = shared.client.delete(f"{PATH}/{state}")
+@pytest.mark.parametrize(
+    ("method", "path", "body", "wrong"),
+    [
+        *(("DELETE", f"/{state}", None, "state") for state in ("ZZ", "PR", "T", "48", "TX%20")),
+        *(("DELETE", f"/TX?nexus_type={kind}", None, "nexus_type") for kind in ("", "all")),
+        ("DELETE", "/TX?nexus_type=Economic", None, "nexus_type"),
+        ("POST", "", {"state": "ZZ"}, "state"),
+        ("POST", "", {"state": ""}, "state"),
+        ("POST", "", {"state": "TX", "nexus_type": "Physical"}, "nexus_type"),
+        ("GET", "?state=ZZ", None, "state"),
+        ("GET", "?state=", None, "state"),
+        ("GET", "?nexus_type=x", None, "nexus_type"),
+        ("GET", "?state=TX&state=CA", None, "state"),
+    ],
+)
+def test_an_unknown_state_or_type_is_a_400_and_changes_nothing(service, method, path, body, wrong):
+    put(service, state="TX")
+    response = service.client.request(method, PATH + path, json=body)
     assert response.status_code == 400
     error = response.json()["error"]
     assert error["code"] == "INVALID_INPUT"
-    assert error["message"].startswith("state: given ")
-    assert "AK, AL, AR" in error["message"]
-
-
-@pytest.mark.parametrize(
-    ("body", "wrong"),
-    [
-        ({"state": "ZZ"}, "state"),
-        ({"state": ""}, "state"),
-        ({"state": "Texas"}, "state"),
-        ({"state": "TX", "nexus_type": "Physical"}, "nexus_type"),
-        ({"state": "TX", "nexus_type": ""}, "nexus_type"),
-    ],
-)
-def test_a_record_of_an_unknown_state_or_type(service, body, wrong):
-    response = service.client.post(PATH, json=body)
-    assert response.status_code == 400
-    assert response.json()["error"]["detail"]["parameter"] == wrong
-    assert listed(service)["count"] == 0
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["?state=ZZ", "?state=", "?nexus_type=", "?nexus_type=x", "?state=TX&state=CA"],
-)
-def test_a_filter_that_is_not_understood(shared, query):
-    response = shared.client.get(PATH + query)
-    assert response.status_code == 400
-    assert response.json()["error"]["code"] == "INVALID_INPUT"
-
-
-def test_all_51_states_can_have_records(service):
-    assert len(set(STATES)) == 51
-    for state in STATES:
-        service.store.put_nexus("local", state, "physical", {})
-    assert [row["state"] for row in listed(service)["nexus"]] == sorted(STATES)
+    assert error["detail"]["parameter"] == wrong
+    assert listed(service)["count"] == 1
 
 
 def test_accounts_do_not_see_each_other(service):
@@ -399,60 +367,12 @@ def test_a_waiting_write_holds_up_nobody_else(run, database_url):
         assert waiting.result().status_code == 200
 
 
-def all_answers(service):
-    answers = [
-        service.client.get(PATH),
-        service.client.post(PATH, json={"state": "TX"}),
-        service.client.delete(f"{PATH}/TX"),
-    ]
-    return {answer.status_code for answer in answers}
-
-
-def test_a_file_that_is_gone_is_a_503_until_it_is_back(run, db):
-    service = run()
-    service.client.post(PATH, json={"state": "CA"})
-    away = db.rename(db.with_name("away"))
-    assert all_answers(service) == {503}
-    assert not db.exists()
-    away.rename(db)
-    assert all_answers(service) == {200}
-    assert service.client.get(PATH).json()["count"] == 1
-
-
-def test_a_server_that_stops_is_a_503_until_it_runs_again(run, postgres):
-    name = postgres.new_database()
-    service = run(database=postgres.url(name))
-    service.client.post(PATH, json={"state": "CA"})
-    postgres.stop()
-    assert all_answers(service) == {503}
-    postgres.start()
-    assert all_answers(service) == {200}
-    assert service.client.get(PATH).json()["count"] == 1
-
-
 def test_a_database_without_the_account_is_unavailable(opened):
     with pytest.raises(StoreUnavailableError, match=r"(?i)foreign key constraint"):
         Store(opened).put_nexus("nobody", "TX", "physical", {})
 
 
 # --- many at once
-
-
-def test_two_processes_writing_the_same_record_both_succeed(database_url):
-    stores = [Store(Database(database_url)) for _ in range(2)]  # each with a queue of its own
-
-    def write(number):
-        store = stores[number % 2]
-        return store.put_nexus(LOCAL_ACCOUNT, "TX", "physical", {"notes": str(number)})
-
-    with ThreadPoolExecutor(4) as pool:
-        rows = list(pool.map(write, range(40)))
-    assert {row["notes"] for row in rows} == {str(number) for number in range(40)}
-    assert len({row["created_at"] for row in rows}) == 1
-    (left,) = stores[0].list_nexus(LOCAL_ACCOUNT)
-    assert left["updated_at"] == max(row["updated_at"] for row in rows)
-    for store in stores:
-        store.database.close()
 
 
 def test_the_time_of_an_update_never_goes_back(opened):
@@ -516,9 +436,7 @@ def together(url, *tasks):
     return [json.loads(line) for line in printed]
 
 
-def test_processes_that_add_update_and_remove_at_once_lose_nothing_and_never_fail(
-    opened, database_url
-):
+def test_processes_that_start_add_update_and_remove_at_once_lose_nothing(database_url):
     states = [state for state in STATES if state < "M"]
     added = [(state, kind) for state in states for kind in NEXUS_TYPES]
     _, _, first, second, notes, address, *_ = together(
@@ -534,7 +452,8 @@ def test_processes_that_add_update_and_remove_at_once_lose_nothing_and_never_fai
         ("quarrel", "1"),
         ("quarrel", "2"),
     )
-    left = Store(opened).list_nexus(LOCAL_ACCOUNT)
+    with closing(Database(database_url)) as database:
+        left = Store(database).list_nexus(LOCAL_ACCOUNT)
     assert sum(first) + sum(second) + sum(row["state"] < "M" for row in left) == len(added)
     assert sorted(notes) == sorted(address) == sorted(map(str, range(30)))
     (record,) = [row for row in left if row["state"] == "VT"]
