@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from svc_sdk import AsyncSvc, Svc, __version__
 
 if TYPE_CHECKING:
-    from svc_tools.service.embedded import EmbeddedService
+    from svc_tools.service.serving import EmbeddedService
 
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
@@ -233,8 +233,8 @@ def address() -> str | None:
 
 def running_embedded() -> EmbeddedSvc | None:
     """A client of the embedded service where this process runs it already; nothing is started."""
-    embedded = sys.modules.get("svc_tools.service.embedded")
-    service = None if embedded is None else embedded.running(database())
+    serving = sys.modules.get("svc_tools.service.serving")
+    service = None if serving is None else serving.running(database())
     return None if service is None else EmbeddedSvc(service)
 
 
@@ -378,10 +378,10 @@ def _path(variable: str, value: str) -> Path:
 
 def _embedded() -> EmbeddedService:
     try:
-        from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
+        from svc_tools.service import serving  # noqa: PLC0415 - a lazy door (DESIGN)
     except ModuleNotFoundError as error:
         raise ImportError(f"{INSTALL_SERVICE} ({error})") from error
     try:
-        return embedded.start(database())
-    except embedded.StartError as error:  # its message is a sentence
+        return serving.start(database())
+    except serving.StartError as error:  # its message is a sentence
         raise ConfigurationError(f"The embedded service cannot start. {error}") from None

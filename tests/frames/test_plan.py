@@ -120,7 +120,7 @@ def test_no_service_is_started_for_a_plan_and_its_cache_is_then_unknown(tmp_path
         "import sys, pandas as pd, svc_tools;"
         " frame = pd.DataFrame({'state': ['TX'], 'zip': ['78701']});"
         " plan = frame.svc.plan(cache=sys.argv[1]);"
-        " assert 'svc_tools.service.embedded' not in sys.modules;"
+        " assert 'svc_tools.service.serving' not in sys.modules;"
         " assert (plan.cached, plan.to_ask, plan.service) == (None, 1, 'embedded service'), plan"
     )
     path = tmp_path / "a.db"

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 
-from svc_tools.service import app, embedded
+from svc_tools.service import app
 from svc_tools.service import health as book_keeper
+from svc_tools.service import serving as embedded
 from svc_tools.service.errors import BookUnavailableError
 from svc_tools.service.health import NOTICE_SECONDS, BookKeeper, keep_book
 from svc_tools.service.ratebook import load_book

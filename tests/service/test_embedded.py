@@ -17,7 +17,7 @@ import uvicorn
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc
-from svc_tools.service import embedded
+from svc_tools.service import serving as embedded
 from svc_tools.service.errors import StartError, StoreError
 from svc_tools.service.ratebook import load_book
 
@@ -187,7 +187,7 @@ ASK = """
 import sys, logging
 import httpx
 from pathlib import Path
-from svc_tools.service import embedded
+from svc_tools.service import serving as embedded
 def ask(service):
     headers = {"X-API-Key": service.api_key.get_secret_value()}
     with httpx.Client(headers=headers, trust_env=False) as client:

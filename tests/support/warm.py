@@ -29,7 +29,7 @@ LIBRARIES = (
     *("sqlalchemy", "tqdm", "uvicorn.lifespan.on", "uvicorn.loops.auto", "xlsxwriter"),
     *("anyio._backends._asyncio", "h11", "httpcore", "pydantic.v1", "uvloop"),
     *("svc_tools.cli.app", "svc_tools.cli.enrich", "svc_tools.frames.files.job"),
-    *("svc_tools.lookup.cache", "svc_tools.lookup.many", "svc_tools.service.embedded"),
+    *("svc_tools.lookup.cache", "svc_tools.lookup.many", "svc_tools.service.serving"),
     "svc_tools.service.app",
 )
 
