@@ -453,9 +453,6 @@ def printable(value: object) -> str:
     return "".join(one if one.isprintable() else "\ufffd" for one in str(value).strip())
 
 
-_LONGEST = 60
-
-
 def plain(value: object, longest: int = 60) -> str:
     """A value of the data for a cell: `printable`, and shortened."""
     text = printable(value)
@@ -473,23 +470,7 @@ def near(path: Path) -> str:
     return str(path)
 
 
-STAGES = {
-    "reading": ("Reading", "rows"),
-    "asking": ("Asking", "places"),
-    "writing": ("Writing", "rows"),
-}
-"""The stages of an enriched file: what is done, and what is counted."""
 _MINUTE, _HOUR = 60, 3_600
-
-
-def how_far(done: int, total: float | None, speed: float | None, unit: str) -> str:
-    """`4,000 of 10,000 places, 133/s, 45 s left`; without a speed only the first part."""
-    of = f"{done:,} {unit}" if total is None else f"{done:,} of {int(total):,} {unit}"
-    if not speed:
-        return of
-    rate = f"{speed:,.0f}/s" if speed >= 1 else f"{speed * _MINUTE:,.0f}/min"
-    left = "" if total is None else f", {duration((total - done) / speed)} left"
-    return f"{of}, {rate}{left}"
 
 
 def duration(seconds: float) -> str:
