@@ -73,7 +73,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """A model, loaded when it is first asked for: an import stays cheap."""
+    """A model, loaded when it is first needed: an import stays cheap."""
     if name in __all__:
         from svc_sdk import models  # noqa: PLC0415 - as said
 

@@ -154,7 +154,7 @@ def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Mode
     except (ValueError, RecursionError):
         reason = "is not JSON"
     raise errors.ServiceError(
-        f"The service answered {outcome.status}, but its answer {reason}",
+        f"The response of the service {reason}",
         status_code=outcome.status,
         support_reference=outcome.headers.get("x-request-id"),
         response_body=_readable(outcome.body),
@@ -242,8 +242,8 @@ def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
 
 def _plain_message(reply: Reply) -> str:
     if reply.status in _REDIRECT:
-        return f"The service answered {reply.status}, a redirect, which is not followed"
-    return f"The service answered {reply.status}"
+        return "The service redirects the request, and redirects are not followed"
+    return "The service reported an error without a message"
 
 
 def _detail(value: Json) -> tuple[models.ValidationDetail, ...]:

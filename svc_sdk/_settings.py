@@ -113,12 +113,12 @@ class Settings:
         """The failure of an exception. Timeouts and failures to connect may be retried."""
         where = httpx.URL(self.base_url).netloc.decode()
         if isinstance(error, httpx.TimeoutException):
-            return Failure(f"No answer from {where} within {self.timeout:g} s", retryable=True)
+            return Failure(f"No response from {where} within {self.timeout:g} s", retryable=True)
         reason = self.hide(str(error) or type(error).__name__)
         if isinstance(error, httpx.ConnectError):
             return Failure(f"Could not connect to {where}: {reason}", retryable=True)
         if not isinstance(error, httpx.RequestError):
-            return Failure(f"The answer of {where} cannot be read: {reason}", retryable=False)
+            return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
         return Failure(f"The connection to {where} broke: {reason}", retryable=False)
 
     def hide(self, value: Any) -> Any:  # noqa: ANN401 - parsed JSON of any shape

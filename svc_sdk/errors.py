@@ -38,12 +38,12 @@ class SvcError(Exception):
 
     Attributes:
         message: what happened, in a sentence.
-        status_code: the HTTP status, `None` where no answer came.
+        status_code: the HTTP status, `None` where no response came.
         error_code: the service's machine-readable code, such as `NOT_FOUND`, or `None`.
         support_reference: to be quoted to support: the body's, else the `X-Request-Id` header.
         response_body: the parsed JSON body, else its text (cut), else `None`.
         detail: the items of a 422 body (SPEC 4.1), otherwise empty.
-        retry_after: seconds to wait, where the service said so (429 and 5xx), else `None`.
+        retry_after: seconds to wait, where the service gave them (429 and 5xx), else `None`.
         attempts: how many requests were sent, retries included.
     """
 

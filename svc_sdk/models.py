@@ -1,6 +1,6 @@
 """Models of the service's responses (SPEC 2): frozen, and tolerant of unknown fields.
 
-Unknown fields are kept and reachable through `model_dump()` (SPEC 2.8). Rates are strings as they
+Unknown fields remain reachable through `model_dump()` (SPEC 2.8). Rates are strings as they
 came on the wire: fractions, `"0.08250"` is 8.25%. A missing rate is `None`, never zero.
 """
 
@@ -42,7 +42,7 @@ _LARGEST_EXPONENT = 20
 
 
 def _rate(value: object) -> object:
-    """A string as it came; a number written out in its own digits (WIRE, Answers)."""
+    """A string unchanged; a number written out in its own digits (WIRE, Answers)."""
     if value is None or (isinstance(value, str) and is_rate(value)):
         return value
     if isinstance(value, float):
@@ -140,7 +140,7 @@ class Rate(_Answer):
 
 
 class Advisory(_Answer):
-    """A warning that carries a code (SPEC 2.4); the fields that explain it are kept.
+    """A warning that carries a code (SPEC 2.4); the fields that explain it remain.
 
     For `place_input_mismatch`: `customer_input_place` is the place the caller gave,
     `resolved_place_name` the one it resolved to.

@@ -217,10 +217,10 @@ def _as_httpx(error: Exception, errors: _Errors) -> Exception:
         return error
     # aiohttp's own message holds the URL, and what was read: no two failures would be equal
     if isinstance(error, errors.cut):
-        return httpx.ReadError("the answer was cut off")
+        return httpx.ReadError("the response was cut off")
     if isinstance(error, errors.unreadable):
         message = str(getattr(error, "message", "")).partition(":")[0]
-        return ValueError(f"it is no answer by the rules of HTTP ({message})")
+        return ValueError(f"it is not an HTTP response ({message})")
     return httpx.ReadError(str(error) or type(error).__name__)
 
 

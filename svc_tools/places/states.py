@@ -152,7 +152,7 @@ def state_code(text: str) -> str | Elsewhere | None:
     if code is None or code in STATES:
         return code
     if code in TERRITORIES:
-        return Elsewhere(f"{TERRITORIES[code]} is a territory with a tax system of its own")
+        return Elsewhere(f"{TERRITORIES[code]} is a territory with its own tax system")
     if code in MILITARY:
         return Elsewhere(f"{MILITARY[code]} is a military address: no state's rate applies")
     return Elsewhere(f"{_PROVINCES[code]} is in Canada")
@@ -174,7 +174,7 @@ _EXPECTED = "expected five digits such as 78701, or ZIP+4 such as 78701-1234"
 
 
 def states_of(zip_code: str) -> frozenset[str]:
-    """The codes of the states (or territories) in which a ZIP lies; empty where none is known."""
+    """The codes of the states (or territories) in which a ZIP lies; empty where unknown."""
     table = _table()
     return table.get(zip_code[:5]) or table.get(zip_code[:3]) or frozenset()
 

@@ -297,7 +297,7 @@ def test_an_answer_that_drips_for_ever_ends_with_the_timeout():
     ):
         run = look_up(client, places(2))
     assert {outcome.error.partition(" (")[0] for outcome in run.outcomes.values()} == {
-        f"No answer from {url[7:]} within 0.3 s"
+        f"No response from {url[7:]} within 0.3 s"
     }
 
 
@@ -504,7 +504,7 @@ def test_what_a_server_says_unasked_is_not_the_answer_to_the_next_question(statu
 def test_a_gateway_that_answers_for_the_service_ends_the_run(scripted, faults, foreign):
     faults.will(foreign)
     run = look_up(scripted, places(1000))
-    assert "The service answered" in run.stopped
+    assert any(words in run.stopped for words in ("redirects", "without a message", "not JSON"))
     assert len(faults.seen) < 100
     # nothing is said of the places: none of them is known to be unknown
     assert {one.status for one in run.outcomes.values()} == {"failed", "not_attempted"}
@@ -543,9 +543,9 @@ def test_half_a_character_in_an_answer_can_be_written_to_a_file(scripted, faults
     ("sent", "said"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\nConnection: close\r\n\r\n{}", "was cut off"),
-        (b"\x00 not HTTP\r\n\r\n", "no answer by the rules of HTTP"),
-        (b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 100_000 + b"\r\n\r\n", "by the rules of HTTP"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X-A: a\r\n" * 100_000 + b"\r\n", "by the rules of HTTP"),
+        (b"\x00 not HTTP\r\n\r\n", "not an HTTP response"),
+        (b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 100_000 + b"\r\n\r\n", "not an HTTP response"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X-A: a\r\n" * 100_000 + b"\r\n", "not an HTTP response"),
     ],
 )
 def test_failures_of_one_kind_read_equally(scripted, faults, sent, said):
