@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import re
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -57,8 +58,9 @@ _SCAN_BYTES = 4 << 20
 """Bytes that are checked at once."""
 _DECLARED = re.compile(r"sep=(.)\r?\n")
 """The first line with which some spreadsheets declare the delimiter."""
-
-csv.field_size_limit(2**31 - 1)  # else no cell may have more than 131,072 characters
+_LONGEST_CELL = 2**31 - 1
+_ROWS_AT_ONCE = 1_024
+_limit = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,26 @@ def csv_rows(text: Iterable[str], delimiter: str = ",") -> Iterator[Row]:
         csv.Error: the text cannot be read as CSV.
     """
     reader = csv.reader(text, delimiter=delimiter)
-    for cells in reader:
-        yield reader.line_num, [*cells]
+    rows: list[Row] = [(0, [])]
+    while rows:
+        with _cells_of_any_length():
+            rows = [(reader.line_num, [*cells]) for cells in islice(reader, _ROWS_AT_ONCE)]
+        yield from rows
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Let `csv` read cells of more than 131,072 characters.
+
+    The limit is global to the process, and readers of rate files rely on it: a mark that is never
+    closed would make one cell of the rest of a file.
+    """
+    with _limit:
+        before = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 @contextmanager
@@ -268,8 +288,9 @@ def _check_quotes(path: Path, dialect: Dialect) -> None:
         # marks inside an unquoted cell are text: only a CSV reader can tell
         reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
         try:
-            for _ in reader:
-                rows, line = rows + 1, reader.line_num
+            with _cells_of_any_length():
+                for _ in reader:
+                    rows, line = rows + 1, reader.line_num
         except UnicodeDecodeError as error:
             raise FileError(f"{path.name} is not {dialect.encoding}: {error}", "encoding") from None
         except csv.Error as error:

@@ -1,41 +1,41 @@
-"""`enrich_file`: every kind of file in and out, its own columns untouched, nothing ever wrong."""
+"""`enrich_file`: every kind of file in and out, own columns untouched, the figures of the frame."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
-from datetime import date, datetime
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 from support.faults import KEY, answer, echo, serving
 
 from svc_sdk import Svc
 from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files.writing import write_table
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.tabular import open_table
 
 HEADER = ["order", "zip", "state", "date", "amount", "note"]
+
 ROWS = [
     ["0007", "02134", "MA", "2026-05-01", "19.99", 'said "no", twice'],
     ["0008", "78701-1234", "TX", "2026-05-02", "-5.00", "two\nlines"],
     ["0009", "78701", "TX", "2026-05-02", "1,234.50", ""],
     ["0010", "", "TX", "2026-05-02", "1.00", "=1+1"],
 ]
+
 LOOKUP = {"zip": "zip", "state": "state", "as_of": "date"}
 
 
@@ -116,29 +116,6 @@ def test_two_rows_of_one_place_are_one_request_also_when_they_lie_in_different_c
     assert own_columns(tmp_path / "out.csv") == [HEADER, *rows]
 
 
-cell = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0\ufeff"),
-    max_size=8,
-) | st.sampled_from(['"', '""', ",", ";", "\n", "\r\n", "\r", " 00123 ", "=cmd", "NA", "null"])
-tables = st.integers(2, 4).flatmap(
-    lambda width: st.lists(st.lists(cell, min_size=width, max_size=width), min_size=1, max_size=9)
-)
-
-
-@given(tables, st.sampled_from([",", ";", "\t"]), st.sampled_from(["utf-8-sig", "utf-16"]))
-def test_any_text_of_a_csv_comes_out_as_it_went_in(rows, delimiter, encoding):
-    named = [[f"c{n}" for n in range(len(rows[0]))], *rows]
-    with TemporaryDirectory() as folder:
-        path = csv_file(
-            Path(folder) / "in.csv", named, encoding=encoding, delimiter=delimiter, quoting=1
-        )
-        source = open_table(path, delimiter=delimiter)
-        out = io.BytesIO()
-        write_table("csv", out, source.schema, source.chunks(), len(rows))
-    written = list(csv.reader(io.StringIO(out.getvalue().decode(), newline="")))
-    assert written == named
-
-
 def test_a_file_is_written_where_the_standard_output_takes_only_text(
     scripted, tmp_path, monkeypatch
 ):
@@ -148,32 +125,6 @@ def test_a_file_is_written_where_the_standard_output_takes_only_text(
     assert own_columns(tmp_path / "out.csv") == [HEADER, *ROWS]
     with pytest.raises(FileError, match="name a file"):
         enrich_file(source, "-", lookup=LOOKUP, client=scripted)
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found_also_where_cells_hold_the_others(tmp_path, delimiter):
-    rows = [["zip", "name"], ["02134", "a, b; c | d"], ["78701", "1,5"]]
-    source = open_table(csv_file(tmp_path / "in.csv", rows, delimiter=delimiter))
-    assert source.schema.names == ["zip", "name"]
-    (chunk,) = source.chunks()
-    assert chunk.table.column(1).to_pylist() == ["a, b; c | d", "1,5"]
-
-
-def test_a_delimiter_that_cannot_be_told_is_asked_for(tmp_path):
-    path = tmp_path / "in.csv"
-    path.write_text("zip,a;b\n02134,1;2\n")
-    with pytest.raises(FileError, match="commas or semicolons") as refused:
-        open_table(path)
-    assert refused.value.code == "delimiter"
-    assert open_table(path, delimiter=";").schema.names == ["zip,a", "b"]
-
-
-def test_a_file_of_windows_is_read_as_such_and_said(tmp_path):
-    late = [["02134", "x" * 99]] * 9_000  # the first odd letter comes late
-    rows = [["zip", "city"], *late, ["00901", "Añasco"]]
-    source = open_table(csv_file(tmp_path / "in.csv", rows, encoding="cp1252"))
-    assert list(source.chunks())[-1].table.column(1).to_pylist()[-1] == "Añasco"
-    assert "Windows-1252" in source.notes[0]
 
 
 def test_an_empty_cell_is_missing_and_words_for_missing_stay_words(scripted, tmp_path):
@@ -407,45 +358,6 @@ def test_answers_of_a_lock_file_without_any_request(scripted, faults, tmp_path):
     assert run.totals.statuses == {"ok": 2, "not_attempted": 1, "invalid": 1}
 
 
-def test_a_sheet_whose_formulas_have_no_results_is_refused_rather_than_read_as_empty(tmp_path):
-    book = openpyxl.Workbook()
-    for row in [["zip", "state", "amount"], ["02134", "MA", "=1+1"]]:
-        book.active.append(row)
-    book.save(tmp_path / "in.xlsx")
-    with pytest.raises(FileError, match="row 2 has the formula '=1\\+1' without its result"):
-        open_table(tmp_path / "in.xlsx")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "code", "where"),
-    [
-        ("none.csv", None, "missing", ""),
-        ("empty.csv", b"", "empty", ""),
-        ("ragged.csv", b"zip,state\n02134,MA\n02134,MA,x\n", "width", "row 3 has 3 cells"),
-        ("short.csv", b"zip,state\n02134,MA\n02134\n", "width", "row 3 has 1 cell"),
-        ("marks.csv", b'zip,state\n12" pipe,MA\n02134\n', "width", "row 3 has 1 cell"),
-        ("open.csv", b'zip,state\n02134,"MA\n02134,MA\n', "quote", "row 2"),
-        ("zeros.csv", b"z\0i\0p\0", "encoding", ""),
-        ("odd.csv", b"zip,state\n\x8102134,MA\n", "encoding", "byte 10"),
-        ("no.parquet", b"zip,state\n02134,MA\n", "damaged", ""),
-        ("cut.parquet", b"PAR1" + b"\0" * 40, "damaged", ""),
-        ("really.csv", b"PAR1....", "kind", "Parquet"),
-        ("locked.xlsx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "kind", "password"),
-        ("broken.xlsx", b"PK\x03\x04 nothing", "damaged", ""),
-        ("orders.json", b"{}", "kind", ""),
-        (".", None, "kind", "folder"),
-        ("-", None, "kind", ""),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_refused_with_its_fault(tmp_path, name, content, code, where):
-    path = tmp_path / name if name != "-" else Path("-")
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(FileError, match=where or None) as refused:
-        list(open_table(path).chunks())
-    assert refused.value.code == code
-
-
 @pytest.mark.parametrize(
     ("terms", "told"),
     [
@@ -487,18 +399,6 @@ def test_a_report_of_the_whole_file_too(scripted, tmp_path):
     assert "103.09" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_cells_of_many_lines_are_whole_wherever_a_chunk_ends(tmp_path, monkeypatch, encoding):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 256)
-    rows = [["zip", "note"], *([f"{n:05}", f"é\n,\r\n\r\r\n{n}" * 3] for n in range(200))]
-    path = csv_file(tmp_path / "in.csv", rows, encoding=encoding)
-    chunks = list(open_table(path).chunks())
-    assert len(chunks) > 9
-    assert [row for chunk in chunks for row in chunk.table.to_pylist()] == [
-        {"zip": zip_code, "note": note} for zip_code, note in rows[1:]
-    ]
-
-
 _MEASURED = """
 import sys
 import pyarrow as pa
@@ -506,7 +406,7 @@ from svc_sdk import Svc
 from svc_tools.frames import enrich_file
 from svc_tools import tabular
 
-tabular._BLOCK_BYTES = 256 << 10
+tabular._BLOCK_BYTES = 128 << 10
 with Svc("test-key", base_url=sys.argv[1]) as client:
     enrich_file(sys.argv[2], sys.argv[3], client=client)
 print(pa.default_memory_pool().max_memory())
@@ -515,8 +415,257 @@ print(pa.default_memory_pool().max_memory())
 
 def test_the_memory_does_not_grow_with_the_rows(faults, tmp_path):
     source, output = tmp_path / "in.csv", tmp_path / "out.parquet"
-    source.write_text("zip,state,note\n" + f"78701,TX,{'x' * 4_000}\n" * 6_000)
+    source.write_text("zip,state,note\n" + f"78701,TX,{'x' * 4_000}\n" * 3_000)
     command = [sys.executable, "-c", _MEASURED, faults.base_url, source, output]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert parquet.read_metadata(output).num_rows == 6_000
+    assert parquet.read_metadata(output).num_rows == 3_000
     assert int(done.stdout) < source.stat().st_size / 2
+
+
+H = b"zip,state,note\n"
+
+MA = b"02134,MA,a\n"
+
+
+def written(path, content):
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_one_place_for_all_rows_needs_no_column(scripted, tmp_path, kind):
+    frame = pd.DataFrame({"n": [1, 2], "amount": [100, 1]})
+    source = tmp_path / f"in.{kind}"
+    if kind == "xlsx":
+        frame.to_excel(source, index=False)
+    else:
+        getattr(frame, f"to_{kind}")(source, index=False)
+    place = {"state": "TX", "zip": "78701"}
+    run = enrich_file(source, tmp_path / "out.csv", lookup=place, client=scripted)
+    assert (run.totals.statuses, run.places) == ({"ok": 2}, 1)
+
+
+def test_what_one_word_says_for_all_rows_is_the_tax_of_the_frame(scripted, tmp_path):
+    source = written(tmp_path / "in.csv", b"zip,state,amount\n78701,TX,10.00\n")
+    terms = {"amount": "amount", "channel": "marketplace", "ship_from": "TX", "shipping": "2.00"}
+    enrich_file(source, tmp_path / "out.csv", tax=terms, client=scripted)
+    row = pd.read_csv(tmp_path / "out.csv", dtype=str).iloc[0]
+    assert (row["tax"], row["tax_due_reason"]) == ("0.99", "marketplace_facilitated")
+    assert "origin_sourced" in row["tax_review"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tax": {"amount": "note", "rounding": "sideways"}},
+        {"tax": {"amount": "note", "ship_from": "XX"}},
+        {"tax": {"amount": "note", "nexus": []}},
+        {"report": "report.pdf"},
+        {"report": "nowhere/report.html"},
+        {"report": "out.csv"},
+    ],
+    ids=str,
+)
+def test_what_would_fail_at_the_end_is_refused_before_any_request(
+    scripted, faults, tmp_path, wrong
+):
+    source = written(tmp_path / "in.csv", H + MA)
+    if "report" in wrong:
+        wrong = {"report": tmp_path / wrong["report"]}
+    with pytest.raises(ValueError, match=r"rounding|ship_from|nexus|report"):
+        enrich_file(source, tmp_path / "out.csv", client=scripted, **wrong)
+    assert faults.seen == []
+
+
+def test_a_register_that_can_be_read_once_counts_for_every_chunk(scripted, tmp_path, monkeypatch):
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 64)
+    source = written(tmp_path / "in.csv", b"zip,state,amount\n" + b"78701,TX,100.00\n" * 40)
+    register = iter([{"state": "TX", "nexus_type": "physical"}])
+    terms = {"amount": "amount", "nexus": register}
+    enrich_file(source, tmp_path / "out.csv", tax=terms, client=scripted)
+    assert pd.read_csv(tmp_path / "out.csv", dtype=str)["tax_due"].tolist() == ["8.25"] * 40
+
+
+def test_what_a_file_remembers_is_of_this_run_and_not_of_an_earlier_one(scripted, faults, tmp_path):
+    frame = pd.DataFrame({"zip": ["78701"], "state": ["TX"], "total": [10], "amount": [100]})
+    frame.attrs["mine"] = 1
+    asked = frame.svc.lookup(client=scripted, progress=False)
+    asked.svc.tax("total", progress=False).to_parquet(tmp_path / "in.parquet")
+    enrich_file(tmp_path / "in.parquet", tmp_path / "bare.parquet", client=scripted)
+    bare = pd.read_parquet(tmp_path / "bare.parquet")
+    assert bare.attrs["mine"] == 1
+    assert "svc_tax_terms" not in bare.attrs
+    output = tmp_path / "out.parquet"
+    enrich_file(tmp_path / "bare.parquet", output, tax={"amount": "amount"}, client=scripted)
+    after = pd.read_parquet(output)
+    assert after.attrs["svc_tax_terms"][""]["amount"] == "amount"
+    assert after.attrs["svc_lookup"]["service"] == faults.base_url
+    assert after.attrs["svc_lookup"]["prefix"] == ""
+    told = json.loads(parquet.read_schema(output).metadata[b"pandas"])
+    assert "attributes" not in told
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+def test_a_tax_of_an_earlier_run_leaves_none_of_its_columns_beside_the_new_one(
+    scripted, tmp_path, kind
+):
+    source = written(tmp_path / "in.csv", b"zip,state,amount,tax_due\n78701,TX,100.00,mine\n")
+    before = {"amount": "amount", "shipping": "5.00"}
+    once = tmp_path / f"once.{kind}"
+    enrich_file(source, once, tax=before, client=scripted)
+    for terms in ({"amount": "amount"}, before, None):
+        output = tmp_path / f"{len(terms or ())}.csv"
+        enrich_file(once, output, tax=terms, client=scripted)
+        names = output.read_text().splitlines()[0].split(",")
+        assert names[:5] == ["zip", "state", "amount", "tax_due", LOOKUP_COLUMNS[0]]
+        assert names.count("shipping_tax") == (terms == before)
+
+
+def test_parquet_of_kinds_that_pandas_does_not_know_and_numbers_that_are_none(scripted, tmp_path):
+    texts = pa.array(["78701", "78701", "78701"], pa.string_view())
+    table = {"zip": texts, "state": texts, "invoice": [float("nan")] * 3, "amount": [0.06] * 3}
+    table["state"] = ["TX"] * 3
+    parquet.write_table(pa.table(table), tmp_path / "in.parquet")
+    terms = {"amount": "amount", "invoice": "invoice"}
+    output = tmp_path / "out.csv"
+    enrich_file(tmp_path / "in.parquet", output, tax=terms, client=scripted)
+    # each of the three is an invoice of its own: 0.00495 rounds to 0.00, thrice that to 0.01
+    assert pd.read_csv(output, dtype=str)["tax"].tolist() == ["0.00"] * 3
+
+
+def test_a_moment_with_a_zone_keeps_it_in_a_sheet_and_long_texts_are_said_to_be_cut(
+    scripted, tmp_path
+):
+    zone = timezone(timedelta(hours=-5))
+    when = pa.array(
+        [datetime(2026, 5, 1, 3, tzinfo=UTC).astimezone(zone)], pa.timestamp("us", "-05:00")
+    )
+    table = {"zip": ["78701"], "state": ["TX"], "when": when, "note": ["x" * 40_000]}
+    parquet.write_table(pa.table(table), tmp_path / "in.parquet")
+    output = tmp_path / "out.xlsx"
+    terms = {"lookup": {"as_of": "when"}, "tz": "America/Chicago", "client": scripted}
+    run = enrich_file(tmp_path / "in.parquet", output, **terms)
+    row = [cell.value for cell in openpyxl.load_workbook(output).active[2]]
+    assert row[2] == "2026-04-30T22:00:00-05:00"
+    assert row[3].endswith("(was cut)")
+    assert any("were cut" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("chunks", [(1, 20), (7, 60)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"shipping": "freight", "exempt": "exempt", "rounding": "half_even"},
+        {"invoice": "invoice", "shipping": "freight", "partial": "use", "rounding": "up"},
+        {"invoice": "invoice", "channel": "channel", "ship_from": "state", "exempt": "exempt"},
+        {"nexus": [{"state": "TX", "nexus_type": "economic"}], "channel": "channel"},
+    ],
+    ids="-".join,
+)
+def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
+    embedded, tmp_path, monkeypatch, chunks, options
+):
+    rows, count = chunks
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", rows)
+    places = [("TX", "78701"), ("WA", "98101"), ("OR", "97201"), ("CA", "94105"), (None, "00901")]
+    frame = pd.DataFrame(
+        {
+            "state": [places[n % 5][0] for n in range(count)],
+            "zip": [places[n % 5][1] if n % 13 else None for n in range(count)],
+            "sold": [f"2026-0{n % 3 + 1}-01" if n % 17 else "?" for n in range(count)],
+            "amount": [
+                f"{(n * 7919) % 2_000 / 100 - 4:.2f}" if n % 19 else "x" for n in range(count)
+            ],
+            "freight": [Decimal(n % 4) for n in range(count)],
+            "exempt": [n % 6 == 0 for n in range(count)],
+            "invoice": [f"I{n * 5 % 17}" if n % 4 else None for n in range(count)],
+            "channel": ["direct" if n % 3 else "marketplace" for n in range(count)],
+        }
+    )
+    frame.to_parquet(tmp_path / "in.parquet")
+    asking = {"client": embedded, "cache": tmp_path / "answers.db"}
+    terms = {"amount": "amount", **options}
+    enrich_file(
+        *(tmp_path / "in.parquet", tmp_path / "out.parquet"),
+        lookup={"as_of": "sold"},
+        tax=terms,
+        **asking,
+    )
+    whole = frame.svc.lookup(as_of="sold", progress=False, **asking).svc.tax(
+        **terms, progress=False
+    )
+    whole.to_parquet(tmp_path / "whole.parquet")
+    ours = parquet.read_table(tmp_path / "out.parquet").to_pydict()
+    assert ours == parquet.read_table(tmp_path / "whole.parquet").to_pydict()
+    assert len(set(ours["tax"])) > count / 7
+
+
+SHOWN = """\
+state,zip,date,amount
+NJ,07030,2026-08-03,129.99
+LA,70112,2026-08-03,10.00
+NJ,<b>no,2026-08-03,5.00
+"""
+
+
+@pytest.fixture(scope="module")
+def run(embedded, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("file")
+    source = folder / "orders.csv"
+    source.write_text(SHOWN)
+    return enrich_file(source, folder / "out.csv", tax={"amount": "amount"}, client=embedded)
+
+
+def text(shown):
+    return re.sub(r"\s*<[^>]+>\s*", " ", shown._repr_html_())
+
+
+def test_a_file_shows_its_rows_its_tax_and_where_they_are(run):
+    told = text(run)
+    assert "orders.csv: 3 rows, 2 distinct places" in told
+    assert f"Written: {run.written}." in told
+    assert "0 from the cache or lock file, 2 requested from the embedded service" in told
+    assert "Rows with a tax: 1, $129.99 of sales, $8.61 of tax. Rows without: 2." in told
+    for status in ("ok", "partial", "invalid"):
+        assert f" {status}  1 " in told
+
+
+def test_what_a_notebook_shows_a_terminal_prints(run):
+    said = str(run)
+    assert said.splitlines()[0] == "orders.csv: 3 rows, 2 distinct places"
+    assert "Tax" not in said.splitlines()[0]
+    assert "Why rows have no whole rate" in said
+
+
+def test_a_run_that_ended_early_says_so_before_anything_else(run):
+    early = replace(run, stopped="the key is refused", written=None)
+    assert text(early).strip().startswith("INCOMPLETE: orders.csv")
+    assert "Ended early: the key is refused. Nothing was written." in re.sub(
+        r"\s+", " ", text(early)
+    )
+
+
+def test_no_cell_of_a_file_becomes_markup(run):
+    page = run._repr_html_()
+    assert "<b>no" not in page
+    assert "&lt;b&gt;no" in page
+    assert "\x1b" not in str(replace(run, notes=("a \x1b[31mnote",)))
+    totals = replace(run.totals, reasons=Counter({("failed", "a \x1b[31mreason"): 1}))
+    assert "\x1b" not in str(replace(run, totals=totals))
+
+
+def test_tables_have_a_caption_and_heads(run):
+    page = run._repr_html_()
+    assert page.count("<table") == page.count("<caption") == 4
+    assert page.count("<th ") == page.count('<th scope="col"') == 14
+
+
+def test_a_lock_file_shows_how_many_answers_it_holds(embedded, tmp_path):
+    rows = pd.DataFrame({"state": ["NJ"], "zip": ["07030"], "date": ["2026-08-03"]})
+    frozen = rows.svc.lookup(client=embedded, cache=False, progress=False).svc.freeze(
+        tmp_path / "a.svclock"
+    )
+    assert text(frozen).strip() == str(frozen) == "1 answer is frozen in a.svclock"
+    assert "<p" in replace(frozen, notes=("<script>",))._repr_html_()
+    assert "<script>" not in replace(frozen, notes=("<script>",))._repr_html_()
