@@ -1,10 +1,10 @@
-"""Make the tables of docs/ACCURACY.md: how often the rate book's answers are right.
+"""Make the tables of docs/ACCURACY.md: how often the rate book is right.
 
     python scripts/measure_accuracy.py DIR            prints the tables
     python scripts/measure_accuracy.py DIR --write    puts them into docs/ACCURACY.md
 
 DIR holds the published rate files that the book is compiled from. One source after the other is
-left out of a scratch book, and the answers are compared with it.
+left out of a scratch book, whose rates are compared with it.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ ZIPS = (
 )
 """One ZIP of the largest city of every state."""
 
-Question = tuple[str, Query, int]
-"""What to ask: the way to ask it, the query, the rate expected."""
+Case = tuple[str, Query, int]
+"""A lookup to measure: its mode, the query, the rate expected."""
 
 
 class Sources:
@@ -103,12 +103,12 @@ class Sources:
                 table = next(sources.rglob("wa_dor_quarterly_*.csv"))
                 lines = table.read_text(encoding="utf-8-sig").splitlines(keepends=True)
                 rows = csv.DictReader(lines)
-                kept = [
+                earlier = [
                     line
                     for line, row in zip(lines[1:], rows, strict=True)
                     if row["effective"] < cut
                 ]
-                table.write_text("".join([lines[0], *kept]), encoding="utf-8")
+                table.write_text("".join([lines[0], *earlier]), encoding="utf-8")
             compile_book(sources, book)
             return load_book(book)
 
@@ -133,12 +133,12 @@ def quarters(first: int, last: tuple[int, int]) -> list[date]:
     return [day for day in every if (day.year, (day.month + 2) // 3) <= last]
 
 
-def asked(what: str, book: Book, questions: Iterable[Question]) -> pd.DataFrame:
+def measured(what: str, book: Book, cases: Iterable[Case]) -> pd.DataFrame:
     """The outcomes of some lookups under the name of a measurement."""
     rows = [
         {"what": what, "mode": mode, "state": query.state}
         | judged(book, query, expected, day=TODAY)
-        for mode, query, expected in questions
+        for mode, query, expected in cases
     ]
     return pd.DataFrame(rows)
 
@@ -151,7 +151,7 @@ def known(book: Book, area: Area, day: date) -> int | None:
     return found.combined
 
 
-def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator[Question]:
+def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator[Case]:
     """Every county and city of some states by its name, as another book rates it.
 
     A county whose rest has several rates is left out: its name alone means no one of them.
@@ -170,7 +170,7 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
                 yield "place name", Query(area.state, location=name, as_of=day), expected
 
 
-def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) -> Iterator[Question]:
+def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
     """A ZIP (of a state, with a city), the ZIP with its city, an address line, its coordinates."""
     state, zip5, city = place
     yield "ZIP", Query(state, zip=zip5, as_of=day), expected
@@ -185,24 +185,24 @@ def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) ->
 
 
 def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
-    """The states' own rate files left out, and their counties and cities asked for."""
+    """The states' own rate files left out, and their counties and cities looked up."""
     book = sources.book_without("GAR*.csv", "MNR*.csv", "WIR*.csv", cut="20220401")
     days = quarters(2022, (2026, 2))
     for state in ("GA", "MN", "WI"):
         name = (
             f"{shipped.states[state].name} without the state's rate file: its rates of 18 quarters"
         )
-        yield asked(name, book, by_name(shipped, {state}, days))
+        yield measured(name, book, by_name(shipped, {state}, days))
     name = "Washington without the state's table after 2022Q1: its rates of 17 quarters"
-    yield asked(name, book, by_name(shipped, {"WA"}, days[1:]))
+    yield measured(name, book, by_name(shipped, {"WA"}, days[1:]))
     cities = read(COMPOSITIONS)
-    yield asked(
+    yield measured(
         "ZIPs of Georgia, Minnesota and Wisconsin worked by hand",
         shipped,
         (
-            question
+            case
             for row in cities
-            for question in by_zip(
+            for case in by_zip(
                 shipped,
                 (row["state"], row["zip"], row["city"]),
                 units(str(Decimal(row["rate"]) / 100)),
@@ -213,7 +213,7 @@ def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
 
 
 def california(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
-    """California's list of January asked of the later one; ZIPs by a third list."""
+    """California's list of January compared with the later one; ZIPs by a third list."""
     changed = {
         name_key(row["place_name"] or row["county_name"])
         for row in sources.rows("local_rates_ca_*.csv")
@@ -226,8 +226,8 @@ def california(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
         for row in listed
         if name_key(row["Location"]) not in changed
     }
-    yield asked(
-        "California: the list of 2026-01-01 asked of the list of 2026-07-01, on 2026-05-01",
+    yield measured(
+        "California: the list of 2026-01-01 by the list of 2026-07-01, on 2026-05-01",
         shipped,
         (
             ("place name", Query("CA", location=row["Location"], as_of=day), rates[key])
@@ -236,21 +236,21 @@ def california(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
         ),
     )
     cities = [row for row in sources.rows("local_tables_*.csv") if row["table"] == "CA_CITIES"]
-    yield asked(
+    yield measured(
         "California: ZIPs of cities by the transcribed table, with the rates of the state's list",
         shipped,
         (
-            question
+            case
             for row in cities
             if (key := name_key(row["name"])) in rates
             for zip5 in row["zips"].split()
-            for question in by_zip(shipped, ("CA", zip5, row["name"]), rates[key], day)
+            for case in by_zip(shipped, ("CA", zip5, row["name"]), rates[key], day)
         ),
     )
 
 
 def county_tables(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
-    """Tables of counties that the book does not use, asked of the lists that it does."""
+    """Tables of counties that the book does not use, compared with the lists that it does."""
     days = {"NC": date(2026, 7, 15), "OH": date(2026, 2, 15), "NV": date(2025, 11, 15)}
     for state, day in days.items():
         rows = [
@@ -259,7 +259,7 @@ def county_tables(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
             if (row["state"], row["level"]) == (state, "county")
         ]
         name = f"{shipped.states[state].name}: the counties of another copy of the state's table"
-        questions = (
+        cases = (
             (
                 "place name",
                 Query(state, location=row["name"], as_of=day),
@@ -267,7 +267,7 @@ def county_tables(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
             )
             for row in rows
         )
-        yield asked(name, shipped, questions)
+        yield measured(name, shipped, cases)
     yield from transcribed(sources, shipped)
 
 
@@ -304,9 +304,7 @@ def transcribed(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
     for state, table in TABLES.items():
         base = Decimal(shipped.rates[state][-1].units) / 1000
 
-        def questions(
-            state: str = state, table: str = table, base: Decimal = base
-        ) -> Iterator[Question]:
+        def cases(state: str = state, table: str = table, base: Decimal = base) -> Iterator[Case]:
             for row in rows:
                 if row["table"] == table and row["name"] not in CITY_COUNTIES:
                     percent = Decimal(fixes.get((state, table, row["name"]), row["rate_pct"]))
@@ -315,7 +313,7 @@ def transcribed(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
                     yield "place name", query, units(str(whole / 100))
 
         name = f"{shipped.states[state].name}: the counties of the transcribed table, corrected"
-        yield asked(name, shipped, questions())
+        yield measured(name, shipped, cases())
 
 
 def own_lists(shipped: Book) -> Iterator[pd.DataFrame]:
@@ -324,12 +322,12 @@ def own_lists(shipped: Book) -> Iterator[pd.DataFrame]:
     for state, row in shipped.states.items():
         if row.tier not in {"B", "C"}:
             continue
-        yield asked(
+        yield measured(
             f"ZIPs of their main place, against {OWN}", shipped, main_places(shipped, state, day)
         )
 
 
-def main_places(book: Book, state: str, day: date) -> Iterator[Question]:
+def main_places(book: Book, state: str, day: date) -> Iterator[Case]:
     """ZIPs named after the place that holds most of their land."""
     for zip5, place in book.zips.state(state).items():
         shares = book.zips.shares(zip5, state)
@@ -369,7 +367,7 @@ def every_state(shipped: Book) -> Iterator[list[str]]:
 
 
 def review_load(shipped: Book) -> Iterator[list[object]]:
-    """How many ZIPs with land require review on some days, asked by the ZIP alone."""
+    """How many ZIPs with land require review on some days, looked up by the ZIP alone."""
     for day in DAYS:
         counts: Counter[str] = Counter()
         for state in shipped.states:
@@ -426,7 +424,7 @@ def markdown(heads: str, rows: Iterable[Iterable[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-HEADS = "rows|right|wrong|in range|partial|no answer|right %"
+HEADS = "rows|right|wrong|in range|partial|no rate|right %"
 
 
 def counted(results: pd.DataFrame, first: Iterable[str] = ()) -> Iterator[list[object]]:
@@ -466,10 +464,10 @@ def report(folder: Path) -> str:
         "### By confidence, a source left out\n",
         markdown(f"confidence|{HEADS}", counted(results[~own])),
         "### The same by state and mode\n",
-        markdown(f"state|asked by|{levels}", by_state(results[~own])),
+        markdown(f"state|query|{levels}", by_state(results[~own])),
         "### By measurement\n",
         markdown(
-            f"measurement|asked by|confidence|{HEADS}",
+            f"measurement|query|confidence|{HEADS}",
             (
                 row
                 for (what, mode), group in results[~own].groupby(["what", "mode"], sort=False)
@@ -477,14 +475,14 @@ def report(folder: Path) -> str:
             ),
         ),
         f"### ZIPs of their main place on {DAYS[2]}, against {OWN}\n",
-        markdown(f"state|asked by|{levels}", by_state(results[own])),
+        markdown(f"state|query|{levels}", by_state(results[own])),
         "### Washington's figures some quarters later\n",
         markdown("quarters later|figures|the same %", later(sources)),
         "### One ZIP of every state: rate in percent, confidence, use (ready, check, partial)\n",
         markdown("state|ZIP|" + "|".join(str(day) for day in DAYS), every_state(shipped)),
         "### What requires review, of all ZIPs with land (one ZIP may be in several columns)\n",
         markdown(
-            "day|ZIPs|review %|partial %|several rates %|dates %|no answer", review_load(shipped)
+            "day|ZIPs|review %|partial %|several rates %|dates %|no rate", review_load(shipped)
         ),
     ]
     return "\n".join(parts)
@@ -492,7 +490,7 @@ def report(folder: Path) -> str:
 
 def main() -> None:
     """Print the tables, or put them into the page."""
-    parser = argparse.ArgumentParser(description="Measure how often answers are right.")
+    parser = argparse.ArgumentParser(description="Measure how often the rate book is right.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
     given = parser.parse_args()

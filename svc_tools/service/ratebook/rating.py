@@ -371,7 +371,7 @@ LIMITS = (
         "no_crosswalk",
         lambda g: g.no_crosswalk and g.tier != "A",
         "medium",
-        "the ZIP has no land of its own: its post office's place decides",
+        "the ZIP has no land: its post office's place decides",
     ),
     Rule(
         "zip_outside_its_city",

@@ -304,6 +304,77 @@ def test_an_address_is_exact(ask, street, combined):
         assert codes(answer) == []
 
 
+WRITTEN = [
+    ("N|MAIN|ST|", "100 North Main Street"),
+    ("N|MAIN|ST|", "100 n. main st."),
+    ("NORTH|MAIN|STREET|", "100 N Main St Apt 5"),
+    ("N|MAIN ST||", "100 N Main St, Suite 200"),
+    ("|MAIN ST||", "100 Main Street # 5b"),
+    ("|MAIN|ST|", "100 Main St Bldg C"),
+    ("|1ST|AVE|S", "100 First Avenue South"),
+    ("|ST CLAIR|AVE|", "100 Saint Clair Ave"),
+    ("|SAINT CLAIR|AVE|", "100 St. Clair Avenue"),
+    ("|MARTIN LUTHER KING JR|BLVD|", "100 Martin Luther King Junior Boulevard"),
+    ("|COUNTY ROAD 9||", "100 County Rd 9"),
+    ("|CTY RD 9||", "100 County Road 9"),
+    ("|COUNTY ROAD C||W", "100 County Rd C W"),
+    ("|US HWY 61||", "100 US Highway 61"),
+    ("|ONEIL|RD|", "100 O'Neil Road"),
+    ("NW|5TH|ST|", "100 N.W. 5th Street"),
+    ("|AVENUE OF THE STARS||", "100 Ave of the Stars"),
+    ("|RESUME|LN|", "100 Résumé Lane"),
+    ("|E|ST|NW", "100 E Street NW"),
+    ("|OAK|ST|", "0100 Oak Street"),
+    ("|OAK|ST|", "100 1/2 Oak Street"),
+    ("|OAK|ST|", "100a Oak Street"),
+    ("|OAK|ST|", "100-104 Oak Street"),
+    ("|PO BOX||", "Post Office Box 100"),
+    ("|PO BOX||", "P.O. Box 100"),
+]
+OTHER = [
+    ("N|MAIN|ST|", "100 S Main St"),
+    ("|MAIN|ST|N", "100 N Main St"),
+    ("|NORTH|ST|", "100 N St"),
+    ("|OAK|AVE|", "100 Oak St"),
+    ("|1ST|AVE|", "100 11th Ave"),
+    ("|COUNTY ROAD 9||", "100 County Road 90"),
+    ("|OAK|ST|", "12-100 Oak St"),
+    ("|OAK|ST|", "N64W100 Oak St"),
+    ("|OAK|ST|", "Oak Street"),
+    ("|OAK|ST|", "Unit 100"),
+]
+
+
+@pytest.fixture(scope="module")
+def on_street(asking):
+    """How each street of the two tables is found in the record of a ZIP of its own."""
+    known = load_book().zips.state("MN")
+    zips = [zip5 for zip5 in sorted(known) if known[zip5].kind == "STANDARD"]
+    cases = dict(zip([*WRITTEN, *OTHER], zips, strict=False))
+    ask = asking(
+        *(
+            line("A", zip5=zip5, street=street, numbers="100-110", **ST_PAUL)
+            for (street, _), zip5 in cases.items()
+        )
+    )
+
+    def on_street(case):
+        zip5 = cases[case]
+        return ask(street=case[1], city=known[zip5].city, zip=zip5)
+
+    return on_street
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case[1])
+def test_a_street_however_it_is_written(on_street, case):
+    assert told(on_street(case)) == ("address", "exact", 8_375)
+
+
+@pytest.mark.parametrize("case", OTHER, ids=lambda case: case[1])
+def test_another_street_or_house(on_street, case):
+    assert told(on_street(case))[:2] != ("address", "exact")
+
+
 @pytest.mark.parametrize("street", ["5 Oak Ave", "5 Elm St"])
 def test_a_house_with_suites_of_different_rates_needs_its_suite(ask, street):
     answer = ask(street=street, city="Minneapolis", zip="55402")
