@@ -81,8 +81,21 @@ def make_plan(
     day = as_of or measured or datetime.now().astimezone().date()
     table = read_thresholds() if thresholds is None else thresholds
     _require_same_tests(rows, table, day)
-    situation = _Situation(rows, exposure is not None, table, day)
-    planned = [_row(one, situation) for one in _subjects(mine, listed)]
+    planned = [
+        _row(
+            one,
+            Facts(
+                one.record,
+                day,
+                table.of(one.record.state, day),
+                exposure is not None,
+                rows.get(one.record.state),
+                one.several,
+                one.listed,
+            ),
+        )
+        for one in _subjects(mine, listed)
+    ]
     order = {decision: place for place, decision in enumerate(DECISIONS)}
     planned.sort(key=lambda row: (order[row.decision], row.state, row.nexus_type, row.row))
     made_at = datetime.now(UTC).replace(microsecond=0)
@@ -336,15 +349,6 @@ def _require_same_tests(rows: dict[str, StateExposure], table: Thresholds, day: 
         raise PlanError(problems)
 
 
-class _Situation(NamedTuple):
-    """What is the same for all records of a plan."""
-
-    exposures: dict[str, StateExposure]
-    sales_given: bool
-    thresholds: Thresholds
-    as_of: date
-
-
 class _Subject(NamedTuple):
     """A record, and how it compares with the other records and with the service's."""
 
@@ -410,23 +414,9 @@ def _differences(found: list[Difference]) -> str:
     return f"Differences: {'; '.join(texts)}." if texts else ""
 
 
-def _row(subject: _Subject, situation: _Situation) -> PlanRow:
+def _row(subject: _Subject, facts: Facts) -> PlanRow:
     record = subject.record
-    threshold = situation.thresholds.of(record.state, situation.as_of)
-    exposure = situation.exposures.get(record.state)
-    facts = Facts(
-        record,
-        situation.as_of,
-        threshold,
-        situation.sales_given,
-        exposure,
-        subject.several,
-        subject.listed,
-    )
     decision, codes = decide(facts)
-    # a threshold is no evidence for a place
-    figures = (threshold, exposure) if facts.by_table else (None, None)
-    evidence = _evidence(record, *figures, situation.as_of)
     return PlanRow(
         number=0,
         state=record.state,
@@ -437,7 +427,7 @@ def _row(subject: _Subject, situation: _Situation) -> PlanRow:
         decision=decision,
         reasons=codes,
         why=tuple(REASONS[code] for code in codes),
-        evidence=" ".join(filter(None, (subject.differs, evidence))),
+        evidence=" ".join(filter(None, (subject.differs, _evidence(facts)))),
         row=record.row,
         expected=subject.expected,
     )
@@ -463,8 +453,8 @@ def _read_exposure(frame: pd.DataFrame) -> dict[str, StateExposure]:
             [f"the exposure has no column {', '.join(absent)}; give what exposure() returned"]
         )
     found: dict[str, StateExposure] = {}
-    for row in frame.to_dict("records"):
-        exposure = _state_exposure({str(name): _known(value) for name, value in row.items()})
+    for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
+        exposure = _state_exposure({str(name): value for name, value in row.items()})
         if exposure.state in found:
             raise PlanError([f"the exposure has several rows for {exposure.state}"])
         found[exposure.state] = exposure
@@ -478,20 +468,24 @@ def _measured_on(frame: pd.DataFrame) -> date | None:
     return date.fromisoformat(day) if isinstance(day, str) else _day(day)
 
 
-def _evidence(
-    record: Registration, threshold: Threshold | None, exposure: StateExposure | None, as_of: date
-) -> str:
+def _evidence(facts: Facts) -> str:
     """The figures and the source that a suggestion rests on, as sentences on one line."""
-    since = record.registered_at
+    since, row, exposure = facts.record.registered_at, facts.threshold, facts.exposure
     sentences = [
         f"Registered since {since}." if since else "The day of the registration is not known."
     ]
-    untaxed = threshold is not None and threshold.logic == "none"
-    if exposure is not None and exposure.sentence and not (untaxed and exposure.band == "no tax"):
+    if not facts.by_table:
+        return sentences[0]  # a threshold is no evidence for a place
+    untaxed = row is not None and row.logic == "none"
+    if exposure is not None and not (untaxed and exposure.band == "no tax"):
         sentences.append(exposure.sentence)
-    if threshold is not None:
-        sentences.append(_threshold_words(threshold, as_of))
-    return " ".join(sentences)
+    if row is not None:
+        test = "none" if untaxed else _test_words(row.logic, row.sales, row.transactions)
+        sentences.append(
+            f"Threshold on {facts.as_of}: {test}; certainty {row.certainty}, checked"
+            f" {row.checked_on}; source: {row.source.rstrip('.')}."
+        )
+    return " ".join(filter(None, sentences))
 
 
 def _other_test(exposure: StateExposure, threshold: Threshold | None) -> str:
@@ -501,15 +495,6 @@ def _other_test(exposure: StateExposure, threshold: Threshold | None) -> str:
     here = (threshold.logic, threshold.sales, threshold.transactions)
     return (
         "" if exposure.test == here else f"{_test_words(*exposure.test)}, not {_test_words(*here)}"
-    )
-
-
-def _threshold_words(row: Threshold, as_of: date) -> str:
-    none = row.logic == "none"
-    test = "none" if none else _test_words(row.logic, row.sales, row.transactions)
-    return (
-        f"Threshold on {as_of}: {test}; certainty {row.certainty}, checked {row.checked_on};"
-        f" source: {row.source.rstrip('.')}."
     )
 
 
@@ -540,11 +525,6 @@ def _state_exposure(cells: Mapping[str, object]) -> StateExposure:
         sentence=_text(cells.get("why")) or "",
         test=None if logic is None else (logic, *test),
     )
-
-
-def _known(value: object) -> object | None:
-    """A cell, or `None` where pandas has nothing."""
-    return None if value is None or str(value) in {"nan", "NaN", "NaT", "<NA>"} else value
 
 
 def _text(value: object) -> str | None:

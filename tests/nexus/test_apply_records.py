@@ -1,4 +1,4 @@
-"""Which record a tick means: what the service has by now, against what the person saw."""
+"""Which record a tick means: what the service has by now, against what the plan had."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def a_year_old(day):
 
 
 @given(situations)
-def test_nothing_that_asks_for_a_person_is_ever_a_candidate(facts):
+def test_nothing_that_requires_review_is_ever_a_candidate(facts):
     decision, reasons = decide(facts)
     record, row, exposure = facts.record, facts.threshold, facts.exposure
     assert reasons, facts  # every suggestion says why

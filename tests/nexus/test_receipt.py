@@ -18,6 +18,7 @@ from svc_tools import config
 from svc_tools.nexus import (
     ApplyError,
     ReceiptError,
+    abilities,
     apply_plan,
     preview_restore,
     read_receipt,
@@ -277,7 +278,10 @@ def test_on_the_embedded_service_an_undo_is_whole(service, tmp_path):
         )
         before = client.list_nexus("RI").nexus
         plan = plan_of(client, ("RI", "economic"), records=[one.model_dump() for one in before])
+        assert abilities(client).restores
+        assert client.list_nexus("RI").nexus == before  # finding that out changes nothing
         receipt = apply_plan(plan, client, dry_run=False, folder=tmp_path)
+        assert statuses(receipt) == {("RI", "economic"): "removed"}
         assert client.list_nexus("RI").nexus == []
         restore(receipt, client, dry_run=False)
         (after,) = client.list_nexus("RI").nexus
