@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import struct
 import sys
@@ -15,8 +14,7 @@ import httpx
 import pytest
 from platformdirs import macos, unix, windows
 from pydantic import SecretStr
-from support.certificates import make_certificate
-from support.spreadsheets import addin_module, excel_serve, local_server
+from support.spreadsheets import addin_module, local_server
 
 from svc_tools import config
 from svc_tools.excel import server_file
@@ -403,21 +401,3 @@ def test_a_file_that_is_broken_or_names_another_machine_is_not_followed(folder, 
     (folder / "server.json").write_text(content)
     with pytest.raises(server_module.ServerError, match=r"server\.json cannot be read"):
         link.request("POST", "/excel/batch", RATE)
-
-
-def test_https_is_trusted_by_the_server_s_own_certificate_alone(tmp_path, monkeypatch, link):
-    cert, key = make_certificate(tmp_path)
-    other, _ = make_certificate(tmp_path / "other")
-    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
-    with excel_serve("--port", 0, "--cert", cert, "--key", key, **os.environ):
-        (result,) = link.request("POST", "/excel/batch", RATE)["results"]
-        assert result == {"v": 0.0725}
-        file = server_module.server_file()
-        told = json.loads(file.read_text())
-        assert told["url"].startswith("https://localhost:")
-        file.write_text(json.dumps({**told, "certificate": str(other)}))
-        with pytest.raises(server_module.ServerError, match="cannot be trusted"):
-            link.request("POST", "/excel/batch", RATE)
-        file.write_text(json.dumps({**told, "certificate": None}))
-        with pytest.raises(server_module.ServerError, match="cannot be trusted"):
-            link.request("POST", "/excel/batch", RATE)

@@ -15,9 +15,10 @@ import httpx
 import pytest
 from support.certificates import make_certificate
 from support.faults import HANG, KEY
-from support.spreadsheets import excel_serve
+from support.spreadsheets import addin_module, excel_serve
 
 from svc_tools.excel.officejs.serving import check_certificate, serve
+from svc_tools.excel.setup import check
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 SUM = {"calls": [{"f": "SVC_SUM", "a": [[[1.1, 2.2]]]}]}
@@ -35,6 +36,14 @@ def certificate(tmp_path_factory):
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
+def leave(folder, url):
+    """The file of a last run at an address."""
+    folder.mkdir()
+    last = {"url": url, "token": "kept-token", "pid": None}
+    (folder / "server.json").write_text(json.dumps(last), encoding="utf-8")
+    (folder / "server.json").chmod(0o600)
+
+
 def known(folder):
     return json.loads((folder / "server.json").read_text(encoding="utf-8"))
 
@@ -43,19 +52,25 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
     cert, key = certificate
     options = ("--cert", cert, "--key", key)
     written = tmp_path / "mine.xml"
+    leave(folder, "https://localhost:1")
     with excel_serve("--port", 0, "--manifest", written, *options, **os.environ) as (first, said):
         server = known(folder)
         assert server["pid"] == first.pid
         assert server["url"].startswith("https://localhost:")
         assert any(server["url"] in line for line in said)
         assert any(str(written) in line for line in said)
-        assert server["token"] not in "".join(said)
+        assert server["token"] == "kept-token"
+        assert "kept-token" not in "".join(said)
+        assert "https://localhost:1: load the manifest into Excel again" in "".join(said)
+        assert "plain http" not in "".join(said)
         trusting = ssl.create_default_context(cafile=cert)
         headers = {"authorization": f"Bearer {server['token']}"}
         with httpx.Client(base_url=server["url"], verify=trusting, trust_env=False) as client:
             got = client.post("/excel/batch", json=SUM, headers=headers)
             assert got.json() == {"results": [{"v": 3.3}]}
             assert client.get("/excel/").status_code == 200
+
+        assert_trusted_by_its_certificate_alone(folder, make_certificate(tmp_path / "other")[0])
 
         again = []
         serve(port=None, cert=None, key=None, say=again.append)  # returns at once
@@ -81,11 +96,37 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
         assert second.wait(20) == 0
     assert known(folder)["pid"] is None
 
+    with excel_serve("--port", 0, **os.environ) as (_, said):
+        text = "".join(said)
+        assert f"{server['url']}: for Excel start it with that certificate" in text
+        assert "plain http" in text
+
+
+def assert_trusted_by_its_certificate_alone(folder, other):
+    """By Calc's add-in and by the check: nobody else, who took the port, is given the token."""
+    path = folder / "server.json"
+    content = path.read_text(encoding="utf-8")
+    calc = addin_module("svc_calc_server")
+    link = calc.Server()
+    assert link.request("POST", "/excel/batch", SUM) == {"results": [{"v": 3.3}]}
+    line = {line.name: line for line in check(windows=False)}["Server"]
+    assert (line.mark, line.todo) == ("ok", None)
+    for certificate in (str(other), None):
+        path.write_text(json.dumps(json.loads(content) | {"certificate": certificate}))
+        with pytest.raises(calc.ServerError, match="cannot be trusted"):
+            link.request("POST", "/excel/batch", SUM)
+    path.write_text(json.dumps(json.loads(content) | {"certificate": str(other)}))
+    assert {line.name: line.mark for line in check(windows=False)}["Server"] == "wrong"
+    path.write_text(content, encoding="utf-8")
+    link._close()
+
 
 def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_are_told(folder, faults):
+    leave(folder, "http://localhost:1")
     faults.will(HANG)
     service = {"SVC_BASE_URL": faults.base_url, "SVC_API_KEY": KEY}
-    with excel_serve("--port", 0, **os.environ | service) as (process, _):
+    with excel_serve("--port", 0, **os.environ | service) as (process, said):
+        assert "The last run" not in "".join(said)
         server = known(folder)
         headers = {"authorization": f"Bearer {server['token']}"}
         address = f"{server['url']}/excel/batch"
@@ -105,28 +146,6 @@ def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_are_told(folder, f
     assert "svc-tools excel serve" in told[0].json()["error"]["message"]
     assert ending.strip().splitlines()[-1].startswith("The server has stopped")
     assert "Traceback" not in ending
-
-
-@pytest.mark.parametrize(
-    ("before", "secure", "told"),
-    [
-        ("https://localhost:1", True, "https://localhost:1: load the manifest into Excel again"),
-        ("https://localhost:1", False, "https://localhost:1: for Excel start it with that cert"),
-        ("http://localhost:1", False, None),
-    ],
-)
-def test_an_address_that_excel_may_know_and_finds_no_more_is_said(
-    folder, certificate, before, secure, told
-):
-    folder.mkdir()
-    last = {"url": before, "token": "kept-token", "pid": None}
-    (folder / "server.json").write_text(json.dumps(last), encoding="utf-8")
-    files = ("--cert", certificate[0], "--key", certificate[1]) if secure else ()
-    with excel_serve("--port", 0, *files, **os.environ) as (_, said):
-        assert known(folder)["token"] == "kept-token"
-        text = "\n".join(said)
-        assert told in text if told else "The last run" not in text
-        assert ("plain http" in text) is not secure
 
 
 def test_a_port_that_is_taken_is_said_and_nothing_is_changed(folder):

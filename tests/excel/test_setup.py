@@ -10,11 +10,10 @@ import xlwings
 from filelock import FileLock
 from keyring.backends.fail import Keyring as FailKeyring
 from pydantic import SecretStr
-from support.certificates import make_certificate
 from support.faults import HANG, KEY, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
-from support.spreadsheets import excel_serve, local_server
+from support.spreadsheets import local_server
 
 from svc_tools import ConfigurationError
 from svc_tools.excel import server_file, settings, setup
@@ -237,19 +236,6 @@ def test_after_a_crash_the_token_is_not_sent_to_whoever_listens_there(faults):
     line = server_line()
     assert line.mark == "not set up"
     assert faults.seen == []
-
-
-def test_a_server_with_https_is_known_by_its_certificate(tmp_path):
-    cert, key = make_certificate(tmp_path / "certificate")
-    other, _ = make_certificate(tmp_path / "other")
-    unconfigured = os.environ | {"SVC_API_KEY": "a key without an address"}  # it asks nobody
-    with excel_serve("--port", 0, "--cert", cert, "--key", key, **unconfigured):
-        line = server_line()
-        assert (line.mark, line.todo) == ("ok", None)
-        running = server_file.read()
-        # nobody else, who took the port, is given the token
-        server_file.publish(running.url, running.token, other)
-        assert server_line().mark == "wrong"
 
 
 def test_the_token_goes_to_no_other_machine():

@@ -394,105 +394,68 @@ class _SheetWriter:
         for row, height in sheet.heights.items():
             page.set_row(row - 1, height)
         for table in sheet.tables:
-            self._table(table)
+            columns = [
+                {"header": head, "formula": self._named(table.formulas[head])}
+                if head in table.formulas
+                else {"header": head}
+                for head in table.headings
+            ]
+            plain = {"style": None, "banded_rows": False}
+            page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
         for cell in sheet.cells:
             self._cell(cell)
         for rule in sheet.rules:
-            page.conditional_format(
-                rule.area,
-                {
-                    "type": "formula",
-                    "criteria": rule.condition,
-                    "format": rules[rule.look],
-                    "stop_if_true": True,
-                },
-            )
+            look = {"format": rules[rule.look], "stop_if_true": True}
+            condition = {"type": "formula", "criteria": rule.condition, **look}
+            page.conditional_format(rule.area, condition)
         for choice in sheet.choices:
-            page.data_validation(
-                choice.area,
-                {
-                    "validate": "list",
-                    "source": list(choice.values),
-                    "error_type": "warning",
-                    "error_title": choice.title,
-                    "error_message": choice.message,
-                },
-            )
-        if self._host.macros:
-            for button in sheet.buttons:
-                self._button(button)
+            error = {"error_title": choice.title, "error_message": choice.message}
+            values = {"validate": "list", "source": list(choice.values)}
+            page.data_validation(choice.area, {**values, "error_type": "warning", **error})
+        for button in sheet.buttons if self._host.macros else ():
+            size = {"width": button.width, "height": _BUTTON_HEIGHT}
+            shift = {"x_offset": button.shift, "y_offset": button.drop}
+            action = {"caption": button.caption, "macro": button.macro}
+            page.insert_button(button.at, {**action, **size, **shift})
         self._on_screen_and_paper()
-
-    def _table(self, table: Table) -> None:
-        columns = [{"header": one} for one in table.headings]
-        for column in columns:
-            formula = table.formulas.get(column["header"])
-            if formula is not None:
-                column["formula"] = self._named(formula)
-        self._page.add_table(
-            table.area,
-            {
-                "name": table.name,
-                "columns": columns,
-                "style": None,
-                "banded_rows": False,
-            },
-        )
 
     def _cell(self, cell: Cell) -> None:
         page, look, value = self._page, self._formats[cell.look], cell.value
         if cell.to:
             page.merge_range(f"{cell.at}:{cell.to}", "", look)
-        if value is None:
-            if not cell.to:
-                page.write_blank(cell.at, None, look)
-        elif isinstance(value, Formula):
+            if value is None:
+                return
+        if isinstance(value, Formula):
             self._formula(cell.at, value, look)
-        elif isinstance(value, date):
-            page.write_datetime(cell.at, value, look)
         elif isinstance(value, str) and value.startswith("internal:"):
             target, _, text = value.partition("|")
             page.write_url(cell.at, target, look, text)
         elif isinstance(value, str):
             page.write_string(cell.at, value, look)
-        else:
+        elif isinstance(value, int | float):
             page.write_number(cell.at, _Shortest(value), look)
+        else:
+            page.write(cell.at, value, look)
 
     def _formula(self, at: str, formula: Formula, look: object) -> None:
-        text = self._named(formula)
-        if not formula.area:
-            self._page.write_formula(at, text, look, "")
-        elif self._host.spills:
-            self._page.write_dynamic_array_formula(f"{at}:{at}", text, look, "")
-        else:
-            self._page.write_array_formula(formula.area, text, look, "")
-            self._blank_but_first(formula.area, look)
-
-    def _blank_but_first(self, area: str, look: object) -> None:
-        """Remove the zeros that XlsxWriter writes to the other cells of an array."""
         from xlsxwriter.utility import xl_cell_to_rowcol  # noqa: PLC0415 - as above
 
-        (top, left), (bottom, right) = (xl_cell_to_rowcol(one) for one in area.split(":"))
-        for row in range(top, bottom + 1):
-            for column in range(left, right + 1):
-                if (row, column) != (top, left):
-                    self._page.write_blank(row, column, None, look)
+        page, text = self._page, self._named(formula)
+        if not formula.area:
+            page.write_formula(at, text, look, "")
+        elif self._host.spills:
+            page.write_dynamic_array_formula(f"{at}:{at}", text, look, "")
+        else:
+            page.write_array_formula(formula.area, text, look, "")
+            (top, left), (bottom, right) = (
+                xl_cell_to_rowcol(one) for one in formula.area.split(":")
+            )
+            for row in range(top, bottom + 1):  # in place of the zeros that XlsxWriter writes
+                for column in range(left + (row == top), right + 1):
+                    page.write_blank(row, column, None, look)
 
     def _named(self, formula: Formula) -> str:
         return named(formula.text, self._host.naming)
-
-    def _button(self, button: Button) -> None:
-        self._page.insert_button(
-            button.at,
-            {
-                "caption": button.caption,
-                "macro": button.macro,
-                "width": button.width,
-                "height": _BUTTON_HEIGHT,
-                "x_offset": button.shift,
-                "y_offset": button.drop,
-            },
-        )
 
     def _on_screen_and_paper(self) -> None:
         sheet, page = self._sheet, self._page
