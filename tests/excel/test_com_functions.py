@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections import defaultdict
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -21,6 +23,7 @@ from support.spreadsheets import zips_asked
 from svc_tools.excel import desk
 from svc_tools.excel import desk as desks
 from svc_tools.excel.com.workbook import TEXT_LIMIT, Area, cut, from_com, to_com
+from svc_tools.excel.formulas import Patience
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.excel.values import OMITTED, BadValueError, ErrorCell
 from svc_tools.excel.workbook import MODULE_TEXT
@@ -322,10 +325,11 @@ FEBRUARY = date(2026, 2, 1)
 
 
 @pytest.fixture
-def udfs(com):
-    """The module as imported over the stand-ins, with nothing read yet."""
+def udfs(com, monkeypatch):
+    """The module as imported over the stand-ins; no column was read, and no time passes."""
     found = importlib.import_module("svc_tools.excel.com.udfs")
-    found._patience.clear()
+    patience = defaultdict(partial(Patience, eager=True, clock=lambda: 0.0))
+    monkeypatch.setattr(found, "_patience", patience)
     return found
 
 

@@ -11,7 +11,6 @@ from support.faults import RESET, answer, echo, echoing
 from support.nexus_service import NexusService
 
 from svc_tools.excel import desk
-from svc_tools.excel.com import udfs
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.sheets import MACROS
@@ -329,7 +328,6 @@ def book(excel, file, faults, monkeypatch):
     service.put("DE", "economic", registered_at="2021-01-01")
     service.put("TX", "economic", registered_at="2022-05-01")
     faults.will(lambda seen: service._ask(seen) if "nexus" in seen.target else echo(seen))
-    udfs._patience.clear()
     loaded(excel.book, file)
     return excel.book
 
