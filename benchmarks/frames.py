@@ -20,7 +20,7 @@ from svc_tools.config import source_of
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, RATE_COLUMNS
-from svc_tools.frames.queries import ask
+from svc_tools.frames.queries import read_queries
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.places import STATES, Place, states_of
@@ -184,7 +184,7 @@ def dated_orders(asked: list[tuple[str, str]]) -> pd.DataFrame:
 def keep_all(cache: Cache, client: Svc, frame: pd.DataFrame) -> int:
     """Let the cache know what each row asks; how many questions these are."""
     number_of = {zip5: number for number, zip5 in enumerate(frame["zip"].unique())}
-    questions = ask(frame, find_inputs(frame, {}))
+    questions = read_queries(frame, find_inputs(frame, {}))
     now = datetime.now(UTC)
     answered = [
         (

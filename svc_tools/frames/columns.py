@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.lookup_columns import ours, require_columns, require_one
+from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import day_of, normal_zip, state_code
 from svc_tools.places.place import text_of
 from svc_tools.roles import (
@@ -124,7 +124,7 @@ def require_flat(frame: pd.DataFrame) -> None:
 
 def free_labels(frame: pd.DataFrame) -> list[Hashable]:
     """The labels of the columns that no lookup or tax added."""
-    added = ours(frame)
+    added = columns_of_lookups(frame)
     return [label for label in frame.columns if label not in added]
 
 

@@ -29,10 +29,10 @@ from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.enrich import LookupFailedError, enrich_asked, plan_asked, with_columns
+from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
 from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions, takes
-from svc_tools.frames.queries import ask, distinct_rows
+from svc_tools.frames.queries import distinct_rows, read_queries
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.plan import price_of
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import dask.dataframe as dd
 
     from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.queries import Asked
+    from svc_tools.frames.queries import Queries
     from svc_tools.lookup.plan import Plan
 
 _MERGED = 8
@@ -110,7 +110,7 @@ class DaskSvcAccessor:
         """
         options = LookupOptions(**arguments)
         found = _collected(self._frame, options)
-        return plan_asked(found.inputs, found.asked, options, price_of(price))
+        return plan_queries(found.inputs, found.queries, options, price_of(price))
 
     @takes(TaxArguments, TaxOptions)
     def tax(self, amount: Hashable = "amount", **arguments: Unpack[TaxArguments]) -> dd.DataFrame:
@@ -149,7 +149,7 @@ def _look_up(ddf: dd.DataFrame, options: LookupOptions) -> dd.DataFrame:
     rows = pd.DataFrame(index=found.frame.index)  # the results alone: the places are in the table
     rows.attrs = found.attrs
     try:
-        results = enrich_asked(rows, found.inputs, found.asked, options)
+        results = enrich_queries(rows, found.inputs, found.queries, options)
     except LookupFailedError as error:
         lazy: Any = _mapped(ddf, found, error.frame, options)
         error.frame = lazy
@@ -164,13 +164,13 @@ class _Collected:
     Attributes:
         inputs: which columns and values the queries are made of.
         frame: the distinct combinations of those columns.
-        asked: the query of each row of `frame`, and the rows of all partitions that have it.
+        queries: the query of each row of `frame`, and the rows of all partitions that have it.
         attrs: the attributes that earlier lookups left on the Dask frame.
     """
 
     inputs: Inputs
     frame: pd.DataFrame
-    asked: Asked
+    queries: Queries
     attrs: dict[Hashable, Any]
 
 
@@ -178,10 +178,10 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
     inputs = find_inputs(_first_values(ddf), options.given, options.zone, options.as_of_grain)
     frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
-    asked = ask(frame, inputs)
-    counts = np.zeros(len(asked.questions), np.int64)
-    np.add.at(counts, asked.codes, rows)
-    return _Collected(inputs, frame, replace(asked, rows=counts), kept.attrs)
+    queries = read_queries(frame, inputs)
+    counts = np.zeros(len(queries.questions), np.int64)
+    np.add.at(counts, queries.codes, rows)
+    return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)
 
 
 def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:

@@ -23,18 +23,18 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
-from svc_tools.frames.answers import (
-    Answerer,
-    UsedLookup,
-    answer_columns,
-    answerer,
-    note_of,
-    remember,
-    results,
-)
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
-from svc_tools.frames.queries import ask
+from svc_tools.frames.queries import read_queries
+from svc_tools.frames.results import (
+    ServiceName,
+    UsedLookup,
+    name_of_service,
+    note_of,
+    outcomes_of,
+    remember,
+    result_columns,
+)
 from svc_tools.lookup import STATUSES, Run, look_up
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     from svc_tools.config import Source
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import LookupOptions
-    from svc_tools.frames.queries import Asked
+    from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.places import Place
 
 
 class LookupFailedError(Exception):
-    """Rows have no usable result, and `errors="raise"` asked for an exception.
+    """Rows have no usable result, and `errors="raise"` queries for an exception.
 
     Attributes:
         frame: the enriched frame, with every result that was found: nothing is lost.
@@ -77,7 +77,7 @@ def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
     """Look every row up; see `SvcAccessor.lookup` for the meaning of the options."""
     rest = free_columns(frame, options.prefix, options.names)
     inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
-    return enrich_asked(rest, inputs, ask(frame, inputs), options)
+    return enrich_queries(rest, inputs, read_queries(frame, inputs), options)
 
 
 def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None = None) -> Plan:
@@ -90,29 +90,29 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
         raise ValueError("locked: a locked lookup requests nothing, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
     inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
-    return plan_asked(inputs, ask(frame, inputs), options, price)
+    return plan_queries(inputs, read_queries(frame, inputs), options, price)
 
 
-def enrich_asked(
-    frame: pd.DataFrame, inputs: Inputs, asked: Asked, options: LookupOptions
+def enrich_queries(
+    frame: pd.DataFrame, inputs: Inputs, queries: Queries, options: LookupOptions
 ) -> pd.DataFrame:
     """Look up the queries of a frame's rows, and add the columns.
 
     Args:
         frame: the rows, without the columns of an earlier lookup.
         inputs: which columns and values the queries were made of.
-        asked: the queries, and how many rows have each.
+        queries: the queries, and how many rows have each.
         options: those of the lookup.
     """
-    places = dict.fromkeys(asked.places())
+    places = dict.fromkeys(queries.places())
     with _source_of_results(options) as results_from:
-        notes = [*inputs.notes, *_repairs(asked), *results_from.notes]
+        notes = [*inputs.notes, *_repairs(queries), *results_from.notes]
         if options.progress:
             say(notes)
         run = results_from.request(places)
         later = [note for note in results_from.notes if note not in notes]
-    columns = answer_columns(
-        asked,
+    columns = result_columns(
+        queries,
         run.outcomes,
         results_from.who,
         options.rates,
@@ -126,17 +126,19 @@ def enrich_asked(
         prefix=options.prefix,
         inputs=inputs,
         source=results_from.source,
-        answerer=results_from.who,
+        service=results_from.who,
         detail=options.detail,
-        answers=run.outcomes,
+        outcomes=run.outcomes,
     )
-    rows = int(asked.rows.sum())
+    rows = int(queries.rows.sum())
     enriched.attrs[NOTE] = note_of(lookup, run, rows=rows, notes=[*notes, *later])
     remember(enriched, lookup)
     if options.progress:
-        say([*later, *_ending(asked, results(asked, run.outcomes), run, results_from.store)])
+        say(
+            [*later, *_ending(queries, outcomes_of(queries, run.outcomes), run, results_from.store)]
+        )
     if options.errors == "raise":
-        _raise_for(asked, run, enriched)
+        _raise_for(queries, run, enriched)
     elif run.stopped:
         _warn_of_early_end(run, enriched)
     return enriched
@@ -166,7 +168,7 @@ class _ResultSource:
         store: where results come from that are not requested, in words.
     """
 
-    who: Answerer
+    who: ServiceName
     source: Source
     request: Callable[[Collection[Place]], Run]
     notes: list[str] = field(default_factory=list)
@@ -186,7 +188,7 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
             return Run(outcomes, None, 0, cached, 0, 0.0)
 
         yield _ResultSource(
-            Answerer(lock.name, lock.edition),
+            ServiceName(lock.name, lock.edition),
             lock.source,
             from_lock,
             lock.notes,
@@ -199,7 +201,7 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
         client = options.client
         if client is None:
             # 7: the warning names the line that called `df.svc.lookup`; in between are `lookup`,
-            # `enrich`, `enrich_asked`, the context manager's `__enter__` and this function
+            # `enrich`, `enrich_queries`, the context manager's `__enter__` and this function
             ready = connect() if configured() else unconfigured(stacklevel=7)
             client = stack.enter_context(ready)
 
@@ -215,7 +217,7 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
             )
 
         notes = [] if cache is None else cache.notes
-        yield _ResultSource(answerer(client), source_of(client), from_service, notes)
+        yield _ResultSource(name_of_service(client), source_of(client), from_service, notes)
 
 
 REPAIRS = {
@@ -226,20 +228,20 @@ REPAIRS = {
 """The corrections that are reported, by the attribute of a place that names them."""
 
 
-def _repairs(asked: Asked) -> list[str]:
+def _repairs(queries: Queries) -> list[str]:
     """How many rows were understood only after a correction."""
-    counted = ((text, asked.count(attribute)) for attribute, text in REPAIRS.items())
+    counted = ((text, queries.count(attribute)) for attribute, text in REPAIRS.items())
     return [f"{text}: {count:,}" for text, count in counted if count]
 
 
-def _ending(asked: Asked, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
+def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
     """The rows by status, the most frequent reason for no rate, and the number of requests.
 
     `store` is where the results came from that were not requested: the cache or a lock file.
     """
     statuses: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    for outcome, rows in zip(outcomes, asked.rows.tolist(), strict=True):
+    for outcome, rows in zip(outcomes, queries.rows.tolist(), strict=True):
         statuses[outcome.status] += rows
         if outcome.status not in WITH_RATE:
             reasons[outcome.error or outcome.status] += rows
@@ -254,14 +256,16 @@ def _ending(asked: Asked, outcomes: Iterable[Outcome], run: Run, store: str) -> 
     return lines
 
 
-def _raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
+def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
     """Raise if rows have no usable result, with the most frequent reasons.
 
     Raises:
         LookupFailedError: rows have no usable result.
     """
     reasons: Counter[str] = Counter()
-    for outcome, rows in zip(results(asked, run.outcomes), asked.rows.tolist(), strict=True):
+    for outcome, rows in zip(
+        outcomes_of(queries, run.outcomes), queries.rows.tolist(), strict=True
+    ):
         if outcome.status not in WITH_RATE:
             reasons[f"{outcome.status}: {outcome.error or ''}"] += rows
     if not reasons:
@@ -269,7 +273,7 @@ def _raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
     shown = "; ".join(f"{rows} x {text}" for text, rows in reasons.most_common(3))
     more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""  # noqa: PLR2004
     raise LookupFailedError(
-        f"{reasons.total():,} of {int(asked.rows.sum()):,} rows have no usable answer:"
+        f"{reasons.total():,} of {int(queries.rows.sum()):,} rows have no usable result:"
         f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
         enriched,
     )
@@ -279,7 +283,7 @@ def _warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
     """Warn why a lookup ended early; where warnings are errors, raise one with the frame."""
     message = (
         f"The lookup ended early: {run.stopped}. What was found is in the frame; the other rows are"
-        " not_attempted. Run it again: what is in the cache is not asked for again."
+        " not_attempted. Run it again: what is in the cache is not queries for again."
     )
     try:
         # 5: the line that called `df.svc.lookup`; 1 is this function
@@ -288,23 +292,25 @@ def _warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
         raise LookupFailedError(message, enriched) from error
 
 
-def plan_asked(inputs: Inputs, asked: Asked, options: LookupOptions, price: Decimal | None) -> Plan:
+def plan_queries(
+    inputs: Inputs, queries: Queries, options: LookupOptions, price: Decimal | None
+) -> Plan:
     """The plan for the queries of a frame's rows, with the service of the options."""
     with opened_cache(options.cache) as cache:
         service, source = _service_of(options)
         return plan_of(
-            asked,
+            queries,
             service=service,
             source=source,
             cache=cache,
             options=options,
             price=price,
-            notes=(*inputs.notes, *_repairs(asked)),
+            notes=(*inputs.notes, *_repairs(queries)),
         )
 
 
 def plan_of(
-    asked: Asked,
+    queries: Queries,
     *,
     service: str,
     source: Source | None,
@@ -316,7 +322,7 @@ def plan_of(
     """The plan for the queries of a frame's rows.
 
     Args:
-        asked: the queries, and how many rows have each.
+        queries: the queries, and how many rows have each.
         service: the name of the service.
         source: whose results in the cache count; `None` where that is not known.
         cache: the cache; `None` where there is none.
@@ -324,7 +330,7 @@ def plan_of(
         price: dollars a lookup.
         notes: how the arguments were found.
     """
-    by_grain = {grain: _distinct(asked, grain) for grain in GRAINS}
+    by_grain = {grain: _distinct(queries, grain) for grain in GRAINS}
     places = by_grain[options.as_of_grain]
     cached: dict[str, int] | None = dict.fromkeys(GRAINS, 0)
     if cache is not None:
@@ -337,11 +343,11 @@ def plan_of(
     less = cached or {}
     quota = None if cache is None or source is None else cache.quota(source)
     return Plan(
-        rows=int(asked.rows.sum()),
+        rows=int(queries.rows.sum()),
         places=len(places[0]),
         cached=None if cached is None else cached[options.as_of_grain],
         to_ask=len(places[0]) - less.get(options.as_of_grain, 0),
-        refused=_refused(asked),
+        refused=_refused(queries),
         grain=options.as_of_grain,
         grains={name: len(by_grain[name][0]) - less.get(name, 0) for name in GRAINS},
         service=service,
@@ -351,21 +357,23 @@ def plan_of(
     )
 
 
-def _distinct(asked: Asked, grain: str) -> tuple[list[Question], list[date | None]]:
+def _distinct(queries: Queries, grain: str) -> tuple[list[Question], list[date | None]]:
     """The distinct queries at a grain of dates: their places, and the day."""
     days: dict[date | None, int] = {}
     first: dict[date | None, date | None] = {None: None}
     numbers: dict[Place | None, int] = {None: 0}  # refused rows have no place
-    of_part = [numbers.setdefault(getattr(one, "place", None), len(numbers)) for one in asked.parts]
-    for day in set(asked.days) - {None}:
+    of_part = [
+        numbers.setdefault(getattr(one, "place", None), len(numbers)) for one in queries.parts
+    ]
+    for day in set(queries.days) - {None}:
         first[day] = first_day(day, grain)  # type: ignore[arg-type]
-    day_of = [days.setdefault(first[day], len(days)) for day in asked.days]
-    keys = np.array(of_part, np.int64)[asked.part_of] * max(len(days), 1) + day_of
-    keys[[not isinstance(one, Question) for one in asked.questions]] = -1
+    day_of = [days.setdefault(first[day], len(days)) for day in queries.days]
+    keys = np.array(of_part, np.int64)[queries.part_of] * max(len(days), 1) + day_of
+    keys[[not isinstance(one, Question) for one in queries.questions]] = -1
     unique, at = np.unique(keys, return_index=True)
     at = at[unique >= 0]
-    asks: list[Any] = list(map(asked.parts.__getitem__, asked.part_of[at].tolist()))
-    return asks, [first[asked.days[index]] for index in at.tolist()]
+    asks: list[Any] = list(map(queries.parts.__getitem__, queries.part_of[at].tolist()))
+    return asks, [first[queries.days[index]] for index in at.tolist()]
 
 
 def _places(asks: list[Question], days: list[date | None]) -> list[Place]:
@@ -374,9 +382,9 @@ def _places(asks: list[Question], days: list[date | None]) -> list[Place]:
         return [one.place for one in dated]
 
 
-def _refused(asked: Asked) -> tuple[Refused, ...]:
+def _refused(queries: Queries) -> tuple[Refused, ...]:
     counted: Counter[tuple[str, str]] = Counter()
-    for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
+    for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
         if isinstance(one, Refusal):
             counted[one.status, one.reason] += rows
     return tuple(Refused(*reason, rows) for reason, rows in counted.most_common())

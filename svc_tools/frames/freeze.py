@@ -15,10 +15,10 @@ import pandas as pd
 
 from svc_tools.atomic import whole_file
 from svc_tools.display import Note, as_html
-from svc_tools.frames.answers import lookups_of
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of
-from svc_tools.frames.queries import ask
+from svc_tools.frames.queries import read_queries
+from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Mapping, Sequence
 
-    from svc_tools.frames.answers import UsedLookup
-    from svc_tools.frames.queries import Asked
+    from svc_tools.frames.queries import Queries
+    from svc_tools.frames.results import UsedLookup
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Place
 
 _NO_RATE = -1
-_NOT_ASKED = -2
+_NOT_LOOKED_UP = -2
 
 
 class _Changed(NamedTuple):
     """How many rows were changed since their lookup."""
 
-    not_asked: int
+    not_looked_up: int
     """Rows whose place and date were not looked up."""
     of_other_rates: int
     """Other rows whose rate is not the one found for their place and date."""
@@ -53,40 +53,42 @@ def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
     or was merged), or it lacks a column that its lookup read.
     """
     for lookup in lookups_of(frame):
-        if lookup.prefix == prefix and lookup.answers is not None:
+        if lookup.prefix == prefix and lookup.outcomes is not None:
             if not all(label in frame.columns for label in lookup.inputs.columns.values()):
                 return None
-            return sum(_changes_of(frame, ask(frame, lookup.inputs), lookup.answers, prefix))
+            return sum(
+                _changes_of(frame, read_queries(frame, lookup.inputs), lookup.outcomes, prefix)
+            )
     return None
 
 
 def _changes_of(
-    frame: pd.DataFrame, asked: Asked, answers: Mapping[Place, Outcome], prefix: str
+    frame: pd.DataFrame, queries: Queries, outcomes: Mapping[Place, Outcome], prefix: str
 ) -> _Changed:
     """Compare the places, dates and rates of the rows with the results of the lookup."""
     units = np.array(
         [
-            _rate_units(one.place, answers) if isinstance(one, Question) else _NO_RATE
-            for one in asked.questions
+            _rate_units(one.place, outcomes) if isinstance(one, Question) else _NO_RATE
+            for one in queries.questions
         ],
         np.int64,
     )
-    not_asked = int(asked.rows[units == _NOT_ASKED].sum())
+    not_looked_up = int(queries.rows[units == _NOT_LOOKED_UP].sum())
     name = f"{prefix}combined_rate"
     if name not in frame.columns:
-        return _Changed(not_asked, 0)
-    expected = units[asked.codes]
+        return _Changed(not_looked_up, 0)
+    expected = units[queries.codes]
     rates = rates_of(frame, name)
     there = np.where(rates.missing, _NO_RATE, rates.units)
-    other = (there != expected) & (expected != _NOT_ASKED)
-    return _Changed(not_asked, int(np.count_nonzero(other)))
+    other = (there != expected) & (expected != _NOT_LOOKED_UP)
+    return _Changed(not_looked_up, int(np.count_nonzero(other)))
 
 
-def _rate_units(place: Place, answers: Mapping[Place, Outcome]) -> int:
+def _rate_units(place: Place, outcomes: Mapping[Place, Outcome]) -> int:
     """The rate that was found, in units of 10^-5, or why there is none."""
-    outcome = answers.get(place)
+    outcome = outcomes.get(place)
     if outcome is None:
-        return _NOT_ASKED
+        return _NOT_LOOKED_UP
     return outcome.found.combined if outcome.found else _NO_RATE
 
 
@@ -96,7 +98,7 @@ class Frozen:
 
     Attributes:
         path: the lock file.
-        answers: how many answers are in it.
+        answers: how many results are in it.
         notes: what else is in it, or is missing from it, in sentences.
     """
 
@@ -113,8 +115,8 @@ class Frozen:
 
     @property
     def _sentence(self) -> str:
-        answers = "1 answer is" if self.answers == 1 else f"{self.answers:,} answers are"
-        return f"{answers} frozen in {self.path.name}"
+        results = "1 result is" if self.answers == 1 else f"{self.answers:,} results are"
+        return f"{results} frozen in {self.path.name}"
 
 
 def freeze(
@@ -143,9 +145,9 @@ def freeze(
         full=full,
         frozen_at=datetime.now().astimezone(),
         today=_today(frozen),
-        service=first.answerer.name,
+        service=first.service.name,
         source=first.source,
-        edition=first.answerer.edition,
+        edition=first.service.edition,
     )
     with whole_file(target) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(lines)
@@ -153,7 +155,7 @@ def freeze(
 
 
 _AGAIN = (
-    "look the frame up again (answers that the cache has cost nothing) and freeze the result"
+    "look the frame up again (cached results cost nothing) and freeze the result"
     " before anything else is done to it"
 )
 
@@ -166,11 +168,11 @@ def _chosen(frame: pd.DataFrame, prefix: str | None) -> Sequence[UsedLookup]:
     if not lookups:
         which = "" if prefix is None else f" with prefix={prefix!r}"
         raise ValueError(
-            f"the frame remembers no lookup{which}: it was not looked up, was put together from"
-            f" several frames, or comes from a file that keeps none. To freeze it, {_AGAIN}"
+            f"no lookup is stored with the frame{which}: it was not looked up, was put together"
+            f" from several frames, or comes from a file without one. To freeze it, {_AGAIN}"
         )
     if len({one.source for one in lookups}) > 1:
-        names = " and ".join(f"{one.prefix!r} ({one.answerer.name})" for one in lookups)
+        names = " and ".join(f"{one.prefix!r} ({one.service.name})" for one in lookups)
         raise ValueError(
             f"the lookups of this frame are of several services: prefix {names}; freeze them one"
             f" by one, for instance with prefix={lookups[0].prefix!r}"
@@ -183,25 +185,25 @@ def _used_by(
 ) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
     """The places of the rows as they are now, and the results that include them."""
     gone = [label for label in lookup.inputs.columns.values() if label not in frame.columns]
-    if gone and lookup.answers is None:
+    if gone and lookup.outcomes is None:
         raise ValueError(
             f"the frame comes from a file and has no column {gone[0]!r} any more, so what its rows"
-            f" asked cannot be told; {_AGAIN}"
+            f" queries are not known; {_AGAIN}"
         )
     if gone:
         notes.append(
-            f"the frame has no column {gone[0]!r} any more, so the answers of all rows that were"
+            f"the frame has no column {gone[0]!r} any more, so the results of all rows that were"
             " looked up are in it"
         )
-        return lookup.answers or {}, lookup.answers or {}
-    asked = ask(frame, lookup.inputs)
-    if lookup.answers is None:
-        return _from_cache(frame, lookup, asked, cache, notes)
-    changed = _changes_of(frame, asked, lookup.answers, lookup.prefix)
-    if changed.not_asked:
+        return lookup.outcomes or {}, lookup.outcomes or {}
+    queries = read_queries(frame, lookup.inputs)
+    if lookup.outcomes is None:
+        return _from_cache(frame, lookup, queries, cache, notes)
+    changed = _changes_of(frame, queries, lookup.outcomes, lookup.prefix)
+    if changed.not_looked_up:
         raise ValueError(
             "rows whose place or date is not the one that was looked up:"
-            f" {changed.not_asked:,}; they were changed or added since."
+            f" {changed.not_looked_up:,}; they were changed or added since."
             f" To freeze the frame, {_AGAIN}"
         )
     if changed.of_other_rates:
@@ -209,29 +211,29 @@ def _used_by(
             f"rows whose rate is not that of their place and date: {changed.of_other_rates:,};"
             f" either was changed since the lookup. To freeze the frame, {_AGAIN}"
         )
-    return dict.fromkeys(asked.places()), lookup.answers
+    return dict.fromkeys(queries.places()), lookup.outcomes
 
 
 def _from_cache(
     frame: pd.DataFrame,
     lookup: UsedLookup,
-    asked: Asked,
+    queries: Queries,
     cache: CacheChoice,
     notes: list[str],
 ) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
     """The results of a frame that comes from a file, where the cache has exactly those."""
-    first = np.unique(asked.codes, return_index=True)[1]  # the first row of each question
+    first = np.unique(queries.codes, return_index=True)[1]  # the first row of each question
     status = _texts(frame.iloc[first], f"{lookup.prefix}lookup_status")
     moments = _texts(frame.iloc[first], f"{lookup.prefix}looked_up_at")
     looked_up = {
         one.place: moment
-        for one, state, moment in zip(asked.questions, status, moments, strict=True)
+        for one, state, moment in zip(queries.questions, status, moments, strict=True)
         if isinstance(one, Question) and state in WITH_RATE
     }
-    failures = len(set(asked.places()) - looked_up.keys())
+    failures = len(set(queries.places()) - looked_up.keys())
     if failures:
         notes.append(
-            "places without an answer; a file keeps none of them, so they are not in it:"
+            "places without a result; a file does not store them, so they are not in it:"
             f" {failures:,}"
         )
     with opened_cache(cache) as stored:
@@ -240,8 +242,8 @@ def _from_cache(
         place in known and _is_of(known[place], moment) for place, moment in looked_up.items()
     ):
         raise ValueError(
-            "the frame comes from a file, which keeps no answers, and the cache does not have all"
-            f" of those that it used any more; {_AGAIN}"
+            "the frame comes from a file, which does not store results, and the cache does not have"
+            f" all of those that it used any more; {_AGAIN}"
         )
     return looked_up, known
 
@@ -266,15 +268,15 @@ def _is_of(outcome: Outcome, moment: str | None) -> bool:
 def _merge(
     used: dict[Place, Outcome],
     full: set[Place],
-    answers: Mapping[Place, Outcome],
+    outcomes: Mapping[Place, Outcome],
     lookup: UsedLookup,
 ) -> None:
     """Add the results of a lookup; a detailed one replaces a simple one of the same place."""
-    for place, outcome in answers.items():
+    for place, outcome in outcomes.items():
         before = used.get(place)
         if before is not None and _in_common(before) != _in_common(outcome):
             raise ValueError(
-                "two lookups of this frame have different answers for the same place and date;"
+                "two lookups of this frame have different results for the same place and date;"
                 f" freeze them one by one, for instance with prefix={lookup.prefix!r}"
             )
         if before is None or lookup.detail:
@@ -289,11 +291,11 @@ def _in_common(outcome: Outcome) -> tuple[object, ...]:
     return outcome.status, found and replace(found, low=None, high=None, components=())
 
 
-def _today(answers: Mapping[Place, Outcome]) -> date:
+def _today(outcomes: Mapping[Place, Outcome]) -> date:
     """The last day on which places without a date were looked up."""
     undated = [
         one.looked_up_at.astimezone().date()
-        for place, one in answers.items()
+        for place, one in outcomes.items()
         if place.as_of is None and one.looked_up_at is not None
     ]
     return max(undated, default=date.today())  # noqa: DTZ011 - the user's day

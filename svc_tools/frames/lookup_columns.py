@@ -135,7 +135,7 @@ CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
 
 NOTE = "svc_lookup"
-"""The frame's attribute that describes its last lookup: see `answers.note_of`."""
+"""The frame's attribute that describes its last lookup: see `results.note_of`."""
 TERMS = "svc_tax_terms"
 """The frame's attribute with the terms of its taxes, by prefix: see `taxes.due.terms_of`."""
 ADDED = "svc_columns"
@@ -219,7 +219,7 @@ def remember_columns(frame: pd.DataFrame, prefix: str, names: Iterable[str]) -> 
     frame.attrs[ADDED] = {**stored(frame, ADDED), prefix: forms}
 
 
-def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
+def columns_of_lookups(frame: pd.DataFrame) -> frozenset[Hashable]:
     """The columns that earlier lookups added, whatever their prefixes."""
     labels = {label for label in frame.columns if isinstance(label, str)}
     marks = [label for label in labels if label.endswith("lookup_status")]
@@ -316,7 +316,7 @@ def free_columns(
             " choose another prefix, such as svc_"
         )
     former = {prefix + name for name in every}
-    rest = frame.drop(columns=[name for name in ours(frame) if name in former])
+    rest = frame.drop(columns=[name for name in columns_of_lookups(frame) if name in former])
     _forget_tax(rest, prefix)
     stored(rest, ADDED).pop(prefix, None)
     taken = [prefix + name for name in names if prefix + name in rest.columns]

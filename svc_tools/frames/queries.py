@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Queries:
     """The queries of a frame: one per distinct row, and which row has which."""
 
     codes: np.ndarray
@@ -56,7 +56,7 @@ class Asked:
         return int(self.rows[is_so].sum())
 
 
-def ask(frame: pd.DataFrame, inputs: Inputs) -> Asked:
+def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
     """The queries of the rows: every distinct place and every distinct date is read once."""
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
     with all_stay():
@@ -72,10 +72,10 @@ def ask(frame: pd.DataFrame, inputs: Inputs) -> Asked:
             dated = _Dated(parts, np.arange(count), [_read(inputs.scalars["as_of"], inputs)], one)
         else:
             rows = np.bincount(codes, minlength=count)
-            return Asked(codes, parts, rows, [None] * count, parts, np.arange(count))
+            return Queries(codes, parts, rows, [None] * count, parts, np.arange(count))
         questions, days = dated.questions(inputs.grain)
     rows = np.bincount(codes, minlength=len(questions))
-    return Asked(codes, questions, rows, days, parts, dated.part_of)
+    return Queries(codes, questions, rows, days, parts, dated.part_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +166,10 @@ class _Dated:
 
     def _made(self, part_of: np.ndarray, date_of: np.ndarray, grain: Grain) -> list[Question]:
         """Those that are not refused; of a coarser grain the same object again: hashed once."""
-        asked = [one if isinstance(one, Refusal) else first_day(one, grain) for one in self.dates]
-        numbers = {day: number for number, day in enumerate(dict.fromkeys(asked))}
+        days_of = [one if isinstance(one, Refusal) else first_day(one, grain) for one in self.dates]
+        numbers = {day: number for number, day in enumerate(dict.fromkeys(days_of))}
         days = list(numbers)
-        day_of = np.array([numbers[one] for one in asked], np.intp)[date_of]
+        day_of = np.array([numbers[one] for one in days_of], np.intp)[date_of]
         codes, first = combined([part_of, day_of], len(part_of))
         distinct = on_days(
             list(map(self.parts.__getitem__, part_of[first].tolist())),  # type: ignore[arg-type]

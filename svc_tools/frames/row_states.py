@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.frames.answers import lookups_of
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.columns import is_label, place_role
 from svc_tools.frames.lookup_columns import NOTE, stored
+from svc_tools.frames.results import lookups_of
 from svc_tools.places import STATES, Cells, Question, state_code, where
 
 if TYPE_CHECKING:

@@ -15,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_sdk.rates import units_to_rate
-from svc_tools.frames.answers import Answerer, answer_columns, decode, encode
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
-from svc_tools.frames.queries import ask
+from svc_tools.frames.queries import read_queries
+from svc_tools.frames.results import ServiceName, decode, encode, result_columns
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.outcomes import Component, as_of_status, review_reasons
 from svc_tools.places import Question, same_place
 
 TODAY = date(2026, 6, 1)
-WHO = Answerer("the service", "2026Q2")
+WHO = ServiceName("the service", "2026Q2")
 WARNINGS = (
     "zip_spans_jurisdictions",
     "place_input_mismatch",
@@ -89,9 +89,9 @@ def test_every_cell_is_what_the_rules_say_of_its_own_answer(grain, rows, data):
     columns = {"zip": "zip", "city": "city"}
     if data.draw(st.booleans(), "dated"):
         columns["as_of"] = "sold"
-    asked = ask(frame, Inputs(columns, {"state": "TX"}, (), None, grain))
+    asked = read_queries(frame, Inputs(columns, {"state": "TX"}, (), None, grain))
     outcomes = {place: data.draw(OUTCOME) for place in dict.fromkeys(asked.places())}
-    made = answer_columns(asked, outcomes, WHO, today=TODAY)
+    made = result_columns(asked, outcomes, WHO, today=TODAY)
     assert tuple(made) == LOOKUP_COLUMNS
     table = pd.DataFrame({name: pd.Series(column) for name, column in made.items()})
     for index, code in enumerate(asked.codes.tolist()):
@@ -161,18 +161,18 @@ def by_the_rules(one, own, outcomes):
 
 def test_half_a_character_in_one_of_several_answers_is_shown_and_the_others_stay():
     frame = pd.DataFrame({"zip": ["78701", "78702"]})
-    asked = ask(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
+    asked = read_queries(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
     errors = iter(["broken \ud800", "other"])
     outcomes = {place: Outcome("failed", next(errors)) for place in asked.places()}
-    made = answer_columns(asked, outcomes, WHO)
+    made = result_columns(asked, outcomes, WHO)
     assert list(made["lookup_error"]) == ["broken \\ud800", "other"]
 
 
 def test_columns_of_yes_and_no_can_be_written_to():
     frame = pd.DataFrame({"zip": ["78701", "78702"]})
-    asked = ask(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
+    asked = read_queries(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
     outcomes = {place: Outcome("failed", "why") for place in asked.places()}
-    made = answer_columns(asked, outcomes, WHO, "float")
+    made = result_columns(asked, outcomes, WHO, "float")
     table = pd.DataFrame(made)
     table.loc[0, ["needs_review", "freight_taxable"]] = [False, True]
     table.loc[0, "combined_rate"] = 0.5
@@ -201,9 +201,9 @@ def test_answers_that_differ_in_one_thing_alone_are_judged_apart():
     made += [Outcome("ok", None, found, looked_up_at=at + timedelta(hours=1))]
     zips = [f"{78701 + number}" for number in range(len(made))]
     frame = pd.DataFrame({"zip": zips, "sold": "2026-05-02"})
-    asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     outcomes = dict(zip(asked.places(), made, strict=True))
-    columns = answer_columns(asked, outcomes, WHO, today=TODAY)
+    columns = result_columns(asked, outcomes, WHO, today=TODAY)
     for code, one in enumerate(asked.questions):
         expected = by_the_rules(one, asked.days[code], outcomes)
         for name in ("lookup_review_reason", "as_of_status", "needs_review"):

@@ -666,6 +666,6 @@ def test_a_lock_file_shows_how_many_answers_it_holds(embedded, tmp_path):
     frozen = rows.svc.lookup(client=embedded, cache=False, progress=False).svc.freeze(
         tmp_path / "a.svclock"
     )
-    assert text(frozen).strip() == str(frozen) == "1 answer is frozen in a.svclock"
+    assert text(frozen).strip() == str(frozen) == "1 result is frozen in a.svclock"
     assert "<p" in replace(frozen, notes=("<script>",))._repr_html_()
     assert "<script>" not in replace(frozen, notes=("<script>",))._repr_html_()

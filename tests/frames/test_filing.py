@@ -25,7 +25,7 @@ from support.taxed import (
 )
 
 from svc_tools.frames.analysis.filing import parts_of
-from svc_tools.frames.answers import encode
+from svc_tools.frames.results import encode
 
 MINNEAPOLIS = parts(
     "state 27 Minnesota 6875",

@@ -11,8 +11,8 @@ import pytest
 from support.faults import KEY
 
 from svc_tools.frames import enrich
-from svc_tools.frames.answers import ANSWERS, lookups_of
 from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.results import RESULTS, lookups_of
 from svc_tools.lookup.lock_file import LockFileError, read_lock
 
 
@@ -63,7 +63,7 @@ def test_a_locked_run_gives_the_same_frame_without_a_service(
     first = orders.svc.lookup(client=embedded, progress=False, **options)
     frozen = first.svc.freeze(path)
     assert frozen.answers == 5
-    assert str(frozen) == "5 answers are frozen in 2026-05.svclock"
+    assert str(frozen) == "5 results are frozen in 2026-05.svclock"
     for name in ("connect", "unconfigured", "look_up", "opened_cache"):
         monkeypatch.setattr(enrich, name, None)
     again = orders.svc.lookup(locked=path, progress=False, **options)
@@ -92,7 +92,7 @@ def test_rows_of_places_or_dates_that_are_not_in_it_are_not_attempted(looked_up,
 def test_only_the_answers_of_the_rows_that_are_left_are_frozen(looked_up, path):
     frozen = looked_up[looked_up["state"] == "WA"].svc.freeze(path)
     assert frozen.answers == 1
-    assert str(frozen) == "1 answer is frozen in 2026-05.svclock"
+    assert str(frozen) == "1 result is frozen in 2026-05.svclock"
     (place,) = read_lock(path).results
     assert place.zip == "98101"
 
@@ -165,7 +165,7 @@ def test_frames_that_were_put_together_are_refused_with_what_to_do(orders, embed
     ]
     with pytest.raises(ValueError, match=r"put together from several frames.*look the frame up"):
         pd.concat(halves).svc.freeze(path)
-    with pytest.raises(ValueError, match="remembers no lookup"):
+    with pytest.raises(ValueError, match="no lookup is stored"):
         orders.svc.freeze(path)
 
 
@@ -175,7 +175,7 @@ def test_two_lookups_of_one_frame_are_frozen_together_or_one_by_one(orders, embe
     )
     assert both.svc.freeze(path).answers == 9
     assert both.svc.freeze(path, prefix="may_").answers == 5
-    with pytest.raises(ValueError, match="no lookup with prefix='x_'"):
+    with pytest.raises(ValueError, match="with prefix='x_'"):
         both.svc.freeze(path, prefix="x_")
     with pytest.raises(ValueError, match="no lookup with prefix='may_'"):
         both.drop(columns="may_lookup_status").svc.freeze(path, prefix="may_")
@@ -234,7 +234,7 @@ def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, embedded, path, tm
     back = written(first, tmp_path, form)
     frozen = back.svc.freeze(path, cache=cache)
     assert frozen.answers == 4
-    assert "a file keeps none of them, so they are not in it: 1" in str(frozen)
+    assert "a file does not store them, so they are not in it: 1" in str(frozen)
     again = orders.svc.lookup(locked=path, progress=False)
     assert again["combined_rate"].equals(first["combined_rate"])
     with pytest.raises(ValueError, match="the cache does not have all of those"):
@@ -248,18 +248,18 @@ def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, embedded, path, tm
 
 
 def test_a_file_keeps_where_the_answers_came_from_and_not_the_answers(looked_up):
-    text = json.loads(json.dumps(looked_up.attrs))[ANSWERS]
+    text = json.loads(json.dumps(looked_up.attrs))[RESULTS]
     assert "combined" not in text
     assert KEY not in text
     (lookup,) = lookups_of(pickle.loads(pickle.dumps(looked_up)))
     (before,) = lookups_of(looked_up)
     assert lookup.source == before.source
     assert lookup.inputs.columns == before.inputs.columns
-    assert lookup.answers is None
+    assert lookup.outcomes is None
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"of": [{}]}', '{"of": 7}', "[]", 7, None])
 def test_an_attribute_that_is_not_ours_is_no_memory(looked_up, path, text):
-    looked_up.attrs[ANSWERS] = text
-    with pytest.raises(ValueError, match="remembers no lookup"):
+    looked_up.attrs[RESULTS] = text
+    with pytest.raises(ValueError, match="no lookup is stored"):
         looked_up.svc.freeze(path)

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from svc_sdk import Svc
 from svc_tools.demo.run import orders as demo_orders
-from svc_tools.frames.answers import lookups_of
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.queries import ask
+from svc_tools.frames.queries import read_queries
+from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.outcomes import as_of_status, review_reasons
 from svc_tools.places import Cells, Question, first_day, on_day, question
 
@@ -253,7 +253,7 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
         dates = dates.dt.floor("D")
     frame = pd.DataFrame({"state": "TX", "zip": "78701", "as_of": _cast(dates, _DATED[form])})
     frame = frame.iloc[3:].sample(frac=0.9, random_state=1)
-    asked = ask(frame, find_inputs(frame, {}, CHICAGO))
+    asked = read_queries(frame, find_inputs(frame, {}, CHICAGO))
     got = [asked.questions[code] for code in asked.codes.tolist()]
     assert [one.place.as_of if isinstance(one, Question) else one.reason for one in got] == [
         one.place.as_of if isinstance(one, Question) else one.reason
@@ -292,7 +292,7 @@ def test_what_is_said_of_every_row_is_what_the_rules_say_of_its_answer(embedded,
         if isinstance(one, Question):
             own = one.place.as_of
             asked_day = first_day(own, grain)
-            outcome = lookup.answers[on_day(one, asked_day).place]
+            outcome = lookup.outcomes[on_day(one, asked_day).place]
             status = outcome.status
             codes = (row["warnings"] or "").split("; ")
             reasons = review_reasons(outcome, codes, own)

@@ -17,10 +17,10 @@ from support.faults import answer, echoing
 import svc_tools
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.answers import decode
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
+from svc_tools.frames.results import decode
 from svc_tools.progress import say
 
 PLACE = {"state": "TX", "zip": "78701"}

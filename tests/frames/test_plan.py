@@ -22,7 +22,7 @@ from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.enrich import plan_of
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.queries import ask, combined, factorized, numbered
+from svc_tools.frames.queries import combined, factorized, numbered, read_queries
 from svc_tools.places import (
     GRAINS,
     NO_DATE,
@@ -220,7 +220,9 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
     if tz is not None:
         column, form = column.dt.tz_localize("UTC"), FORMS[form]
     frame = pd.DataFrame({"zip": "78701", "sold": column.astype(form)})
-    asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), tz, grain))
+    asked = read_queries(
+        frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), tz, grain)
+    )
     cells = [None if pd.isna(value) else value for value in frame["sold"]]
     for code, value in zip(asked.codes.tolist(), cells, strict=True):
         expected = question(Cells("TX", "78701", as_of=value), dated=True, tz=tz)
@@ -236,14 +238,14 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
 def test_days_at_the_ends_of_time_are_no_others(unit):
     ends = {"s": ["0001-01-01", "9999-12-31"], "ns": ["1677-09-22", "2262-04-11"]}[unit]
     frame = pd.DataFrame({"zip": "78701", "sold": np.array(ends, f"datetime64[{unit}]")})
-    asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     assert [str(one.place.as_of) for one in asked.questions] == ends
 
 
 def test_orders_of_one_day_are_one_question_whatever_their_hour():
     hours = [datetime(2026, 5, 1, tzinfo=UTC) + timedelta(seconds=8 * n) for n in range(10_000)]
     frame = pd.DataFrame({"zip": "78701", "sold": pd.Series(hours).dt.tz_localize(None)})
-    asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     assert (len(asked.questions), asked.rows.tolist()) == (1, [10_000])
 
 
@@ -272,7 +274,7 @@ def test_the_plan_counts_the_questions_of_each_grain(rows):
         )
         for grain, questions in read.items()
     }
-    asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     known = _Asked()
     plan = plan_of(asked, service="x", source=Source("x", ""), cache=known, options=LookupOptions())
     assert dict(plan.grains) == expected

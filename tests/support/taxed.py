@@ -8,13 +8,13 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.answers import encode
 from svc_tools.frames.lookup_columns import (
     DETAIL_COLUMNS,
     LOOKUP_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,
 )
+from svc_tools.frames.results import encode
 from svc_tools.lookup.outcomes import Component
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))

@@ -17,7 +17,6 @@ import pandas as pd
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
-from svc_tools.frames.answers import decode
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
 from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
@@ -26,6 +25,7 @@ from svc_tools.frames.lookup_columns import (
     require_one,
 )
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
+from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.tables import table_of

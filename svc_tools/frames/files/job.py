@@ -19,7 +19,6 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.answers import Answerer, answerer
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
@@ -43,6 +42,7 @@ from svc_tools.frames.files.writing import (
     write_table,
 )
 from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
+from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import Plan, Refused
@@ -104,7 +104,7 @@ class FileJob:
         self.surveyed = Survey()
         self._split = SplitInvoices()
         self._run: Run | None = None
-        self._results = Results({}, Answerer(""))
+        self._results = Results({}, ServiceName(""))
         self._source: Source | None = None
 
     def __enter__(self) -> Self:
@@ -204,7 +204,7 @@ class FileJob:
             progress=self._progress,
             stop=stop,
         )
-        self._results = Results(self._run.outcomes, answerer(client))
+        self._results = Results(self._run.outcomes, name_of_service(client))
         self._source = source_of(client)
         self.notes += cache.notes if cache is not None else []
 
@@ -213,7 +213,7 @@ class FileJob:
         outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.lookup.detail)
         known = sum(outcome.status != "not_attempted" for outcome in outcomes.values())
         self._cached = True
-        self._results = Results(outcomes, Answerer(lock.name, lock.edition), lock.today)
+        self._results = Results(outcomes, ServiceName(lock.name, lock.edition), lock.today)
         self._source = lock.source
         self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
         self.notes += lock.notes

@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from svc_tools.config import Source
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.answers import Answerer, UsedLookup, answer_columns, note_of, remember
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, is_label
 from svc_tools.frames.lookup_columns import (
@@ -32,7 +31,8 @@ from svc_tools.frames.lookup_columns import (
     without_tax,
 )
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.queries import ask
+from svc_tools.frames.queries import read_queries
+from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.tabular import Chunk
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from datetime import date
 
-    from svc_tools.frames.queries import Asked
+    from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Place
 
@@ -168,7 +168,7 @@ def checked_terms(
     tax = dict(terms.tax)
     if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
         tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
-    empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, Answerer("")))
+    empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, ServiceName("")))
     if tax.get("nexus") is not None:
         tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
     return replace(terms, tax=tax), dict(empty.attrs)
@@ -185,7 +185,7 @@ class Results:
     """
 
     outcomes: Mapping[Place, Outcome]
-    service: Answerer
+    service: ServiceName
     today: date | None = None
 
 
@@ -194,7 +194,7 @@ def enriched_rows(
 ) -> pd.DataFrame:
     """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
     queries = queries_of(frame, layout, terms)
-    columns = answer_columns(
+    columns = result_columns(
         queries, results.outcomes, results.service, detail=terms.lookup.detail, today=results.today
     )
     enriched = frame.copy(deep=False)
@@ -207,9 +207,9 @@ def enriched_rows(
     return enriched
 
 
-def queries_of(frame: pd.DataFrame, layout: Layout, terms: Terms) -> Asked:
+def queries_of(frame: pd.DataFrame, layout: Layout, terms: Terms) -> Queries:
     """The queries of the rows of a chunk."""
-    return ask(_with_dates(frame, layout, terms), layout.inputs)
+    return read_queries(_with_dates(frame, layout, terms), layout.inputs)
 
 
 def _with_dates(frame: pd.DataFrame, layout: Layout, terms: Terms) -> pd.DataFrame:
@@ -321,9 +321,9 @@ def attrs_of(
         prefix=terms.lookup.prefix,
         inputs=layout.inputs,
         source=source or Source("", ""),
-        answerer=results.service,
+        service=results.service,
         detail=terms.lookup.detail,
-        answers=results.outcomes,
+        outcomes=results.outcomes,
     )
     frame = pd.DataFrame()
     frame.attrs = {**tax_attrs, NOTE: note_of(lookup, run, rows=rows, notes=notes)}

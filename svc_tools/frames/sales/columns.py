@@ -26,7 +26,7 @@ from svc_tools.frames.columns import (
     require_flat,
     used_notes,
 )
-from svc_tools.frames.lookup_columns import ours, require_one
+from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.queries import factorized
 from svc_tools.places import day_of
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Role, TimeZoneMissing, find
@@ -82,7 +82,11 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
     columns, values = _as_named(frame, given)
     free = [label for label in free_labels(frame) if label not in columns.values()]
     columns |= _found(frame, free, {role for role in ROLES if given.get(role) is None})
-    if given.get("state") is None and "state" not in columns and "resolved_state" in ours(frame):
+    if (
+        given.get("state") is None
+        and "state" not in columns
+        and "resolved_state" in columns_of_lookups(frame)
+    ):
         columns["state"] = "resolved_state"  # added by the lookup
     for role in _NEEDED:
         if role not in columns and role not in values:

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.frames.answers import lookups_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
+from svc_tools.frames.results import lookups_of
 from svc_tools.frames.taxes.tax_lines import Reasons
 from svc_tools.nexus import Register, read_register
 

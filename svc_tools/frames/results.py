@@ -43,29 +43,29 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.frames.arrow import RateForm
-    from svc_tools.frames.queries import Asked
+    from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Run
     from svc_tools.places import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Answerer:
+class ServiceName:
     """The name of a service as it stands in the rows, and its edition where known."""
 
     name: str
     edition: str | None = None
 
 
-def answerer(client: Svc) -> Answerer:
+def name_of_service(client: Svc) -> ServiceName:
     """The service of a client."""
     edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
-    return Answerer(service_name(client), edition)
+    return ServiceName(service_name(client), edition)
 
 
-def answer_columns(
-    asked: Asked,
+def result_columns(
+    queries: Queries,
     outcomes: Mapping[Place, Outcome],
-    who: Answerer,
+    who: ServiceName,
     rates: RateForm = "decimal",
     *,
     names: Collection[str] | None = None,
@@ -75,7 +75,7 @@ def answer_columns(
     """The columns that a lookup adds, without their prefix, in the order of the rows.
 
     Args:
-        asked: the queries of the rows.
+        queries: the queries of the rows.
         outcomes: the outcome of each place.
         who: the service.
         rates: the form of the rates.
@@ -83,24 +83,24 @@ def answer_columns(
         detail: whether `DETAIL_COLUMNS` are among them.
         today: the day of queries without a date; `None` for that of the response.
     """
-    values = _Values(asked, outcomes, who, today)
-    onto = OntoRows(asked.codes)
+    values = _Values(queries, outcomes, who, today)
+    onto = OntoRows(queries.codes)
     every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
     wanted = every if names is None else [name for name in every if name in names]
     return {name: _column(name, values, onto, rates) for name in wanted}
 
 
-def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
+def outcomes_of(queries: Queries, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
     """The outcome of each query, including those that are never requested."""
     with contextlib.suppress(AttributeError):  # unless one is a refusal, which has no place
-        return list(map(outcomes.__getitem__, map(attrgetter("place"), asked.questions)))
+        return list(map(outcomes.__getitem__, map(attrgetter("place"), queries.questions)))
     return [
         outcomes[one.place] if isinstance(one, Question) else refused(one)
-        for one in asked.questions
+        for one in queries.questions
     ]
 
 
-ANSWERS = "svc_answers"
+RESULTS = "svc_answers"
 """The frame's attribute that holds the results."""
 
 
@@ -112,17 +112,17 @@ class UsedLookup:
         prefix: that of its columns.
         inputs: the columns and values that the queries were made of.
         source: the service and account.
-        answerer: the service's name and edition, as they stand in the rows.
+        service: the service's name and edition, as they stand in the rows.
         detail: whether the responses were the detailed ones.
-        answers: the results by place; `None` for a frame that was read from a file.
+        outcomes: the results by place; `None` for a frame that was read from a file.
     """
 
     prefix: str
     inputs: Inputs
     source: Source
-    answerer: Answerer
+    service: ServiceName
     detail: bool
-    answers: Mapping[Place, Outcome] | None
+    outcomes: Mapping[Place, Outcome] | None
 
 
 class _Remembered(str):
@@ -162,9 +162,9 @@ def remember(frame: pd.DataFrame, lookup: UsedLookup) -> None:
 
     A lookup of the same prefix is replaced; those of other prefixes stay.
     """
-    before = frame.attrs.get(ANSWERS)
+    before = frame.attrs.get(RESULTS)
     lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
-    frame.attrs[ANSWERS] = _Remembered({**lookups, lookup.prefix: lookup})
+    frame.attrs[RESULTS] = _Remembered({**lookups, lookup.prefix: lookup})
 
 
 def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
@@ -172,7 +172,7 @@ def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
 
     Those of a frame that was read from a file are without their results.
     """
-    stored = frame.attrs.get(ANSWERS)
+    stored = frame.attrs.get(RESULTS)
     if isinstance(stored, _Remembered):
         lookups = list(stored.lookups.values())
     else:
@@ -187,8 +187,8 @@ def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
         "prefix": lookup.prefix,
         "service": lookup.source.service,
         "account": lookup.source.account,
-        "name": lookup.answerer.name,
-        "edition": lookup.answerer.edition,
+        "name": lookup.service.name,
+        "edition": lookup.service.edition,
         "detail": lookup.detail,
         "columns": {
             role: label if isinstance(label, str | int) else None
@@ -222,9 +222,9 @@ def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
         prefix=stored["prefix"],
         inputs=Inputs(stored["columns"], scalars, (), time_zone(stored["tz"]), stored["grain"]),
         source=Source(stored["service"], stored["account"]),
-        answerer=Answerer(stored["name"], stored["edition"]),
+        service=ServiceName(stored["name"], stored["edition"]),
         detail=stored["detail"],
-        answers=None,
+        outcomes=None,
     )
 
 
@@ -237,7 +237,7 @@ def note_of(lookup: UsedLookup, run: Run, *, rows: int, notes: Iterable[str]) ->
         "asked": run.asked,
         "cached": run.cached,
         "requests": run.requests,
-        "service": lookup.answerer.name,
+        "service": lookup.service.name,
         "notes": list(notes),
         "stopped": run.stopped,
         "detail": lookup.detail,
@@ -283,16 +283,16 @@ class _Values:
 
     def __init__(
         self,
-        asked: Asked,
+        queries: Queries,
         outcomes: Mapping[Place, Outcome],
-        who: Answerer,
+        who: ServiceName,
         today: date | None,
     ) -> None:
-        self.asked = asked
+        self.queries = queries
         self.who = who
         self.today = today
-        self.results = results(asked, outcomes)
-        self.found = list(map(attrgetter("found"), self.results))
+        self.outcomes = outcomes_of(queries, outcomes)
+        self.found = list(map(attrgetter("found"), self.outcomes))
         self._fields_of = self.found
         if None in self.found:
             self._fields_of = [one or _NOTHING for one in self.found]
@@ -304,7 +304,7 @@ class _Values:
 
     def result(self, name: str) -> list[Any]:
         """A field of the outcome."""
-        return list(map(attrgetter(name), self.results))
+        return list(map(attrgetter(name), self.outcomes))
 
     def coded(self, name: str) -> _Coded:
         """A field of what was found of which few values differ."""
@@ -315,9 +315,9 @@ class _Values:
     @cached_property
     def warnings(self) -> _Coded:
         """The warnings of each query, each once, and `place_input_mismatch`."""
-        if {None}.issuperset(map(attrgetter("named_city"), self.asked.parts)):
+        if {None}.issuperset(map(attrgetter("named_city"), self.queries.parts)):
             return self.coded("warnings").of(lambda codes: tuple(dict.fromkeys(codes or ())))
-        cities = map(attrgetter("named_city"), self.asked.questions)
+        cities = map(attrgetter("named_city"), self.queries.questions)
         return _coded(list(map(warnings_of, self.found, cities)))
 
     @cached_property
@@ -328,9 +328,9 @@ class _Values:
         return array.cast(pa.int64()).fill_null(0).to_numpy(), missing
 
     @cached_property
-    def asked_days(self) -> list[date | None]:
+    def days_looked_up(self) -> list[date | None]:
         """The day that was looked up: the row's own, else the day of the response."""
-        questions, answered = self.asked.questions, self.result("looked_up_at")
+        questions, answered = self.queries.questions, self.result("looked_up_at")
         moments = [moment for moment in answered if moment is not None] or [datetime.now(UTC)]
         first, last = _local_day(min(moments)), _local_day(max(moments))
         today = self.today or (last if first == last else None)
@@ -346,7 +346,7 @@ class _Values:
     @cached_property
     def days(self) -> list[date | None]:
         """The day of the row: its own, else the one that was looked up."""
-        return [own or day for own, day in zip(self.asked.days, self.asked_days, strict=True)]
+        return [own or day for own, day in zip(self.queries.days, self.days_looked_up, strict=True)]
 
     @cached_property
     def _dates(self) -> list[np.ndarray]:
@@ -361,14 +361,14 @@ class _Values:
         ranges = [0 if low is None else 1 + (low != high) for low, high in pairs]
         status = _coded(self.result("status")).codes
         fields = [self.coded(one).codes for one in ("warnings", "confidence", "resolved_state")]
-        from_zip = list(map(attrgetter("state_from_zip"), self.asked.questions))
+        from_zip = list(map(attrgetter("state_from_zip"), self.queries.questions))
         flags = [np.array(ranges, np.int8), np.array(from_zip, np.int8)]
         read = [status, self.warnings.codes, *fields, *self._dates, *flags]
         codes, first = combined(read, len(ranges))
         warnings = self.warnings.each()
         reasons = [
             review_reasons(
-                self.results[index],
+                self.outcomes[index],
                 warnings[index],
                 self.days[index],
                 state_from_zip=from_zip[index],
@@ -381,14 +381,14 @@ class _Values:
         own, (moments, missing) = self.coded("warnings").codes, self.moments
         hours = np.where(missing, -1, pd.factorize(moments // _HOUR)[0])
         there = np.array([one is not None for one in self.found], bool)
-        read = [own, *self._dates, _coded(self.asked_days).codes, hours, there.astype(np.int8)]
+        read = [own, *self._dates, _coded(self.days_looked_up).codes, hours, there.astype(np.int8)]
         codes, first = combined(read, len(there))
         statuses = [
             as_of_status(
                 self.found[index],
-                self.asked_days[index],
+                self.days_looked_up[index],
                 self.days[index],
-                self.results[index].looked_up_at,
+                self.outcomes[index].looked_up_at,
             )
             for index in first.tolist()
         ]
@@ -444,7 +444,7 @@ _TRUTHS: dict[str, Callable[[_Values], _Coded]] = {
 _VALUES: dict[str, Callable[[_Values], list[Any]]] = {
     "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
     "effective_date": lambda values: values.coded("effective_date").of(parsed_day).each(),
-    "lookup_as_of": lambda values: values.asked_days,
+    "lookup_as_of": lambda values: values.days_looked_up,
     "lookup_status": lambda values: values.result("status"),
     "lookup_error": lambda values: values.result("error"),
     "support_reference": lambda values: values.result("support_reference"),
