@@ -371,8 +371,8 @@ class Store:
         """The outcomes that are valid at a moment."""
         file = self._opened()
         moment = int(now.timestamp())
-        get = self._layer(source, detail, file.changes(), moment).outcomes.get
-        found = {place: outcome for place in places if (outcome := get(place)) is not None}
+        stored = self._layer(source, detail, file.changes(), moment).outcomes
+        found = {place: stored[place] for place in places if place in stored} if stored else {}
         if len(found) < len(places):
             missing = [place for place in places if place not in found]
             with all_stay():

@@ -76,10 +76,6 @@ class Plan:
         """Whether the account has enough lookups left; `None` where that is not known."""
         return None if self.quota_remaining is None else self.to_ask <= self.quota_remaining
 
-    def refused_rows(self, status: str) -> int:
-        """How many rows are `invalid`, or `unsupported`."""
-        return sum(one.rows for one in self.refused if one.status == status)
-
     def refused_alike(self) -> tuple[Refused, ...]:
         """`refused`, with reasons that differ only in the value they quote as one."""
         every = ((one.status, one.reason, one.rows) for one in self.refused)

@@ -11,7 +11,7 @@ import asyncio
 import functools
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.request import getproxies
 
 import httpx
@@ -87,7 +87,7 @@ class _Direct:
             raise ImportError(f"{INSTALL_BULK} ({error})") from error
         self._settings = settings
         self._make_url = URL
-        self._errors = _errors()
+        self._caught = (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLargeError)
         self._session = aiohttp.ClientSession(
             connector=_connector()(
                 limit=concurrency, ssl=shared_tls(), keepalive_timeout=_KEEP_ALIVE
@@ -110,9 +110,9 @@ class _Direct:
                 status = response.status
                 body = await _body(response)
                 headers = {name.lower(): value for name, value in response.headers.items()}
-        except self._errors.all as error:
+        except self._caught as error:
             if status is None or status in _SUCCESS or isinstance(error, _TooLargeError):
-                return self._settings.failure(_as_httpx(error, self._errors))
+                return self._settings.failure(_as_httpx(error))
             body, headers = b"", {}  # the status alone decides
         return self._settings.without_key(status, headers, body)
 
@@ -133,26 +133,6 @@ def _query(params: tuple[tuple[str, str], ...]) -> str:
 
 class _TooLargeError(Exception):
     """A response that is not read to its end."""
-
-
-class _Errors(NamedTuple):
-    """The exceptions of aiohttp, which is loaded late."""
-
-    all: tuple[type[Exception], ...]
-    connecting: tuple[type[Exception], ...]
-    cut: type[Exception]
-    unreadable: type[Exception]
-
-
-def _errors() -> _Errors:
-    import aiohttp  # noqa: PLC0415 - loaded by now
-
-    return _Errors(
-        (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLargeError),
-        (aiohttp.ClientConnectorError, aiohttp.ClientConnectorDNSError),
-        aiohttp.ClientPayloadError,
-        aiohttp.ClientResponseError,
-    )
 
 
 @functools.cache
@@ -206,19 +186,21 @@ def _too_large() -> _TooLargeError:
     return _TooLargeError(f"it has more than {_LARGEST // 1024**2} MB")
 
 
-def _as_httpx(error: Exception, errors: _Errors) -> Exception:
+def _as_httpx(error: Exception) -> Exception:
     """The exception that the HTTP client of `svc_sdk` raises for the same (WIRE)."""
+    import aiohttp  # noqa: PLC0415 - loaded by now
+
     if isinstance(error, TimeoutError):
         return httpx.ReadTimeout("")
-    if isinstance(error, errors.connecting):
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientConnectorDNSError):
         reason = getattr(error, "os_error", None) or error
         return httpx.ConnectError(str(reason))
     if isinstance(error, _TooLargeError | ValueError):
         return error
     # aiohttp's own message holds the URL, and what was read: no two failures would be equal
-    if isinstance(error, errors.cut):
+    if isinstance(error, aiohttp.ClientPayloadError):
         return httpx.ReadError("the response was cut off")
-    if isinstance(error, errors.unreadable):
+    if isinstance(error, aiohttp.ClientResponseError):
         message = str(getattr(error, "message", "")).partition(":")[0]
         return ValueError(f"it is not an HTTP response ({message})")
     return httpx.ReadError(str(error) or type(error).__name__)
