@@ -90,23 +90,7 @@ class Reading(TypedDict, total=False):
 
 
 class FileChoice:
-    """Choose a file; the page stores nothing of it.
-
-    Args:
-        session: whose folder takes uploads.
-        opened: called when a file is chosen, and when it is to be read another way.
-        failed: called with the error of an upload.
-
-    Attributes:
-        upload: the button that chooses a file of the user's machine.
-        path: the form that takes the path of a file on the kernel's machine.
-        sheet: the sheet of a workbook; empty for the first that is not hidden.
-        delimiter: what separates the cells of a CSV; empty to detect it.
-        encoding: the encoding of a CSV; empty to detect it.
-        again: the button that reads the chosen file once more.
-        current: the chosen file.
-        uploaded: whether it was uploaded.
-    """
+    """Choose a file; the page stores nothing of it."""
 
     def __init__(
         self, session: Session, opened: Callable[[], object], failed: Callable[[Exception], object]
@@ -230,20 +214,7 @@ class NotChosenError(ValueError):
 
 
 class ColumnsForm:
-    """Map the columns of a file.
-
-    Args:
-        changed: called when a choice was changed.
-
-    Attributes:
-        roles: a dropdown for each argument of the lookup, and for the amount; its values are pairs,
-            such as `("column", "ship_zip")`, `("none", "")`, `("choose", "")`.
-        one_state: the state of all rows, where that is chosen.
-        one_date: the date of all rows, where that is chosen.
-        date_format: how the dates are written.
-        tz: whose calendar decides the date of a moment.
-        prefix: stands before the names of the added columns.
-    """
+    """Map the columns of a file."""
 
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed = changed

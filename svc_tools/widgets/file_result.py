@@ -57,11 +57,7 @@ _MOST_REASONS = 6
 
 
 class PlanView:
-    """The plan of a file.
-
-    Attributes:
-        text: the plan as HTML; empty while there is none.
-    """
+    """The plan of a file."""
 
     def __init__(self) -> None:
         self.text = ipywidgets.HTML()
@@ -123,22 +119,7 @@ _NUMBERS = (
 
 
 class FileResult:
-    """Show a run.
-
-    Args:
-        session: whose folder holds the files.
-        workbook: called to write the result as an Excel workbook too.
-
-    Attributes:
-        reason: which of the rows to review are shown.
-        before: the button that goes a page back.
-        after: the button that goes a page on.
-        reasons: the table of the reasons, with what to do about each.
-        review: the table of those rows.
-        download: the file that was written.
-        make_workbook: the button that writes an Excel workbook too.
-        workbook: that workbook.
-    """
+    """Show a run."""
 
     def __init__(self, session: Session, workbook: Callable[[], object]) -> None:
         self._session = session

@@ -53,24 +53,7 @@ T = TypeVar("T")
 
 
 class FileTab:
-    """Enrich a file.
-
-    Args:
-        session: the client, the folder, the jobs.
-
-    Attributes:
-        choice: which file.
-        columns: what each column is.
-        target: where the result is written; empty for the folder of the panel.
-        plan_button: reads the file and shows the plan; sends no request.
-        plan: what a run will take.
-        run_button: looks up the places, and writes the result.
-        stop_button: stops what runs; results so far are stored.
-        progress: the progress of what runs.
-        message: what happened.
-        result: the result of the run.
-        code: the same in Python.
-    """
+    """Enrich a file."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

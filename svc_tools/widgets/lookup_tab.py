@@ -58,16 +58,7 @@ _HISTORY_LIMIT = 200
 
 
 class LookupTab:
-    """Look up one place.
-
-    Attributes:
-        form: the query; "Cancel" while it is under way.
-        message: what is under way, or went wrong.
-        card: the result.
-        copy_rate: copies the rate as the service sent it.
-        code: the same lookup in Python.
-        history: the lookups of this session.
-    """
+    """Look up one place."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

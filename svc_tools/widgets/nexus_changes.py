@@ -399,12 +399,7 @@ def _undo_html(dry: Receipt) -> str:
 
 
 class WholeStateSection(ChangeSection):
-    """Removes all types of a state in one request, with its own confirmation.
-
-    Attributes:
-        opening: shows the section.
-        state: which state.
-    """
+    """Removes all types of a state in one request, with its own confirmation."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(
@@ -489,14 +484,7 @@ _TO_DO = {
 
 
 class ReceiptSection(ChangeSection):
-    """Shows a receipt, offers its files, and undoes what was removed.
-
-    Attributes:
-        result: the receipt in words and as a table.
-        download: the receipt's file.
-        download_records: the records as they were, in the format of a register.
-        plan_button: opens the plan of an unfinished receipt, to continue it.
-    """
+    """Shows a receipt, offers its files, and undoes what was removed."""
 
     def __init__(
         self, session: Session, cleanup: Cleanup, open_plan: Callable[[str], object]

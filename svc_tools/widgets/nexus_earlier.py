@@ -46,13 +46,7 @@ class _Found:
 
 
 class LeftOverSection(Section):
-    """Offers unfinished work of an earlier page, once for each account; hidden without any.
-
-    Attributes:
-        result: what was found, in sentences.
-        open_button: opens the receipt with its plan, or the plan.
-        leave_button: removes the offer; the files stay.
-    """
+    """Offers unfinished work of an earlier page, once for each account; hidden without any."""
 
     def __init__(
         self, session: Session, cleanup: Cleanup, use_plan: Callable[[Plan], object]
@@ -155,13 +149,7 @@ def _is_open(row: dict[Any, Any], account: str | None) -> bool:
 
 
 class HistorySection(Section):
-    """Lists the receipts of this computer, the newest first, and opens one of them.
-
-    Attributes:
-        list_button: lists them.
-        chosen: which one to open.
-        open_button: opens it as the current receipt, with its undo.
-    """
+    """Lists the receipts of this computer, the newest first, and opens one of them."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(session, cleanup, "Earlier receipts")

@@ -47,17 +47,6 @@ class PlanSection(Section):
     """Makes the plan, shows its rows and their reasons, and takes the ticks.
 
     Nothing is ticked in advance.
-
-    Attributes:
-        make_button: makes the plan from the register and the exposure.
-        reopen, file, upload: open a plan file that was ticked elsewhere.
-        decision, state, nexus_type, text: which rows are shown.
-        rows: the rows of the page, with their checkboxes.
-        back_button, next_button: other pages.
-        tick_button: ticks the candidates that match the filter, on all pages.
-        untick_button: removes all ticks.
-        download: the plan as a file.
-        code: the same in Python.
     """
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
@@ -444,15 +433,7 @@ class PlanRows:
 
 
 class RowOfPlan:
-    """The widgets of one row: a checkbox to remove it, perhaps one to replace it, and its facts.
-
-    Attributes:
-        remove: ticked to remove the record.
-        replace: ticked to remove all records of this state and type and add this one again; in
-            `view` only where that is offered.
-        facts: the decision, its reasons and its evidence.
-        row: the row that is shown, or `None`.
-    """
+    """The widgets of one row: a checkbox to remove it, perhaps one to replace it, and its facts."""
 
     def __init__(self, ticked: Callable[[PlanRow, str], object], looks: _SharedLooks) -> None:
         self.row: PlanRow | None = None

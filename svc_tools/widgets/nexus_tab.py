@@ -60,16 +60,7 @@ _DIFFERENCES = {
 
 
 class NexusTab:
-    """Clean up nexus registrations, with a receipt, and with an undo where the service can add.
-
-    Attributes:
-        cleanup: the state that the steps share.
-        register, exposure, plan, apply, receipt: the steps.
-        left_over: what an earlier page did not finish.
-        history: earlier receipts.
-        whole_state: removing every type of one state.
-        view: all of it.
-    """
+    """Clean up nexus registrations, with a receipt, and with an undo where the service can add."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -128,17 +119,7 @@ class NexusTab:
 
 
 class RegisterSection(Section):
-    """Lists the account's records, reads the user's register, and shows where the two differ.
-
-    Attributes:
-        list_button: lists the service's records.
-        file: the path of the user's own register, and the button that reads it.
-        upload: or the file itself.
-        source: which of the two the plan is made from, where there are both.
-        records: the register in use, as a table.
-        differences: where the two differ, as a table.
-        code: the same in Python.
-    """
+    """Lists the account's records, reads the user's register, and shows where the two differ."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(session, cleanup, "1. The register")
@@ -332,18 +313,7 @@ BANDS = {
 
 
 class ExposureSection(Section):
-    """Reads sales from a file and shows each state's standing against its threshold.
-
-    Attributes:
-        file: the path of the sales, the day for which the exposure is computed, the days for
-            which the sales are complete, the user's own thresholds over those that ship, and the
-            button that computes.
-        upload: or the file itself.
-        columns: what each column of the file is, where its name is unclear.
-        columns_button: reads the file's columns, to choose from.
-        result: the states as a table.
-        code: the same in Python.
-    """
+    """Reads sales from a file and shows each state's standing against its threshold."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(session, cleanup, "2. Sales and exposure")
