@@ -32,19 +32,19 @@ ROWS = (
     f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Calc",
     f"Calc: {FORMULAS:,} single formulas that look ahead against one POST a cell (time)",
 )
-LOOKS_AHEAD = b"_BURST = 0.5"
+LOOKS_AHEAD = b"if ahead is not None and patience.is_due():"
 DAY = '"2026-05-01"'
 
 
 def never_looking_ahead(addin: Path) -> Path:
-    """The same add-in, in which no question belongs to a burst."""
+    """The same add-in, which never looks ahead."""
     twin = addin.with_name("twin.oxt")
     with zipfile.ZipFile(addin) as ours, zipfile.ZipFile(twin, "w") as changed:
         for name in ours.namelist():
             content = ours.read(name)
             if name.endswith("svc_calc_cells.py"):
                 assert LOOKS_AHEAD in content
-                content = content.replace(LOOKS_AHEAD, b"_BURST = -1.0")
+                content = content.replace(LOOKS_AHEAD, b"if False:")
             changed.writestr(name, content)
     return twin
 

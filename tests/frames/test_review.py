@@ -9,10 +9,18 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.enriched import enriched, partial, row
 from support.taxed import DELAWARE, half, line, looked_up, lost, money, taxed, units
 
-from svc_tools.codes import codes_of
-from svc_tools.frames.review import REVIEW_COLUMNS
+from svc_tools.codes import CODES, codes_of, lookup_page, what_to_do
+from svc_tools.frames.lookup_columns import (
+    COLUMN_MEANINGS,
+    DETAIL_COLUMNS,
+    LOOKUP_COLUMNS,
+    TAX_COLUMNS,
+    TAX_OPTION_COLUMNS,
+)
+from svc_tools.frames.review import REVIEW_COLUMNS, ReviewCounts, reviewed
 
 RANGED = line(
     needs_review=True,
@@ -24,12 +32,12 @@ DOUBTED = line(needs_review=True, lookup_review_reason="low_confidence")
 ADDRESS = "look it up with the street address"
 
 
-def reviewed(lines, amounts, **options):
+def review_of(lines, amounts, **options):
     return taxed(lines, amounts, **options).svc.review()
 
 
 def test_only_the_rows_that_need_a_person_are_listed_the_most_dollars_first():
-    made = reviewed(
+    made = review_of(
         [line(), DOUBTED, RANGED, DOUBTED], ["900", "10", "1000", "-20"], index=list("abcd")
     )
     assert made.rows.index.tolist() == ["c", "d", "b"]
@@ -42,7 +50,7 @@ def test_only_the_rows_that_need_a_person_are_listed_the_most_dollars_first():
 
 
 def test_the_sentence_says_how_few_rows_carry_most_of_it():
-    made = reviewed([DOUBTED] * 4 + [line()], ["1000", "100", "10", "10", "5000"])
+    made = review_of([DOUBTED] * 4 + [line()], ["1000", "100", "10", "10", "5000"])
     assert made.sentence == (
         "2 rows carry at least 90% of the $99.68 at stake; 4 of 5 rows require review."
     )
@@ -57,7 +65,7 @@ def test_the_share_is_carried_by_the_fewest_rows(share, rows):
 
 def test_a_row_without_a_tax_is_estimated_at_the_highest_rate_of_its_state():
     lines = [RANGED, line("WA", rate_high=units(9900)), lost("failed", state="GA"), lost("failed")]
-    made = reviewed(lines, ["1", "1", "100", "200"])
+    made = review_of(lines, ["1", "1", "100", "200"])
     by_row = made.rows.sort_index()
     assert by_row["review_dollars"].tolist() == [
         Decimal("0.05"),
@@ -70,20 +78,20 @@ def test_a_row_without_a_tax_is_estimated_at_the_highest_rate_of_its_state():
 
 
 def test_a_partial_rate_is_at_least_its_known_part():
-    made = reviewed([half(), line("TX", DELAWARE)], ["100", "1"])
+    made = review_of([half(), line("TX", DELAWARE)], ["100", "1"])
     assert made.rows["review_dollars"].tolist() == [Decimal("6.25")]
 
 
 def test_unknown_delivery_is_at_most_the_tax_with_it():
     unknown = line(freight_taxable=None)
-    made = reviewed([unknown], ["100"], terms={"shipping": "10.00"})
+    made = review_of([unknown], ["100"], terms={"shipping": "10.00"})
     assert made.rows["review_dollars"].tolist() == [Decimal("9.79")]
     assert made.rows["review_basis"].tolist() == ["tax_high"]
     assert made.rows["review_reasons"].tolist() == ["freight_taxable_unknown"]
 
 
 def test_rows_without_a_figure_come_last_and_are_in_no_sum():
-    made = reviewed(
+    made = review_of(
         [lost("unsupported"), line(), DOUBTED, lost()],
         ["100", None, "10", None],
         index=list("abcd"),
@@ -96,7 +104,7 @@ def test_rows_without_a_figure_come_last_and_are_in_no_sum():
 
 
 def test_reasons_of_rate_and_tax_stand_together_with_what_to_do():
-    made = reviewed(
+    made = review_of(
         [RANGED, lost("failed"), line()],
         ["10000", "1", None],
         terms={"ship_from": "GA"},
@@ -106,20 +114,20 @@ def test_reasons_of_rate_and_tax_stand_together_with_what_to_do():
     assert ADDRESS in by_row["review_to_do"].tolist()[0]
     assert by_row["review_to_do"].tolist()[1] == "Run the lookup again."
     capped = line("FL", needs_review=False)
-    over = reviewed([capped], ["6000"]).rows
+    over = review_of([capped], ["6000"]).rows
     assert over["review_reasons"].tolist() == ["over_cap"]
 
 
 def test_a_sale_whose_channel_is_not_known_needs_a_person():
-    made = reviewed([line()], ["100"], terms={"channel": "channel"}, channel=["kiosk"])
+    made = review_of([line()], ["100"], terms={"channel": "channel"}, channel=["kiosk"])
     assert made.rows["review_reasons"].tolist() == ["channel_unknown"]
-    settled = reviewed([line()], ["100"], terms={"channel": "channel"}, channel=["marketplace"])
+    settled = review_of([line()], ["100"], terms={"channel": "channel"}, channel=["marketplace"])
     assert len(settled.rows) == 0
 
 
 def test_rows_of_one_place_and_reason_are_one_group():
     other = dict(RANGED, resolved_zip="30305")
-    made = reviewed([RANGED, other, RANGED, DOUBTED, RANGED], ["10", "1000", "20", "1", "30"])
+    made = review_of([RANGED, other, RANGED, DOUBTED, RANGED], ["10", "1000", "20", "1", "30"])
     assert made.groups["place"].tolist() == [
         "Atlanta, GA 30305",
         "Atlanta, GA 30303",
@@ -167,15 +175,15 @@ def test_a_mark_whose_reason_was_not_looked_up_is_a_reason_by_itself():
 
 
 def test_nobody_is_needed():
-    made = reviewed([line(), line()], ["1", "2"])
+    made = review_of([line(), line()], ["1", "2"])
     assert made.sentence == "None of 2 rows requires review."
     assert (len(made.rows), len(made.groups), len(made.by_state)) == (0, 0, 0)
-    assert reviewed([], []).sentence == "None of 0 rows requires review."
+    assert review_of([], []).sentence == "None of 0 rows requires review."
 
 
 def test_a_group_by_place_names_its_state_and_its_most_urgent_reason():
     both = line(needs_review=True, lookup_review_reason="several_rates; low_confidence")
-    made = reviewed([both, DOUBTED], ["100", "10"])
+    made = review_of([both, DOUBTED], ["100", "10"])
     assert made.groups["state"].tolist() == ["GA", "GA"]
     assert made.groups["reason"].tolist() == ["several_rates", "low_confidence"]
     assert made.by_state["reason"].tolist() == ["several_rates", "low_confidence"]
@@ -203,7 +211,7 @@ def test_a_prefix_is_before_all_of_our_columns():
 
 def test_it_reads_well_and_nothing_of_the_data_is_markup():
     evil = dict(DOUBTED, resolved_city="<script>\x1b[31m")
-    made = reviewed([evil], ["100"], index=["<b>"])
+    made = review_of([evil], ["100"], index=["<b>"])
     html, text = made._repr_html_(), str(made)
     assert "<script>" not in html
     assert "<b>" not in html
@@ -270,3 +278,329 @@ def test_nothing_is_at_stake_in_a_wholly_exempt_sale_without_a_rate():
     ).svc.review()
     assert made.rows.index.tolist() == [2, 3, 1]
     assert [str(one) for one in made.rows["review_dollars"]] == ["9.79", "4.45", "0.00"]
+
+
+BEFORE, AFTER = "as_of_before_history", "as_of_after_edition"
+ASK_FOR_DATE = "Check the rate for this date with the state."
+
+
+def listed(frame, prefix=""):
+    """(position, first code, why, what to do, failed) of each row of the review, in order."""
+    made = reviewed(frame, amount="amount", prefix=prefix)
+    names = ("review_reasons", "review_why", "review_to_do")
+    columns = [made.review.rows[prefix + name].tolist() for name in names]
+    return [
+        (position, reasons.split("; ")[0], why, to_do, failed)
+        for position, reasons, why, to_do, failed in zip(
+            made.positions.tolist(), *columns, made.failed.tolist(), strict=True
+        )
+    ]
+
+
+def positions(frame):
+    return [one[0] for one in listed(frame)]
+
+
+def test_whole_confident_rows_need_nobody():
+    frame = enriched(
+        row(),
+        row(confidence="medium"),
+        row(confidence="exact"),
+        row(warnings="address_not_matched"),
+        row(confidence="medium", warnings="zip_spans_jurisdictions"),
+    )
+    assert listed(frame) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "reason"),
+    [
+        (row(rate=None, lookup_error="no such ZIP"), "unresolved", "no such ZIP"),
+        (row(rate=None, lookup_status="failed", lookup_error="timeout"), "failed", "timeout"),
+        (row(rate=None, lookup_status="invalid", lookup_error=None), "invalid", "no reason given"),
+        (row(rate=None, lookup_status="odd", lookup_error="?!"), "odd", "?!"),
+        (row(rate=None, lookup_status=None), "not_attempted", "no such place"),
+        (partial(), "partial", "lacks its local or district part"),
+        (row(confidence="low"), "low_confidence", "little confidence"),
+        (row(warnings="place_input_mismatch"), "place_input_mismatch", "city given"),
+        (row(warnings="source_conflict"), "source_conflict", "sources disagree"),
+        (row(confidence="low", warnings=BEFORE), BEFORE, "before the oldest"),
+        (row(confidence="medium", warnings=AFTER), AFTER, "after what"),
+        (row(rate_low="0.06", rate_high="0.07"), "several_rates", "their rates differ"),
+        (row(amount=None), "no_tax", "amount: missing"),
+    ],
+)
+def test_a_row_that_needs_a_person_says_why_and_what_to_do(cells, kind, reason):
+    ((position, code, why, to_do, _),) = listed(enriched(row(), cells))
+    assert (position, code) == (1, kind)
+    assert reason in why
+    assert to_do.endswith(".")
+
+
+def test_the_advice_is_that_of_the_faults_each_sentence_once():
+    cells = row(confidence="low", warnings=f"place_input_mismatch; source_conflict; {AFTER}")
+    ((*_, to_do, _),) = listed(enriched(cells))
+    assert to_do == (
+        f"Check the place against the order. Check the rate with the state. {ASK_FOR_DATE}"
+    )
+
+
+def test_a_city_that_is_not_the_rates_is_told_with_the_one_it_is_for():
+    cells = row(warnings="place_input_mismatch", resolved_city="Hoboken")
+    ((_, _, why, _, _),) = listed(enriched(cells))
+    assert why == "The city given is not the place the rate is for: Hoboken."
+
+
+def test_what_the_tax_marked_for_review_is_listed():
+    frame = enriched(row(), row())
+    frame["tax_review"] = pd.array([None, "over_cap; origin_sourced"], dtype="str")
+    ((position, code, why, _, failed),) = listed(frame)
+    assert (position, code, failed) == (1, "over_cap", False)
+    assert "above what the local tax" in why
+    assert "Shipped within a state" in why
+
+
+def test_the_lookups_own_reasons_are_used_where_the_frame_has_them():
+    frame = enriched(row(confidence="low"), row())
+    frame["needs_review"] = pd.array([False, True], dtype="boolean")
+    frame["lookup_review_reason"] = pd.array([None, "several_rates"], dtype="category")
+    ((position, code, *_),) = listed(frame)
+    assert (position, code) == (1, "several_rates")
+
+
+def test_a_frame_of_few_columns_is_judged_by_what_it_has():
+    frame = enriched(row(), row(confidence="low", warnings="place_input_mismatch"))
+    few = frame.drop(columns=["needs_review", "lookup_review_reason"])
+    assert listed(few) == listed(frame)
+    assert positions(few.drop(columns=["warnings"])) == [1]
+
+
+def test_a_partial_row_that_was_taxed_on_request_is_to_review_not_failed():
+    (without,) = listed(enriched(partial()))
+    (taxed,) = listed(enriched(partial(), use_partial=True))
+    assert (without[-1], taxed[-1]) == (True, False)
+    assert taxed[1] == "partial"
+
+
+def test_the_most_dollars_come_first_refunds_too_then_unknown_ones_and_zero_last():
+    amounts = ("5.00", None, "-80.00", "0.00", "20.00")
+    frame = enriched(row(), *(row(amount=one, rate=None) for one in amounts))
+    assert positions(frame) == [3, 5, 1, 2, 4]
+
+
+def test_rows_group_by_state_and_reason_with_their_exact_dollars():
+    dated = {"confidence": "low", "warnings": BEFORE}
+    frame = enriched(
+        row("NJ", "100.00", "0.06625", **dated),
+        row("NJ", "0.10", "0.06625", **dated),
+        partial("TX", "7.00"),
+        row("TX", amount=None, rate=None, zip=None),
+        row("TX", "0.00", "0.08250", confidence="low"),
+        row(),
+    )
+    made = reviewed(frame, amount="amount", prefix="").review
+    groups = [(one.state, one.reason, one.rows, one.dollars) for one in made.state_reasons]
+    assert groups == [
+        ("NJ", BEFORE, 2, Decimal("6.64")),
+        ("TX", "partial", 1, Decimal("0.58")),
+        ("TX", "unresolved", 1, None),
+        ("TX", "low_confidence", 1, Decimal("0.00")),
+    ]
+    table = made.by_state
+    assert list(table.columns) == [
+        *("state", "reason", "rows", "dollars", "meaning", "to_do", "where")
+    ]
+    assert table["where"].tolist()[:2] == [lookup_page("NJ"), lookup_page("TX")]
+    assert "Sales Tax Rate Locator" in table["where"].tolist()[1]
+    assert table["rows"].sum() == made.totals.rows
+
+
+def test_a_row_is_in_the_group_of_its_most_urgent_reason():
+    both = row("TX", warnings="source_conflict; place_input_mismatch")
+    (group,) = reviewed(enriched(both), amount="amount", prefix="").review.state_reasons
+    assert (group.state, group.reason) == ("TX", "place_input_mismatch")
+
+
+def test_what_another_run_settles_is_not_looked_up_on_a_states_page():
+    (group,) = reviewed(
+        enriched(row("TX", rate=None, lookup_status="failed")), amount="amount", prefix=""
+    ).review.state_reasons
+    assert (group.reason, group.where, group.advice) == ("failed", "", group.to_do)
+
+
+def test_the_parts_of_a_file_add_up_to_its_groups():
+    rows = [
+        row("TX", "100.00", rate_low="0.06000", rate_high="0.08000"),
+        row("TX", "50.00", rate_low="0.06000", rate_high="0.07000"),
+        row("NJ", "10.00", confidence="low"),
+        row(),
+    ]
+    whole = reviewed(enriched(*rows), amount="amount", prefix="").review
+    counts = ReviewCounts()
+    for one in rows:
+        counts.add(enriched(one), "")
+    assert counts.groups() == whole.state_reasons
+    assert counts.rows == whole.totals.rows
+
+
+def in_parts(frame, size):
+    counts = ReviewCounts()
+    for start in range(0, len(frame), size):
+        counts.add(frame.iloc[start : start + size], "")
+    return counts
+
+
+def test_estimates_are_those_of_the_whole_frame_however_it_is_parted():
+    # the highest rate of LA stands last, AL has none of its own, and every row is rounded alone
+    rows = [
+        *(partial("LA", f"{number}.{number % 100:02}", "0.05000") for number in range(90, 131)),
+        partial("LA", "3333333.33", "0.05000"),
+        row("AL", "1234.56", rate=None),
+        row("AL", "-0.07", rate=None),
+        partial("TX", None),
+        row("NJ", "10.00", confidence="low"),
+        row("LA", "1.00", "0.11450"),
+    ]
+    frame = enriched(*rows)
+    whole = reviewed(frame, amount=None, prefix="").review
+    first = whole.state_reasons[0]
+    assert (first.state, first.reason, first.rows) == ("LA", "partial", 42)
+    assert first.dollars == whole.rows.loc[range(42), "review_dollars"].sum()
+    estimated = (whole.totals.estimated_rows, whole.totals.estimated)
+    for size in (1, 3, 7, len(rows)):
+        counts = in_parts(frame, size)
+        assert counts.groups() == whole.state_reasons
+        assert counts.estimated == estimated
+
+
+def test_an_estimate_is_never_below_the_least_tax_of_its_row():
+    frame = enriched(partial("LA", "10.01", "0.05000"), partial("LA", "20.00", "0.05000"), row())
+    frame["tax_low"] = pd.array(
+        [Decimal("0.51"), Decimal("1.00"), Decimal("6.63")], dtype=frame["tax_low"].dtype
+    )
+    whole = reviewed(frame, amount=None, prefix="").review
+    assert whole.state_reasons[0].dollars == Decimal("1.51")
+    for size in (1, 3):
+        assert in_parts(frame, size).groups() == whole.state_reasons
+
+
+def test_without_any_rate_no_group_has_dollars():
+    frame = enriched(row("LA", "10.00", rate=None), row("AL", "20.00", rate=None))
+    counts = in_parts(frame, 1)
+    assert counts.groups() == reviewed(frame, amount=None, prefix="").review.state_reasons
+    assert [one.dollars for one in counts.groups()] == [None, None]
+
+
+def test_without_a_tax_the_dollars_are_those_of_the_sales():
+    frame = enriched(row("NJ", "10.00", confidence="low"), taxed=False)
+    counts = in_parts(frame, 1)
+    assert [one.dollars for one in counts.groups()] == [Decimal("10.00")]
+    assert counts.groups() == reviewed(frame, amount=None, prefix="").review.state_reasons
+    counts = in_parts(frame.drop(columns="amount"), 1)
+    assert [one.dollars for one in counts.groups()] == [None]
+
+
+@pytest.mark.parametrize("form", [str, str.upper, lambda text: f" {text.lower()} "])
+def test_a_flag_that_is_text_is_read(form):
+    frame = enriched(row(), row(confidence="low"), row())
+    expected = positions(frame)
+    flags = [form(str(flag)) for flag in frame["needs_review"]]
+    for kind in ("str", "category", object):
+        frame["needs_review"] = pd.Series(flags, dtype=kind)
+        assert positions(frame) == expected == [1]
+
+
+def test_a_frame_read_back_as_text_gives_the_same_review(tmp_path):
+    frame = enriched(row(), row(confidence="low"), partial("LA", "50.00"), row(amount=None))
+    path = tmp_path / "enriched.csv"
+    frame.to_csv(path, index=False)
+    back = pd.read_csv(path, dtype="str").svc.review()
+    there = frame.svc.review()
+    assert back.state_reasons == there.state_reasons
+    assert back.sentence == there.sentence
+
+
+def test_a_flag_that_is_no_flag_is_refused_by_the_name_of_its_column():
+    frame = enriched(row(), prefix="p_")
+    frame["p_needs_review"] = pd.array(["perhaps"], dtype="str")
+    with pytest.raises(ValueError, match=r"p_needs_review: expected True or False.*'perhaps'"):
+        listed(frame, "p_")
+
+
+def test_the_other_prefix_of_a_lookup_is_named():
+    frame = enriched(row(), prefix="svc_")
+    with pytest.raises(ValueError, match="begin with 'svc_': use prefix='svc_'"):
+        frame.svc.review()
+    with pytest.raises(ValueError, match="have no prefix: leave prefix= out"):
+        enriched(row()).svc.review(prefix="p_")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["place_input_mismatch", "zip_crosses_state_line", "zip_of_another_state", "zip_not_used"],
+)
+def test_an_order_is_not_checked_on_a_states_page(code):
+    made = reviewed(enriched(row("GA", warnings=code)), amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    assert (group.reason, group.where) == (code, "")
+    assert "Where:" not in group.advice
+
+
+def test_an_address_that_was_given_is_looked_up_with_the_state():
+    rates = {"rate_low": "0.06000", "rate_high": "0.07000"}
+    given = row("TX", **rates, warnings="address_not_matched", zip="75001")
+    made = reviewed(enriched(given), amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    page = lookup_page("TX")
+    assert group.advice == (
+        f"Find out in which of them the address lies: look the street address up at {page}."
+    )
+    assert made.rows["review_to_do"].tolist() == [group.advice]
+    assert made.groups["to_do"].tolist() == [group.advice]
+    assert made.groups["where"].tolist() == [page]
+    both = enriched(given, row("TX", **rates))
+    made = reviewed(both, amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    assert f"where that was given already, look it up at {page}." in group.advice
+    assert in_parts(both, 1).groups() == made.state_reasons
+
+
+def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
+    made = reviewed(enriched(row("AK", rate=None)), amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    assert group.advice == (
+        "Check state, ZIP Code and city; if they are right, get the rate from the borough or"
+        " city. Where: the borough's or city's own site."
+    )
+    for code in CODES:
+        for ending in ("from the state", "with the state", "sk the state"):
+            assert ending not in what_to_do(code, "AK").replace("the state's", "")
+
+
+def test_zero_dollars_that_are_known_are_said():
+    made = reviewed(enriched(row(amount="0.00", confidence="low")), amount=None, prefix="").review
+    assert made.sentence == "1 of 1 row requires review; $0.00 is at stake."
+    made = reviewed(enriched(row(rate=None, amount=None)), amount=None, prefix="").review
+    assert made.sentence.endswith("no dollars are known to be at stake.")
+
+
+def test_a_frame_without_tax_is_judged_by_its_rates():
+    assert listed(enriched(row(amount=None), taxed=False)) == []
+    ((*_, failed),) = listed(enriched(partial(), taxed=False))
+    assert failed
+
+
+def test_a_prefix_is_followed():
+    ((_, code, *_),) = listed(enriched(row(amount=None), row(), prefix="p_"), prefix="p_")
+    assert code == "no_tax"
+
+
+def test_an_empty_frame_needs_nobody():
+    made = reviewed(enriched(), amount="amount", prefix="")
+    assert (made.positions.tolist(), made.review.state_reasons) == ([], ())
+    assert len(made.review.by_state) == 0
+
+
+def test_every_column_of_ours_has_its_meaning_and_no_other():
+    ours = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+    assert set(COLUMN_MEANINGS) == set(ours)
