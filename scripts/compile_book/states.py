@@ -23,10 +23,8 @@ from svc_tools.service.ratebook.imports.sst_rows import (
     rate_file_rows,
 )
 from svc_tools.service.ratebook.imports.states import (
-    CALIFORNIA_BASE,
     add_california_place,
     add_locations,
-    california_place,
     checked_quarters,
 )
 from svc_tools.service.ratebook.names import STATE_CODES
@@ -267,10 +265,7 @@ def read_california(path: Path, draft: Draft) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file), 2):
             try:
-                place = california_place(row, draft)
-                if place:
-                    key = add_california_place(place, draft)
-                    draft.add_rate(key, place.total - CALIFORNIA_BASE, _CA_SOURCE, begin=day)
+                add_california_place(row, _CA_SOURCE, day, draft)
             except RowError as error:
                 subject = f"line {number} ({row['Location']})"
                 draft.report.add("left_out", path.name, subject, str(error))

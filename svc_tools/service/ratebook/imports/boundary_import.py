@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from svc_tools.progress import stage
 from svc_tools.service.ratebook.imports.database import (
-    complete_edition,
     day_number,
     editions,
     replacing,
@@ -145,10 +144,9 @@ def import_boundary(
                 " the place of: it may be cut off, or a part only. Download it again, or take it"
                 " as it is with --force"
             )
-        complete_edition(connection, edition_id, rows=count, digest=digest)
-        connection.execute(
-            "UPDATE editions SET covers_from = ? WHERE id = ?",
-            (result.first.isoformat(), edition_id),
+        connection.execute(  # known only now that the whole file was read
+            "UPDATE editions SET rows = ?, digest = ?, covers_from = ? WHERE id = ?",
+            (count, digest, result.first.isoformat(), edition_id),
         )
     result.notes.insert(0, _counted(result, edition))
     if rates and rates.edition != edition.edition:

@@ -269,15 +269,6 @@ def replacing(
         yield int(cursor.lastrowid or 0)
 
 
-def complete_edition(
-    connection: sqlite3.Connection, edition_id: int, *, rows: int, digest: str
-) -> None:
-    """Note what is known only after the whole file was read, inside `replacing`."""
-    connection.execute(
-        "UPDATE editions SET rows = ?, digest = ? WHERE id = ?", (rows, digest, edition_id)
-    )
-
-
 def list_editions(path: Path) -> list[Edition]:
     """The editions of the book at a path; none where there is no book.
 

@@ -74,7 +74,7 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
     )
     draft.add_jurisdiction("CA", "state", draft.states["CA"].fips, draft.states["CA"].name)
     draft.add_rate("CA", CALIFORNIA_BASE, source, begin=begin)
-    seen: set[str] = set()
+    count = 0
     for number, fields in rows_by_column(text, name, CA_COLUMNS):
         row = {title: fields[key] for key, title in CA_COLUMNS.items()}
         row["Rate"] = _fraction(row["Rate"])
@@ -85,19 +85,11 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
             )
             continue
         try:
-            place = california_place(row, draft)
+            count += add_california_place(row, source, begin, draft)
         except RowError as error:
             given = f"{shown(row['Location'])}: {error}"
             raise BrokenLine(name, number, given, _CA_EXPECTED) from error
-        if place is None:
-            continue
-        if place.area.id in seen:
-            given = f"{shown(row['Location'])} stands there twice"
-            raise BrokenLine(name, number, given, "every place once")
-        seen.add(place.area.id)
-        key = add_california_place(place, draft)
-        draft.add_rate(key, place.total - CALIFORNIA_BASE, source, begin=begin)
-    return checked(draft, found, covers_from=begin, continues=True, rows=len(seen))
+    return checked(draft, found, covers_from=begin, continues=True, rows=count)
 
 
 def _fraction(text: str) -> str:
@@ -111,23 +103,14 @@ CALIFORNIA_BASE = 7_250
 _CITY_COUNTIES = frozenset({"075"})  # San Francisco
 
 
-class CaliforniaPlace(NamedTuple):
-    """What one row of the list says: an area, its district taxes and their name."""
+def add_california_place(row: dict[str, str], source: str, begin: date, draft: Draft) -> bool:
+    """Add the area and the district taxes of one row of the list, with `Rate` as a fraction.
 
-    area: Area
-    name: str
-    total: int
-
-
-def california_place(row: dict[str, str], draft: Draft) -> CaliforniaPlace | None:
-    """One row of the list; `None` for a county that is one with its city.
-
-    Args:
-        row: `Location`, `Rate` (a fraction), `County` and `Type` of a row.
-        draft: knows the counties.
+    A county that is one with its city is not added.
 
     Raises:
-        RowError: the row is not the rate of a city or of a county's unincorporated area.
+        RowError: the row is not the rate of a city or of a county's unincorporated area, or the
+            place is listed twice.
     """
     name, county = row["Location"].strip(), row["County"].strip()
     if row["Type"] not in {"City", "County"}:
@@ -143,31 +126,27 @@ def california_place(row: dict[str, str], draft: Draft) -> CaliforniaPlace | Non
     is_city = row["Type"] == "City"
     whole = fips in _CITY_COUNTIES  # city and county are one: no city limits to know
     if whole and not is_city:
-        return None
+        return False
     code = slug(name) if is_city else fips
     level = "city" if is_city else "county"
     title = name if is_city else draft.counties["CA", fips].name
     kind = "city" if is_city else "unincorporated"
-    area = Area(
-        f"CA:{level}:{code}",
-        "CA",
-        "county" if whole else kind,
-        title if is_city else f"{title} (unincorporated area)",
-        (fips,),
-        (f"CA:district:{level}-{code}",),
-        _city_names(name) if is_city else (),
-        "",
-        0,
+    if f"CA:{level}:{code}" in draft.areas:
+        raise RowError("the place is listed twice")
+    key = draft.add_jurisdiction("CA", "district", f"{level}-{code}", f"{title}: district taxes")
+    draft.add_rate(key, total - CALIFORNIA_BASE, source, begin=begin)
+    draft.add_area(
+        Area(
+            f"CA:{level}:{code}",
+            "CA",
+            "county" if whole else kind,
+            title if is_city else f"{title} (unincorporated area)",
+            (fips,),
+            (key,),
+            _city_names(name) if is_city else (),
+        )
     )
-    return CaliforniaPlace(area, f"{title}: district taxes", total)
-
-
-def add_california_place(found: CaliforniaPlace, draft: Draft) -> str:
-    """Add the area of a row and who levies its district taxes; the id of the latter."""
-    code = found.area.components[0].removeprefix("CA:district:")
-    key = draft.add_jurisdiction("CA", "district", code, found.name)
-    draft.add_area(found.area)
-    return key
+    return True
 
 
 def _city_names(name: str) -> tuple[str, ...]:

@@ -227,7 +227,7 @@ def test_what_is_known_to_begin_after_an_imported_list_stays(take, official, ask
         ("Adelanto,0.0775,San Bernardo,City", "'San Bernardo' is not a county of California"),
         ("Adelanto,0.0775,San Bernardino,Town", "not a rate"),
         ("Adelanto,0.0775", "2 columns; expected 4"),
-        ("San Jose,0.1,Santa Clara,City", "'San Jose' stands there twice"),
+        ("San Jose,0.1,Santa Clara,City", "'San Jose': the place is listed twice"),
     ],
 )
 def test_a_broken_row_of_california_is_named(take, file, row, message):
