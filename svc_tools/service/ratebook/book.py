@@ -124,7 +124,7 @@ class Book:
             row.id: row for row in _rows(files, "jurisdictions.csv", Jurisdiction)
         }
         self.areas: Mapping[str, Area] = {row.id: row for row in _rows(files, "areas.csv", Area)}
-        self.rates: Mapping[str, tuple[RateRow, ...]] = _by_jurisdiction(
+        self.rates: Mapping[str, tuple[RateRow, ...]] = by_jurisdiction(
             _rows(files, "rates.csv", RateRow)
         )
         self._places = StateRows(files["places.csv"].decode("utf-8"), PlaceRow, "places.csv")
@@ -190,7 +190,8 @@ def _digest(files: Mapping[str, bytes]) -> str:
     return whole.hexdigest()
 
 
-def _by_jurisdiction(rows: list[RateRow]) -> dict[str, tuple[RateRow, ...]]:
+def by_jurisdiction(rows: Iterable[RateRow]) -> dict[str, tuple[RateRow, ...]]:
+    """The rows of each jurisdiction, the oldest first."""
     found: dict[str, list[RateRow]] = defaultdict(list)
     for row in rows:
         found[row.jurisdiction].append(row)

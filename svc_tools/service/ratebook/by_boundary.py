@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from svc_tools.service.ratebook.address_line import Parts
 from svc_tools.service.ratebook.gazetteer import keys_of, place_names
 from svc_tools.service.ratebook.imports.database import day_number, failures_named, open_own_book
-from svc_tools.service.ratebook.imports.reading import OwnBookChanged, quarter_begin
+from svc_tools.service.ratebook.imports.reading import OwnBookChanged, quarter_begin, row_on
 from svc_tools.service.ratebook.imports.sst_rows import LOCATION_CODES, Composition, levied
 from svc_tools.service.ratebook.imports.streets import (
     UNSURE,
@@ -217,7 +217,7 @@ def _composed(
     whose = levied(book, state, composition)
     if whose.area:
         return _Composed(whose.area, whose.unknown)
-    ids = tuple(key for key in whose.ids if _levies_on(book, key, day))
+    ids = tuple(key for key in whose.ids if row_on(book.rates[key], day))
     since = None
     if len(ids) < len(whose.ids) + len(whose.silent):
         since = _lists_all_from(book, state)
@@ -257,14 +257,6 @@ def _lists_all_from(book: Book, state: str) -> date | None:
         book.memo[key] = min((*ended, *quarters), default=None)
     found = book.memo[key]
     return found if isinstance(found, date) else None
-
-
-def _levies_on(book: Book, jurisdiction: str, day: date) -> bool:
-    """Whether a jurisdiction has a rate on a day; without a row it adds nothing."""
-    return any(
-        (row.begin is None or row.begin <= day) and (row.end is None or day <= row.end)
-        for row in book.rates[jurisdiction]
-    )
 
 
 def _placed(

@@ -43,6 +43,7 @@ from svc_tools.service.ratebook.imports.reading import (
     quarter_end,
     read_quarter,
     read_text,
+    row_on,
     shown,
     without_blank_end,
 )
@@ -617,10 +618,8 @@ def _sum_on(book: Book, parts: Iterable[str], day: date) -> int:
 
 
 def _units_on(rows: tuple[RateRow, ...], day: date) -> int | None:
-    for row in reversed(rows):
-        if (row.begin or date.min) <= day:
-            return row.units if row.end is None or day <= row.end else None
-    return None
+    row = row_on(rows, day)
+    return row.units if row else None
 
 
 def _earliest(rates: dict[str, tuple[RateRow, ...]]) -> date | None:

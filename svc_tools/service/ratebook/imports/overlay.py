@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.book import Book, compiled_book
+from svc_tools.service.ratebook.book import Book, by_jurisdiction, compiled_book
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     editions,
@@ -26,7 +26,6 @@ from svc_tools.service.ratebook.imports.database import (
 from svc_tools.service.ratebook.imports.reading import (
     OwnBookError,
     OwnTables,
-    by_jurisdiction,
     holds,
 )
 

@@ -322,17 +322,6 @@ class Reading:
     rows: int
 
 
-def by_jurisdiction(rows: Iterable[RateRow]) -> dict[str, tuple[RateRow, ...]]:
-    """The rows of each jurisdiction, the oldest first."""
-    found: dict[str, list[RateRow]] = {}
-    for row in rows:
-        found.setdefault(row.jurisdiction, []).append(row)
-    return {
-        key: tuple(sorted(group, key=lambda row: str(row.begin or "")))
-        for key, group in found.items()
-    }
-
-
 def seeded(states: Mapping[str, StateRow], counties: Mapping[tuple[str, str], County]) -> Draft:
     """A draft that knows the states and counties of a book, and nothing else of it."""
     return Draft(Report(), states=dict(states), counties=dict(counties))

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.ratebook.book import by_jurisdiction
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     editions,
@@ -29,7 +30,7 @@ from svc_tools.service.ratebook.imports.database import (
     replacing,
 )
 from svc_tools.service.ratebook.imports.overlay import continued
-from svc_tools.service.ratebook.imports.reading import OwnBookError, OwnTables, by_jurisdiction
+from svc_tools.service.ratebook.imports.reading import OwnBookError, OwnTables
 from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source
 
 FIRST = Edition(
