@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +23,6 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    PlainSerializer,
     ValidationError,
 )
 
@@ -247,9 +246,8 @@ def _units(rate: object) -> int | None:
     return rate_to_units(rate)
 
 
-_Rate = Annotated[int, BeforeValidator(_units), PlainSerializer(units_to_rate)]
-_MaybeRate = Annotated[int | None, BeforeValidator(_units), PlainSerializer(units_to_rate)]
-_Moment = Annotated[AwareDatetime, PlainSerializer(lambda at: at.astimezone(UTC).isoformat())]
+_Rate = Annotated[int, BeforeValidator(_units)]
+_MaybeRate = Annotated[int | None, BeforeValidator(_units)]
 
 
 class _Part(BaseModel):
@@ -298,33 +296,40 @@ class _Line(_Part):
     error: str | None = None
     support_reference: str | None = None
     error_code: str | None = None
-    looked_up_at: _Moment | None = None
+    looked_up_at: AwareDatetime | None = None
     answer: _Result | None = None
 
 
 _OUTCOME = ("status", "error", "support_reference", "error_code", "looked_up_at")
-_COMPONENT = ("level", "name", "code", "rate")
 _FOUND = {field.name: _RATES.get(field.name, field.name) for field in fields(Found)}
 """What a line calls the fields of `Found`."""
+_PLACE = tuple(field.name for field in fields(Place))
 
 
 def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
     """One result as the JSON object of a line; missing values are left out."""
-    found, result = outcome.found, None
-    if found is not None:
-        values = {name: getattr(found, column) for column, name in _FOUND.items()}
-        values["components"] = tuple(
-            _Jurisdiction.model_construct(**dict(zip(_COMPONENT, astuple(one), strict=True)))
+    query = {name: getattr(place, name) for name in _PLACE}
+    if place.as_of is not None:
+        query["as_of"] = place.as_of.isoformat()
+    line: dict[str, Any] = {"question": _present(query), "detail": detail or None}
+    line |= {name: getattr(outcome, name) for name in _OUTCOME}
+    if outcome.looked_up_at is not None:
+        line["looked_up_at"] = outcome.looked_up_at.astimezone(UTC).isoformat()
+    if (found := outcome.found) is not None:
+        result = {name: getattr(found, column) for column, name in _FOUND.items()}
+        result |= {name: units_to_rate(result[name]) for name in _RATES.values()}
+        result["components"] = [
+            _present({"level": one.level, "name": one.name, "code": one.code})
+            | {"rate": units_to_rate(one.units)}
             for one in found.components
-        )
-        result = _Result.model_construct(**values)
-    line = _Line.model_construct(
-        question=place,
-        detail=detail,
-        **{name: getattr(outcome, name) for name in _OUTCOME},
-        answer=result,
-    )
-    return line.model_dump(mode="json", exclude_defaults=True)
+        ]
+        line["answer"] = _present(result)
+    return _present(line)
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    """The values that are not missing; an empty list is missing too."""
+    return {name: value for name, value in values.items() if value not in (None, (), [])}
 
 
 def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
