@@ -14,11 +14,10 @@ from svc_tools.nexus.apply import (
     apply_plan,
     preview,
     preview_restore,
-    preview_state,
     remove_state,
     restore,
 )
-from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal, read_plan
+from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, read_plan
 from svc_tools.nexus.planning import make_plan
 from svc_tools.nexus.receipt import (
     PlannedRequest,
@@ -65,7 +64,6 @@ __all__ = [
     "Register",
     "RegisterError",
     "Registration",
-    "Removal",
     "Threshold",
     "Thresholds",
     "ThresholdsError",
@@ -77,7 +75,6 @@ __all__ = [
     "make_plan",
     "preview",
     "preview_restore",
-    "preview_state",
     "read_plan",
     "read_receipt",
     "read_register",

@@ -140,11 +140,6 @@ def apply_plan(
     return job.do(client, folder, dry_run=dry_run, on_progress=on_progress, stop=stop)
 
 
-def preview_state(state: str) -> tuple[PlannedRequest, ...]:
-    """The request that removes every record of a state; `state` is its code."""
-    return requests_for(Change(state, "", "remove_all", None))
-
-
 def remove_state(
     client: Svc,
     state: str,

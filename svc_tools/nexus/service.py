@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 ABSENT = frozenset({404, 405})
 """The statuses of a service that does not know a request."""
 
-FIELDS = ("registered_at", "address", "notes")
-"""What of a record is compared and added again, besides its state and type."""
-
 
 class NotListedError(ValueError):
     """The service does not list nexus records; the user's own register still works."""
@@ -141,7 +138,8 @@ def _unlike(record: Registration, listed: Registration) -> list[tuple[str, str, 
 
 
 def _compared(record: Registration) -> list[str]:
-    return [" ".join(text.split()) for text in record.texts[2:]]
+    texts = dict(zip(DETAILS, record.texts[2:], strict=True))
+    return [compared(texts, name) or "" for name in DETAILS]
 
 
 def _between(record: Registration | None, listed: Registration | None) -> list[Difference]:
