@@ -285,7 +285,7 @@ def _check_quotes(path: Path, dialect: Dialect) -> None:
     """
     line = rows = 0
     with csv_text(path, dialect) as text:
-        # marks inside an unquoted cell are text: only a CSV reader can tell
+        # marks inside an unquoted cell are text: only a CSV reader knows
         reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
         try:
             with _cells_of_any_length():

@@ -184,7 +184,7 @@ def _checked_kind(path: Path, *, sheet: str | None, dialect: str | None) -> str:
         )
     if first not in {None, kind}:
         raise FileError(
-            f"{path.name} is not what its name says, but {_KIND_NAMES[str(first)]}: rename it",
+            f"{path.name} is not of the kind of its name, but {_KIND_NAMES[str(first)]}: rename it",
             "kind",
         )
     if sheet is not None and kind != "xlsx":
@@ -274,8 +274,8 @@ class _CsvTable:
     def _parsed(self, wanted: Sequence[int]) -> Iterator[pa.Table]:
         """The rows as Arrow parses them, by blocks of whole rows.
 
-        Blocks are cut here: where a block of its own ends in a carriage return, Arrow (21) loses a
-        line feed, and its reader of streams uses threads that may outlive the process.
+        The blocks are cut here: at the end of one of its own, Arrow (21) loses a line feed behind
+        a carriage return, and its reader of streams uses threads that may outlive the process.
         """
         import pyarrow as pa  # noqa: PLC0415 - as above
         from pyarrow import csv as arrow_csv  # noqa: PLC0415 - as above

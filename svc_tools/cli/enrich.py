@@ -244,7 +244,7 @@ def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
                 _show_plan(found, as_json=run.as_json)
             return False
         _confirm(job, client, known, wanted=not run.yes)
-        job.ask(
+        job.look_up(
             client,
             cache,
             resume=run.resume,

@@ -38,7 +38,7 @@ _TEXT = pd.StringDtype(na_value=np.nan)
 def decimals(
     values: np.ndarray, missing: np.ndarray, kind: pa.Decimal128Type
 ) -> pd.arrays.ArrowExtensionArray:
-    """A decimal column from scaled whole numbers (int64), missing where the mask says so."""
+    """A decimal column from scaled whole numbers (int64), missing where the mask is true."""
     wide = np.empty((len(values), 2), np.int64)
     wide[:, 0] = values
     np.right_shift(values, 63, out=wide[:, 1])  # the sign fills the upper half
@@ -284,7 +284,7 @@ def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded:
 
 
 def first_column(frame: pd.DataFrame, name: Hashable) -> pd.Series | None:
-    """The first column of that name; `None` where there is none."""
+    """The first column of that name; `None` where no column has it."""
     # `items()` would make a Series, with a copy of `attrs`, of every column before it
     place = next((at for at, label in enumerate(frame.columns) if label == name), None)
     return None if place is None else frame.iloc[:, place]

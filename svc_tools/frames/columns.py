@@ -113,7 +113,7 @@ def require_flat(frame: pd.DataFrame) -> None:
     """Refuse a frame whose columns are a MultiIndex.
 
     Raises:
-        TypeError: it says how to flatten them.
+        TypeError: they are; the message names the way to flatten them.
     """
     if isinstance(frame.columns, pd.MultiIndex):
         raise TypeError(
@@ -368,7 +368,7 @@ _MAY_BE_PERIOD = re.compile(rf"{_YEAR}(?:0[1-9]|1[0-2])?|{_MONTH}|Q?[1-4]|{_NAME
 
 
 def place_role(label: Hashable) -> tuple[str, bool] | None:
-    """The argument that a column of this name is, and whether the name says "ship to"."""
+    """The argument that a column of this name is, and whether it names a destination."""
     plain = plain_name(label)
     for name, role in PLACES.items():
         if match := role.usual.fullmatch(plain):  # type: ignore[union-attr]  # a pattern here

@@ -51,7 +51,7 @@ class Totals:
         tax: the tax of those rows.
         partial_rows: rows with a partial rate.
         partial_sales: their sales.
-        partial_tax: the tax of partial rows, where the user asked for it: a lower bound.
+        partial_tax: the tax of partial rows, where the user requested it: a lower bound.
         untaxed_sales: sales of partial rows for which no tax was computed.
         open_rows: rows without a rate, and whole rows without a tax (their amount has no cents).
         open_sales: their sales, as far as the amounts can be read.

@@ -182,7 +182,7 @@ class FileTab:
             if job.output.exists():  # the result of an earlier run is not replaced
                 job.aim(_free(job.output))
             with opened_cache() as cache:
-                job.ask(client, cache, stop=stop)
+                job.look_up(client, cache, stop=stop)
             return job.finish(started, stop), _plan_of(job, client)
 
         self._start("Looking up…", work, self._ran, stop, waits=True)

@@ -215,7 +215,7 @@ def test_a_channel_that_says_neither_counts_as_direct_and_is_said():
     found = exposure(frame)
     assert found.loc[TEXAS, "marketplace_sales"] == Decimal("250000.05")
     assert "channel: neither direct nor marketplace in 2 rows ('Bazaar')" in notes(found)
-    assert "all sales are taken as direct ones" in notes(exposure(orders()))
+    assert "all sales count as direct" in notes(exposure(orders()))
     with pytest.raises(ValueError, match="channel: 'web shop' is neither a column"):
         exposure(orders(), channel="web shop")
     every = exposure(orders(), channel="marketplace")

@@ -186,7 +186,7 @@ def test_a_file_that_was_asked_for_is_written_in_another_kind_without_asking(
 ):
     with FileJob(csv_of(tmp_path, 3), tmp_path / "out.csv", Terms()) as job:
         job.survey()
-        job.ask(scripted, None)
+        job.look_up(scripted, None)
         first = job.finish(time.monotonic())
         job.aim(tmp_path / "out.xlsx")
         second = job.finish(time.monotonic())
@@ -203,9 +203,9 @@ def test_a_job_that_was_stopped_goes_on_where_it_ended(scripted, faults, tmp_pat
     with FileJob(csv_of(tmp_path), tmp_path / "out.csv", Terms()) as job:
         job.survey()
         faults.will(*[echo] * 20, lambda seen: stop.set() or echo(seen), echo)
-        job.ask(scripted, cache, stop=stop)
+        job.look_up(scripted, cache, stop=stop)
         assert job.finish(time.monotonic()).written.name == "out-incomplete.csv"
-        job.ask(scripted, cache, stop=threading.Event())
+        job.look_up(scripted, cache, stop=threading.Event())
         whole = job.finish(time.monotonic())
     assert (whole.written.name, whole.totals.statuses) == ("out.csv", {"ok": 400})
     assert len(faults.seen) == 400

@@ -140,7 +140,9 @@ def enrich_file(
             opened = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(opened)
         store = stack.enter_context(opened_cache(cache))
-        job.ask(client, store, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop)
+        job.look_up(
+            client, store, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop
+        )
         return job.finish(started, stop)
 
 

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 
 class FileJob:
-    """A file to enrich, step by step: `survey`, `ask`, `finish`. See `enrich_file`."""
+    """A file to enrich, step by step: `survey`, `look_up`, `finish`. See `enrich_file`."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class FileJob:
         return cache.known(source_of(client), self.surveyed.places, detail=self.terms.lookup.detail)
 
     def plan(self, client: Svc, cache: ResultStore | None, *, price: Decimal | None = None) -> Plan:
-        """What `ask` will take; sends no request."""
+        """What `look_up` will take; sends no request."""
         return _plan_of(
             self.surveyed,
             self.terms,
@@ -178,7 +178,7 @@ class FileJob:
             notes=self.notes,
         )
 
-    def ask(
+    def look_up(
         self,
         client: Svc,
         cache: ResultStore | None,
@@ -231,7 +231,7 @@ class FileJob:
                 are in the cache.
         """
         if self._run is None:
-            raise RuntimeError("finish: nothing was looked up yet; call ask() first")
+            raise RuntimeError("finish: nothing was looked up yet; call look_up() first")
         stopped = self._run.stopped
         target: Path | None = self._named(self.output)
         if stopped == INTERRUPTED and self._cached and str(self.output) != "-":
@@ -325,10 +325,10 @@ class FileJob:
 
     def _names(self) -> Counter[str]:
         """The names of the columns that will be written."""
-        kept = [self.rows.schema.field(position).name for position in self.layout.kept]
+        passed = [self.rows.schema.field(position).name for position in self.layout.passed]
         taxes = () if self.terms.tax is None else TAX_COLUMNS
         return Counter(
-            [*kept, *(self.terms.lookup.prefix + one for one in self.terms.lookup.names), *taxes]
+            [*passed, *(self.terms.lookup.prefix + one for one in self.terms.lookup.names), *taxes]
         )
 
     def _first(self) -> pd.DataFrame:
@@ -505,16 +505,16 @@ class _FileWriting:
         return enriched_rows(frame, self._layout, self._terms, self._results)
 
     def _schema(self) -> pa.Schema:
-        """The columns of the output: those of the file that are kept, then the added ones."""
+        """The columns of the output: those of the file that are passed, then the added ones."""
         no_rows = frame_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
         added = added_columns(self._rated(no_rows), self._terms).schema
-        kept = [self._rows.schema.field(position) for position in self._layout.kept]
-        return pa.schema([*kept, *added], with_attrs(self._rows.schema.metadata, self._attrs))
+        passed = [self._rows.schema.field(position) for position in self._layout.passed]
+        return pa.schema([*passed, *added], with_attrs(self._rows.schema.metadata, self._attrs))
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
-        """The enriched rows with all columns of the file that are kept."""
-        kept = frame_of(chunk, self._layout.kept).set_axis(enriched.index)
-        whole = pd.concat([kept, enriched.iloc[:, len(self._layout.used) :]], axis=1)
+        """The enriched rows with all columns of the file that are passed."""
+        passed = frame_of(chunk, self._layout.passed).set_axis(enriched.index)
+        whole = pd.concat([passed, enriched.iloc[:, len(self._layout.used) :]], axis=1)
         whole.attrs = enriched.attrs
         return whole
 
@@ -522,26 +522,26 @@ class _FileWriting:
         """The enriched rows with all that `df.svc.review()` of the whole file would read."""
         frame = enriched.copy(deep=False)
         frame.attrs = {**enriched.attrs, **self._noted}
-        names = [self._rows.schema.field(position).name for position in self._layout.kept]
+        names = [self._rows.schema.field(position).name for position in self._layout.passed]
         if self._terms.tax is None and "amount" not in frame and names.count("amount") == 1:
-            position = self._layout.kept[names.index("amount")]
+            position = self._layout.passed[names.index("amount")]
             frame["amount"] = frame_of(chunk, [position])["amount"].set_axis(frame.index)
         return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:
-        kept = [chunk.table.column(position) for position in self._layout.kept]
+        passed = [chunk.table.column(position) for position in self._layout.passed]
         columns = [
             column.cast(field.type)
-            for column, field in zip(added.columns, list(schema)[len(kept) :], strict=True)
+            for column, field in zip(added.columns, list(schema)[len(passed) :], strict=True)
         ]
         if kind == "csv":  # in a sheet texts stay text, and spreadsheets do not open Parquet
             columns = [as_text(column) for column in columns]
         stored = {
             place: chunk.stored[position]
-            for place, position in enumerate(self._layout.kept)
+            for place, position in enumerate(self._layout.passed)
             if position in chunk.stored
         }
-        return Chunk(pa.table([*kept, *columns], schema=schema), stored)
+        return Chunk(pa.table([*passed, *columns], schema=schema), stored)
 
 
 @contextlib.contextmanager

@@ -67,13 +67,13 @@ class Layout:
     Attributes:
         inputs: the column or value for each argument of the lookup.
         used: positions of the columns that the lookup and the tax read.
-        kept: positions of the columns that are passed on.
+        passed: positions of the columns that are passed on.
         notes: what was decided, in sentences.
     """
 
     inputs: Inputs
     used: tuple[int, ...]
-    kept: tuple[int, ...]
+    passed: tuple[int, ...]
     notes: tuple[str, ...]
 
 
@@ -98,14 +98,14 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     left = Counter(rest.columns.tolist())
     former = {position for position, name in enumerate(names) if not left[name]}
     former |= _options_of(names, former, terms.lookup.prefix)
-    kept = tuple(position for position in range(len(names)) if position not in former)
+    passed = tuple(position for position in range(len(names)) if position not in former)
     labels = [*(str(label) for label in inputs.columns.values()), *_tax_columns(first, terms)]
     # where one place is given for all rows, any column serves to count them
     used = tuple(sorted({names.index(label) for label in labels})) or (0,)
     notes = list(inputs.notes)
     if former:
         notes.append(f"columns of an earlier run are replaced: {len(former)}")
-    return Layout(inputs, used, kept, tuple(notes))
+    return Layout(inputs, used, passed, tuple(notes))
 
 
 def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:

@@ -362,9 +362,9 @@ class ReviewRow:
         number: its number in the file, from 1 below the names of the columns.
         cells: its cells in the requested columns, as texts.
         status: its `lookup_status`.
-        rate: its `combined_rate` with five decimals; empty where there is none.
+        rate: its `combined_rate` with five decimals; empty where it is missing.
         codes: why it requires review, the most urgent first.
-        error: its `lookup_error`; empty where there is none.
+        error: its `lookup_error`; empty where it is missing.
     """
 
     number: int

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import lru_cache
 from io import BytesIO
 from itertools import repeat
 from textwrap import wrap
@@ -285,13 +286,12 @@ _FORMATS: Mapping[str, Mapping[str, object]] = {
     "date": {"num_format": "yyyy-mm-dd", "align": "left"},
     "time": {"num_format": "yyyy-mm-dd hh:mm:ss", "align": "left"},
     "utc": {"num_format": 'yyyy-mm-dd hh:mm:ss "UTC"', "align": "left"},
-    "muted": {"font_color": "#57606A"},
     "title": {"bold": True, "font_size": 16},
     "section": {"bold": True, "font_size": 12},
     "header": _HEADER,
     "header_indented": {**_HEADER, "align": "left", "indent": 1},
     "header_right": {**_HEADER, "align": "right"},
-    "header_right_of_filter": {**_HEADER, "align": "right", "indent": 2},  # beside its button
+    "header_right_of_filter": {**_HEADER, "align": "right", "indent": 2},  # next to its button
     "strong": _STRONG,
     "strong_money": {**_MONEY, **_STRONG},
     "strong_count": {"num_format": "#,##0", **_STRONG},
@@ -385,12 +385,9 @@ def _has_cents(value: object) -> bool:
 
 def column_letters(place: int) -> str:
     """The letters of a column counted from 0: A, B, and after Z, AA."""
-    letters = ""
-    place += 1
-    while place:
-        place, rest = divmod(place - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
+    from xlsxwriter.utility import xl_col_to_name  # noqa: PLC0415  # an optional extra
+
+    return str(xl_col_to_name(place))
 
 
 _NARROWEST, _SAMPLE = 7, 400
@@ -425,10 +422,7 @@ class _TableXml:
     """The XML of a sheet with a table, whose rows replace the empty row 2."""
 
     def __init__(
-        self,
-        heads: Sequence[Head],
-        rows: int,
-        blocks: Iterable[Sequence[Values]],
+        self, heads: Sequence[Head], rows: int, blocks: Iterable[Sequence[Values]]
     ) -> None:
         self._heads, self._rows, self._blocks = heads, rows, blocks
         self.cells = rows * len(heads)
@@ -484,28 +478,21 @@ class _Painter:
 
     def __init__(self, head: Head, styles: Mapping[str, str]) -> None:
         self._head, self._styles = head, styles
-        self._seen: dict[object, str] = {}
-        self._lines: dict[str, int] = {}
+        self._remembered = lru_cache(_REMEMBERED)(self._cell)
         self.wraps = head.kind == "wrapped"
 
     def paint(self, values: Values) -> list[str]:
-        if isinstance(values, pa.Array | pa.ChunkedArray):  # of one type: each value once
-            distinct = pa.chunked_array(values).combine_chunks().dictionary_encode("encode")
-            painted = [self._cell(value) for value in distinct.dictionary.to_pylist()]
-            return [painted[at] for at in distinct.indices.to_pylist()]
-        if len(self._seen) > _REMEMBERED:
-            self._seen.clear()
-        return [
+        """The XML of each cell after its reference."""
+        if isinstance(values, list):
             # 1, 1.0 and True are equal, but not written alike
-            self._remembered(value) if type(value) is str else self._cell(value)
-            for value in values
-        ]
-
-    def _remembered(self, text: str) -> str:
-        found = self._seen.get(text)
-        if found is None:
-            found = self._seen[text] = self._cell(text)
-        return found
+            return [
+                self._remembered(value) if type(value) is str else self._cell(value)
+                for value in values
+            ]
+        whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        distinct = whole.dictionary_encode("encode")  # of one type: each value once
+        painted = [self._cell(value) for value in distinct.dictionary.to_pylist()]
+        return [painted[at] for at in distinct.indices.to_pylist()]
 
     def _cell(self, value: object) -> str:
         kind = self._head.kind
@@ -521,13 +508,13 @@ class _Painter:
     def lines(self, values: Values) -> list[int]:
         """How many lines each cell takes when it is wrapped."""
         cells = values if isinstance(values, list) else values.to_pylist()
-        return [self._wrapped(cell) if isinstance(cell, str) else 1 for cell in cells]
+        width = int(self._head.width)
+        return [_lines_of(cell, width) if isinstance(cell, str) else 1 for cell in cells]
 
-    def _wrapped(self, text: str) -> int:
-        lines = self._lines.get(text)
-        if lines is None:
-            lines = self._lines[text] = max(1, len(wrap(text, int(self._head.width))))
-        return lines
+
+@lru_cache(_REMEMBERED)
+def _lines_of(text: str, width: int) -> int:
+    return max(1, len(wrap(text, width)))
 
 
 class Cell(NamedTuple):
@@ -604,8 +591,8 @@ def cell_xml(cell: Cell, style: str, style_as_text: str) -> str:
     if cell.form == "text":
         text = str(cell.value)
         look = style_as_text if text.startswith(FORMULA_STARTS) else style
-        kept = ' xml:space="preserve"' if text != text.strip() or "\n" in text else ""
-        return f'" s="{look}" t="inlineStr"><is><t{kept}>{_escaped(text)}</t></is></c>'
+        blanks = ' xml:space="preserve"' if text != text.strip() or "\n" in text else ""
+        return f'" s="{look}" t="inlineStr"><is><t{blanks}>{_escaped(text)}</t></is></c>'
     if cell.form == "boolean":
         return f'" s="{style}" t="b"><v>{int(bool(cell.value))}</v></c>'
     value = serial(cell.value) if isinstance(cell.value, date) else cell.value

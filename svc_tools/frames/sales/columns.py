@@ -123,7 +123,7 @@ def _found(frame: pd.DataFrame, free: list[Hashable], wanted: set[str]) -> dict[
     roles = [role for role in (*_USUAL, PLACES["state"]) if role.name in wanted]
     usual = find(free, roles)
     for problem in usual.problems:
-        if problem.role != "transaction":  # then rows are counted, which a note says
+        if problem.role != "transaction":  # then rows are counted, as a note explains
             raise problem
     found = usual.columns
     if "date" in wanted:
@@ -148,7 +148,7 @@ def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tup
     notes = used_notes(columns, values)
     if "channel" not in columns and "channel" not in values:
         notes.append(
-            "no column says the channel: all sales are taken as direct ones; name the column of"
+            "no column is the channel: all sales count as direct sales; name the column of"
             " channels if there is one"
         )
     if "transaction" not in columns:
