@@ -25,14 +25,14 @@ excel = typer.Typer(
     no_args_is_help=True,
     help="Rates and nexus as functions of a spreadsheet: Excel through xlwings (Windows) or an"
     " add-in of its own (Windows, macOS, web), and LibreOffice Calc. `install` sets it up,"
-    " `check` says what is missing.",
+    " `check` shows what is missing.",
 )
 _STYLES = {"ok": "green", "wrong": "bold red", "not set up": "yellow"}
 _WAYS = (
     ("svc-tools excel workbook", "the workbook for Excel on Windows"),
     ("svc-tools excel serve", "the add-in for Excel on Windows, macOS and the web"),
     ("svc-tools excel calc-addin", "the add-in for LibreOffice Calc"),
-    ("svc-tools excel check", "what is wrong, if something is"),
+    ("svc-tools excel check", "shows any problem"),
 )
 
 
@@ -41,7 +41,7 @@ def install(
     base_url: Annotated[
         str | None,
         typer.Option(
-            help="Address of the service that answers the cells. Its key is asked for, and kept in"
+            help="Address of the service for the cells. It prompts for the key, which is stored in"
             " the operating system's keyring."
         ),
     ] = None,
@@ -49,13 +49,13 @@ def install(
         bool, typer.Option("--key-stdin", help="Read the key from standard input.")
     ] = False,
     embedded: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--embedded", help="The embedded service answers the cells.")
+        bool, typer.Option("--embedded", help="Use the embedded service.")
     ] = False,
     forget_key: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--forget-key", help="Remove the key from the keyring.")
     ] = False,
 ) -> None:
-    """Set up this machine: which service answers the cells, and which Python Excel starts.
+    """Set up this machine: the service for the cells, and the Python that Excel starts.
 
     Run it again at any time. Excel's security settings are never changed.
     """
@@ -65,7 +65,7 @@ def install(
         if (base_url is not None) + embedded + forget_key > 1:
             raise ValueError("--base-url, --embedded and --forget-key exclude each other: give one")
         if key_stdin and base_url is None:
-            raise ValueError("--key-stdin needs --base-url: the key is kept for one address")
+            raise ValueError("--key-stdin needs --base-url: the key is stored for one address")
         if base_url is not None:
             address = settings.checked_address(base_url)
             text = setup.use_account(address, _key(address, from_stdin=key_stdin))
@@ -112,7 +112,7 @@ def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
 def check(
     as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Look at each part between a cell and the service; say what is wrong, and what to do.
+    """Look at each part between a cell and the service; show what is wrong, and what to do.
 
     Nothing is changed, nothing is billed, no key is shown. Exit code 1 where
     something is wrong; a way in that is not set up is no fault.
@@ -163,14 +163,14 @@ def workbook(
         bool, typer.Option("--force", help="Replace the files, whatever was typed into them.")
     ] = False,
 ) -> None:
-    """Make the workbook for Excel on Windows, and the module that it needs beside it."""
+    """Make the workbook for Excel on Windows, and the module that it needs next to it."""
     with explained():
         from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
 
         day = None if as_of is None else as_of.date()
         for made in write_workbook(path, example=not empty, as_of=day, force=force):
             typer.echo(f"Made {made}")
-        typer.echo("Open it in Excel on Windows; its sheet Start says what to do first.")
+        typer.echo("Open it in Excel on Windows; its sheet Start has the first steps.")
 
 
 @excel.command()
@@ -180,7 +180,7 @@ def serve(
         typer.Option(help="Port to listen on; that of the last run where left out; 0: a free one."),
     ] = None,
     cert: Annotated[
-        Path | None, typer.Option(help="Certificate (PEM) for https, which Excel asks for.")
+        Path | None, typer.Option(help="Certificate (PEM) for https, which Excel requires.")
     ] = None,
     key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
     manifest: Annotated[
@@ -190,7 +190,7 @@ def serve(
         ),
     ] = None,
     browser: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--open", help="Open the page that says how Excel loads the add-in.")
+        bool, typer.Option("--open", help="Open the page on how to load the add-in in Excel.")
     ] = False,
 ) -> None:
     """Serve the add-in for Excel and Calc on this machine alone, until Ctrl+C."""

@@ -30,7 +30,6 @@ MODULE = "svc.tools"
 INTERFACE = f"{MODULE}.XSalesTax"
 IMPLEMENTATION = MODULE
 """The component with the functions: the prefix of their names in a saved file."""
-SERVICE = f"{MODULE}.SalesTax"
 MENU = f"{MODULE}.Menu"
 """The component behind the menu."""
 IDENTIFIER = f"{MODULE}.salestax"
