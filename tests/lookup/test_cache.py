@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 import threading
 import time
@@ -28,18 +29,7 @@ from svc_tools.lookup.cache import (
     keeps_until,
     opened_cache,
 )
-from svc_tools.lookup.cache_store import (
-    _OWN,
-    DamageError,
-    Profile,
-    bodies_of,
-    outcomes_of,
-    place_key,
-    profile_of,
-    read_profile,
-    row_of,
-    write_profile,
-)
+from svc_tools.lookup.cache_store import _OWN, Profile, place_key
 from svc_tools.lookup.lock_file import Lock
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.places import Place
@@ -92,22 +82,23 @@ def test_an_answer_comes_back_exactly_as_it_was_given(cache):
     assert cache.notes == []
 
 
-@given(OUTCOMES)
-def test_every_field_of_every_answer_survives(outcome):
-    profile = profile_of(outcome)
-    profiles = {} if profile is None else {7: read_profile(write_profile(profile))}
-    bodies = bodies_of([row_of(outcome, 7, outcome.looked_up_at)])
-    (back,) = outcomes_of(bodies, profiles)
-    assert back == outcome
-    assert repr(back) == repr(outcome)  # 1 and True are equal, and not the same
+_numbers = itertools.count()
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(OUTCOMES, max_size=5))
-def test_answers_of_all_kinds_are_read_together_and_in_order(outcomes):
-    profiles = {number: profile_of(one) for number, one in enumerate(outcomes, 1)}
-    rows = [row_of(one, number, one.looked_up_at) for number, one in enumerate(outcomes, 1)]
-    there = {number: one for number, one in profiles.items() if one is not None}
-    assert outcomes_of(bodies_of(rows), there) == outcomes
+def test_every_field_of_every_result_survives(cache, outcomes):
+    given = [(zip_place(next(_numbers)), outcome) for outcome in outcomes]
+    cache.store(SOURCE, given, detail=False)
+    expected = {
+        place: outcome
+        for place, outcome in given
+        if outcome.status == "unresolved" or (outcome.status in {"ok", "partial"} and outcome.found)
+    }
+    known = cache.known(SOURCE, [place for place, _ in given], detail=False)
+    assert known == expected
+    assert repr(known) == repr(expected)  # 1 and True are equal, and not the same
+    assert cache.notes == []
 
 
 def test_a_field_that_is_new_cannot_be_forgotten():
@@ -117,11 +108,6 @@ def test_a_field_that_is_new_cannot_be_forgotten():
     assert {field.name for field in dataclasses.fields(Found)} == set(_OWN) | shared | listed
     assert len(dataclasses.fields(Outcome)) == 7
     assert len(dataclasses.fields(Component)) == 4
-
-
-def test_an_answer_whose_shared_part_is_gone_is_damage():
-    with pytest.raises(DamageError):
-        outcomes_of(bodies_of([row_of(ok(), 3, NOW)]), {})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)

@@ -173,6 +173,17 @@ def test_one_changed_byte_is_never_served(path, old, new):
     assert works(cache)
 
 
+def test_results_whose_shared_part_is_missing_are_never_served(path):
+    filled(path)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("DELETE FROM profile")
+        raw.commit()
+    cache = fresh(path)
+    assert known(cache) == {}
+    assert aside(path)
+    assert works(cache)
+
+
 def test_damage_in_the_middle_of_a_run_costs_no_answer_that_comes(path):
     filled(path)
     cache = fresh(path)

@@ -10,14 +10,13 @@ import socketserver
 import sys
 import threading
 import time
-from collections import Counter
 from itertools import pairwise
 
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.answers import PLACES
+from support.answers import PLACES, places, statuses
 from support.counting import counting
 from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing, serving
 from support.waiting import Steps
@@ -32,14 +31,6 @@ LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down
 @pytest.fixture
 def client(scripted):
     return scripted
-
-
-def places(count):
-    return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
-
-
-def statuses(run):
-    return Counter(outcome.status for outcome in run.outcomes.values())
 
 
 def only(client):

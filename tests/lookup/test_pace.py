@@ -7,15 +7,14 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
 
 import pytest
+from support.answers import places, statuses
 from support.faults import answer, echo
 
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
 from svc_tools.lookup.pace import Pace, rate_limit
-from svc_tools.places import Place
 
 
 def pace(most=16):
@@ -183,14 +182,6 @@ def test_where_nothing_is_left_the_next_request_waits_until_one_is():
 
 
 KEY = "test-key-0123456789abcdef"
-
-
-def places(count):
-    return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
-
-
-def statuses(run):
-    return Counter(outcome.status for outcome in run.outcomes.values())
 
 
 def limited(after):

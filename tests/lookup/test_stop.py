@@ -16,6 +16,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from support.answers import places, statuses
 from support.counting import counting
 from support.faults import HANG, KEY, answer, echo
 from support.waiting import Steps
@@ -51,14 +52,6 @@ def stop():
 @pytest.fixture
 def small_chunks(monkeypatch):
     monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 512)
-
-
-def places(count):
-    return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
-
-
-def statuses(run):
-    return Counter(outcome.status for outcome in run.outcomes.values())
 
 
 def after(count, stop):

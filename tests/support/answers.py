@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from typing import get_args
 
@@ -86,6 +87,16 @@ OUTCOMES = st.builds(
 def zip_place(number, as_of=PAST):
     """One of 100,000 places."""
     return Place("TX", "zip", zip=f"{number:05d}", as_of=as_of)
+
+
+def places(count):
+    """So many ZIPs of Texas, for today."""
+    return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
+
+
+def statuses(run):
+    """How many places of a run have each status."""
+    return Counter(outcome.status for outcome in run.outcomes.values())
 
 
 def found(**changes):
