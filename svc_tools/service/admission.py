@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from svc_tools.service.keys import Grant, KeyRing, Rate
-    from svc_tools.service.store import Month
 
 ACCOUNT = "svc.account"
 """The key of the ASGI scope for the caller's account."""
@@ -354,7 +353,13 @@ class Admission:
             required = required_features(path, scope["query_string"], self._today())
             for feature in FEATURES:
                 if feature in required and feature not in terms.features:
-                    raise _not_in_plan(feature, terms.plan)
+                    raise Problem(
+                        403,
+                        "TIER_INSUFFICIENT",
+                        f"{_NEEDED[feature]} needs the feature {feature!r}, which the plan"
+                        f" {terms.plan!r} of this API key does not include",
+                        extra={"feature": feature, "plan": terms.plan},
+                    )
         if grant.key_id is None or (terms.rate is None and terms.monthly_quota is None):
             return None
         headers: _Headers = []
@@ -393,7 +398,14 @@ class Admission:
             (b"x-quota-remaining", b"%d" % (left or 0)),
         ]
         if left is None:
-            raise _used_up(quota, month, headers)
+            raise Problem(
+                429,
+                "QUOTA_EXCEEDED",
+                f"The {quota} lookups of {month.name} that this API key may make are used up; the"
+                f" next month's are available from {month.renews}",
+                extra={"monthly_quota": quota, "month": month.name, "renews_at": month.renews},
+                headers=_text(headers),
+            )
 
         async def give_back() -> None:
             try:
@@ -405,27 +417,6 @@ class Admission:
 
     async def _count(self, work: Callable[..., _T], *arguments: str | int) -> _T:
         return await anyio.to_thread.run_sync(work, *arguments, limiter=self._counting)
-
-
-def _not_in_plan(feature: str, plan: str) -> Problem:
-    return Problem(
-        403,
-        "TIER_INSUFFICIENT",
-        f"{_NEEDED[feature]} needs the feature {feature!r}, which the plan {plan!r} of this API key"
-        " does not include",
-        extra={"feature": feature, "plan": plan},
-    )
-
-
-def _used_up(quota: int, month: Month, headers: _Headers) -> Problem:
-    return Problem(
-        429,
-        "QUOTA_EXCEEDED",
-        f"The {quota} lookups of {month.name} that this API key may make are used up; the next"
-        f" month's are there from {month.renews}",
-        extra={"monthly_quota": quota, "month": month.name, "renews_at": month.renews},
-        headers=_text(headers),
-    )
 
 
 def _text(headers: _Headers) -> dict[str, str]:

@@ -176,12 +176,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """A transaction that reads.
-
-        Raises:
-            StoreBusyError: others locked it for too long.
-            StoreUnavailableError: it cannot be used at the moment.
-        """
+        """A transaction that reads; raises as `write` does."""
         with self._explained(), self._engine.begin() as connection:
             yield connection
 
@@ -215,11 +210,8 @@ class Database:
         """Check that the database works, and is still one of this release.
 
         After a write that failed (the disk is full, the database read-only) reading is not enough:
-        then one small write follows, until it succeeds. It leaves nothing behind.
-
-        Raises:
-            StoreBusyError: others keep it locked.
-            StoreUnavailableError: it cannot be used at the moment.
+        then one small write follows, until it succeeds; it leaves nothing behind.
+        Raises as `write` does.
         """
         with self.read() as connection:
             try:

@@ -228,8 +228,6 @@ class Grant:
     Attributes:
         account: whose nexus records it reaches.
         key_id: its id in the database; `None` for the key of a run.
-        terms: its plan, with what is set for the key.
-        past_due: whether its bills are unpaid.
         free: whether there is nothing to check or to count.
     """
 
@@ -339,13 +337,9 @@ class KeyRow:
 
     Attributes:
         id: names the key in commands and messages, such as `key_7f3a91c2d0`.
-        account: whose it is.
         name: what it is for.
-        plan: the name of its plan.
         overrides: what is set for this key over the plan.
-        created_at: when it was made (UTC, ISO 8601), as the two below.
-        expires_at: when it expires, or `None`.
-        revoked_at: when it was revoked, or `None`.
+        created_at: in UTC, ISO 8601, as `expires_at` and `revoked_at`.
         past_due: whether the key itself, or its account, is past due.
     """
 
@@ -555,13 +549,8 @@ def _check_text(what: str, text: str, most: int) -> None:
 
 def _row(row: sa.Row[*tuple[Any, ...]]) -> KeyRow:
     return KeyRow(
-        id=row.id,
-        account=row.account,
-        name=row.name,
-        plan=row.plan,
-        overrides=Overrides(row.rate_per_minute, row.burst, row.monthly_quota, row.features),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        revoked_at=row.revoked_at,
+        *(row.id, row.account, row.name, row.plan),
+        Overrides(row.rate_per_minute, row.burst, row.monthly_quota, row.features),
+        *(row.created_at, row.expires_at, row.revoked_at),
         past_due=row.billing == PAST_DUE,
     )

@@ -302,9 +302,8 @@ def read_lookup(state: str, given: Mapping[str, str]) -> Lookup:
         given: the parameters of its query string, by `read_params`.
     """
     params = checked(LookupParams, {**given, "state": state})
-    place = dict(params)
-    full = place.pop("mode") == "full"
-    return Lookup(Query(**{**place, "as_of": params.day()}), full)
+    fields = {**vars(params), "as_of": params.day()}
+    return Lookup(full=fields.pop("mode") == "full", query=Query(**fields))
 
 
 # What the framework puts where bytes were not UTF-8.
