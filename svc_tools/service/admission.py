@@ -256,7 +256,7 @@ _COUNTED = frozenset({200, 404})
 _NEEDED = {
     "history": "A lookup about a day before today (as_of or period)",
     "full": "A lookup with mode=full",
-    "nexus": "Keeping nexus records",
+    "nexus": "Storing nexus records",
 }
 
 _COUNTING = 2
@@ -468,7 +468,7 @@ def _is_past(day: str, today: date) -> bool:
 
 
 SECOND = 1_000_000
-"""In microseconds, as all times of buckets."""
+"""Microseconds, as all times of buckets."""
 _UNITS = 60 * SECOND
 """Units of level in one token."""
 
@@ -512,5 +512,5 @@ class Bucket:
 
 
 def whole_seconds(microseconds: int) -> int:
-    """A waiting time for `Retry-After`: rounded up, at least one second."""
+    """The value of `Retry-After` for a waiting time: rounded up, at least one second."""
     return max(1, -(-microseconds // SECOND))

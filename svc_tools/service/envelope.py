@@ -45,7 +45,7 @@ _OBJECT_EXPECTED = "Expected a JSON object, sent with Content-Type: application/
 _CODES = {400: "INVALID_INPUT", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 _MESSAGES = {
     400: "The body of the request could not be read as JSON",
-    404: "There is nothing at this address; see /openapi.json for what there is",
+    404: "This address does not exist; /openapi.json lists those that do",
     405: "This address does not support that method; the Allow header names those that it does",
 }
 
@@ -82,7 +82,7 @@ class Problem(HTTPException):
 
 
 def invalid(name: str, given: str, expected: str) -> Problem:
-    """The 400 for a value that is not understood: names it, what was given, what is expected."""
+    """The 400 for an invalid value: the parameter, what was given, what is expected."""
     repeated = shown(given)
     return Problem(
         400,
@@ -93,7 +93,7 @@ def invalid(name: str, given: str, expected: str) -> Problem:
 
 
 def shown(given: str) -> str:
-    """What was given, as an error message may repeat it: cut, and fit to be sent."""
+    """A given value as an error message repeats it: cut, and without lone surrogates."""
     return _sendable(given if len(given) <= _GIVEN_CUT else f"{given[:_GIVEN_CUT]}…")
 
 
@@ -134,7 +134,7 @@ def envelope(problem: HTTPException, request_id: str) -> Response:
 
 
 def new_request_id() -> str:
-    """An id for one request, unguessable: a caller may quote it to whoever has the log."""
+    """An unguessable id for one request, which a caller can quote to the operator."""
     return f"req_{secrets.token_hex(12)}"
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong outside a request. Each message is a sentence for whoever started the service.
+"""Errors outside a request; each message is a sentence for the user who started the service.
 
 StartError              the service cannot start
 └── StoreError          the database cannot be opened or used

@@ -1,4 +1,4 @@
-"""Misbehaving on purpose, repeatably, so that programs can try their own error handling.
+"""Faults on purpose, repeatable, so that programs can test their error handling.
 
 A plan such as `429:5%,503:3%,hang:1%` gives the share of requests that go wrong, and how. The seed
 and the number of requests before decide which ones: the same seed and the same sequence of requests
@@ -78,7 +78,7 @@ _PIECE_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """Which share of the requests goes wrong, and how.
+    """The share of the requests that fail, and how.
 
     Attributes:
         text: the plan as it was given.
@@ -108,9 +108,11 @@ class FaultPlan:
             kind, percent = form.groups()
             if kind not in KINDS:
                 known = ", ".join(sorted(KINDS))
-                raise StartError(f"faults: {kind[:_SHORT]!r} is no kind of fault; one of {known}")
+                raise StartError(
+                    f"faults: {kind[:_SHORT]!r} is not a kind of fault; expected one of {known}"
+                )
             if kind in shares:
-                raise StartError(f"faults: {kind} is given more than once; add its shares up")
+                raise StartError(f"faults: {kind} is given more than once; add up its shares")
             shares[kind] = int(Decimal(percent) * (_SCALE // 100))
         if sum(shares.values()) > _SCALE:
             total = Decimal(sum(shares.values())) / (_SCALE // 100)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook import Book
 
-ASK_AGAIN_SECONDS = 1.0
-"""How long a check of the database counts, however many requests need one."""
+CHECK_SECONDS = 1.0
+"""How long the result of a check of the database is used."""
 _PATIENCE_SECONDS = 3.0
 _MESSAGES = {
     "book": "The rate book cannot be read just now",
@@ -105,7 +105,7 @@ class Health:
         """The check under way, or the last one; a new one where that is too old."""
         checking = self._checking
         if checking is None or (
-            time.monotonic() - self._checked_at >= ASK_AGAIN_SECONDS and checking.done()
+            time.monotonic() - self._checked_at >= CHECK_SECONDS and checking.done()
         ):
             checking = self._checking = asyncio.create_task(self._ping_database())
         return checking
@@ -155,7 +155,7 @@ class BookKeeper:
 
     @property
     def summary(self) -> str:
-        """The book in a few words, for whoever starts the service."""
+        """The book in a few words, printed at the start of the service."""
         if self._book is None:
             return "unreadable: lookups are 503 until it can be read"
         own = len(self._book.own_editions)

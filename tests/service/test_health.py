@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event
 from support.api_keys import make_key
+from support.waiting import until
 
 from svc_tools.service import health
 from svc_tools.service.health import BookKeeper
@@ -29,8 +30,9 @@ def assert_unavailable(response, *parts):
 
 @pytest.fixture
 def forgetful(monkeypatch):
-    """The health of the database is asked for anew each time."""
-    monkeypatch.setattr(health, "ASK_AGAIN_SECONDS", 0.0)
+    """Each request checks the database, however long that takes on a busy machine."""
+    monkeypatch.setattr(health, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(health, "_PATIENCE_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -124,9 +126,7 @@ def test_a_database_that_is_read_only_is_said_once_a_write_fails_and_comes_back(
     client = service.client
 
     def lookups_become(status):
-        deadline = time.monotonic() + 10
-        while client.get("/v1/tax/NJ", params=PLACE).status_code != status:
-            assert time.monotonic() < deadline
+        until(lambda: client.get("/v1/tax/NJ", params=PLACE).status_code == status, seconds=60)
 
     with writes_refused(service.store.database, request, "query_only = 1"):
         # nothing is written only to see whether it could be

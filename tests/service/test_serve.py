@@ -13,13 +13,14 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 
 import httpx
 import pytest
 from support.api_keys import make_key
 from support.command import svc_tools
 from support.serving import program
-from support.waiting import until
+from support.waiting import until as until_soon
 
 from svc_tools.service import admin, serving
 from svc_tools.service.database import Database
@@ -28,6 +29,7 @@ from svc_tools.service.faults import FaultPlan
 from svc_tools.service.keys import KeyStore
 from svc_tools.service.store import LimitStore, month_of
 
+until = partial(until_soon, seconds=120.0)  # processes start slowly on a busy machine
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - to see the warning about it
 KEY = "svc_the-key-of-this-run"
 STREET = "1100 Congress Ave"
