@@ -30,7 +30,7 @@ _HEADINGS = {
     "conflict": "Sources disagree",
     "note": "Noted",
 }
-_NOTICED = "A service that is running answers with it within seconds; no restart is needed."
+_NOTICED = "A running service uses it within seconds, without a restart."
 
 _COVERAGE_COLUMNS = (
     "State",
@@ -68,15 +68,16 @@ book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded ser
 @book.command("check")
 def check_book(
     file: Annotated[Path, typer.Argument(help="CSV: state, city, zip, rate, maybe as_of.")],
+    *,
     as_of: Annotated[
         str | None, typer.Option(help="Day of rows without a date, as 2026-05-01 [default: today].")
     ] = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Compare the rate book with rates you know: how often each confidence was right.
 
     Rates are percentages (8.25) or fractions (0.0825), all of one kind. Exit code 1 where an
-    `exact` or `high` answer is wrong, 2 where the file cannot be read.
+    `exact` or `high` result is wrong, 2 where the file cannot be read.
     """
     with explained():
         day = _day(as_of)
@@ -120,7 +121,7 @@ def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date
             number("Line"),
             prose("Place"),
             number("Expected"),
-            number("Answer"),
+            number("Result"),
             "Confidence",
             prose("Warnings"),
         )
@@ -140,7 +141,7 @@ def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date
     if wrong := found["wrong_though_sure"]:
         print_text(console, (f"Wrong though exact or high: {wrong:,}.", "bold red"))
     else:
-        print_text(console, "No exact or high answer is wrong.")
+        print_text(console, "No exact or high result is wrong.")
 
 
 def _cells(tally: Mapping[str, int]) -> list[str]:
@@ -157,7 +158,8 @@ def _wrong(one: Mapping[str, Any]) -> list[str]:
 
 @book.command("coverage")
 def show_coverage(
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    *,
+    as_json: Json = False,
 ) -> None:
     """Show source, edition, history and expected confidence of every state, and what is missing.
 
@@ -245,10 +247,11 @@ _CODE_ALONE = re.compile(r"(?:place|special district|county) \d\S*")
 @book.command("import")
 def import_files(
     files: Annotated[list[Path], typer.Argument(help="Rate and boundary files, as published.")],
+    *,
     edition: Annotated[
         str | None, typer.Option(help="Quarter of a file that does not say it, as 2026Q3.")
     ] = None,
-    force: Annotated[  # noqa: FBT002 - a flag
+    force: Annotated[
         bool, typer.Option("--force", help="Take an older file too, and one with far fewer places.")
     ] = False,
 ) -> None:
@@ -257,7 +260,7 @@ def import_files(
     Known by their content: SST rate and boundary files, California (CDTFA),
     Washington (Department of Revenue), Texas (taxrates.txt). A newer file of a
     state takes the place of an older one. A broken line stops with its number:
-    nothing of that file is kept, the files before it are. So does a file that
+    nothing of that file is imported, the files before it are. So does a file that
     has less than half of the places it would replace: it may be cut off.
     """
     console = Console(highlight=False)
@@ -275,7 +278,7 @@ def import_files(
         except BaseException:
             if done:
                 print_text(console)
-                print_text(console, f"Imported before that, and kept: {', '.join(done)}.")
+                print_text(console, f"Imported before that: {', '.join(done)}.")
                 rest = [file.name for file in files if file.name not in done]
                 print_text(console, f"Not imported: {', '.join(rest)}.")
             raise
@@ -405,7 +408,7 @@ def list_editions() -> None:
         found = admin().own_editions()
     console = Console(highlight=False)
     if not found:
-        print_text(console, "Nothing is imported: the shipped book answers alone.")
+        print_text(console, "Nothing is imported: the shipped book alone is used.")
         return
     heads = ("State", "Kind", "Edition", prose("File"), number("Rows"), "Imported")
     print_table(
@@ -431,7 +434,7 @@ def remove_state(
     state: Annotated[str, typer.Argument(help="State, two letters.")],
     kind: Annotated[str | None, typer.Option(help="rates or boundary [default: both].")] = None,
 ) -> None:
-    """Take a state's imported files out again: the shipped figures answer."""
+    """Remove a state's imported files: the shipped figures are used again."""
     with explained():
         gone = admin().remove_own(state.strip().upper(), kind)
         if not gone:

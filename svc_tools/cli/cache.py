@@ -1,4 +1,4 @@
-"""`svc-tools cache ...`: the answers that lookups keep."""
+"""`svc-tools cache ...`: the cached results of lookups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 cache = typer.Typer(
     no_args_is_help=True,
-    help="The answers that lookups keep, so that no question is paid for twice. They are in one"
+    help="The cached results of lookups, so that no lookup is billed twice. They are in one"
     f" file, readable by you alone; {config.CACHE_VARIABLE} names another file, or 'off' for none.",
 )
 
@@ -35,7 +35,7 @@ _File = Annotated[
 _HEADS = (
     prose("Service"),
     "Account",
-    number("Answers"),
+    number("Results"),
     number("For ever"),
     number("For a time"),
     number("Expired"),
@@ -47,16 +47,17 @@ _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 @cache.command("info")
 def show_info(
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,
     file: _File = None,
 ) -> None:
     """Show where the cache is, its size, and what it holds of which service and account."""
     with explained():
         path = _path(file)
         if path is None:
-            told = "off: no answers are kept"
+            note = "off: no results are cached"
             typer.echo(
-                json.dumps({"path": None, "note": told}) if as_json else f"The cache is {told}."
+                json.dumps({"path": None, "note": note}) if as_json else f"The cache is {note}."
             )
             return
         info = cache_info(path)
@@ -68,15 +69,16 @@ def show_info(
 
 @cache.command("clear")
 def clear(
+    *,
     service: Annotated[
         str | None,
-        typer.Option(help="Only answers of this service: its address, or 'embedded'."),
+        typer.Option(help="Only results of this service: its address, or 'embedded'."),
     ] = None,
-    expired: Annotated[bool, typer.Option("--expired", help="Only what expired.")] = False,  # noqa: FBT002 - a flag
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002 - a flag
+    expired: Annotated[bool, typer.Option("--expired", help="Only what expired.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask to confirm.")] = False,
     file: _File = None,
 ) -> None:
-    """Remove answers, after saying which; notebooks that run notice at their next lookup."""
+    """Remove results, after saying which; running notebooks notice at their next lookup."""
     with explained():
         path = _path(file)
         if path is None:
@@ -87,17 +89,17 @@ def clear(
         ]
         if service is not None and not chosen and info.sources:
             there = ", ".join(sorted({_named(one) for one in info.sources}))
-            raise ValueError(f"the cache has no answers of {service}; it has those of {there}")
+            raise ValueError(f"the cache has no results of {service}; it has those of {there}")
         goes = sum(one.expired if expired else one.answers for one in chosen)
         console = Console(highlight=False)
         if not goes:
             print_text(console, f"Nothing to remove in {path}.")
             return
         of = ", ".join(sorted({_named(one) for one in chosen}))
-        kind = "expired answers" if expired else "answers"
+        kind = "expired results" if expired else "results"
         print_text(console, f"{goes:,} {kind} of {of} in {path} will be removed.")
         if not expired:
-            print_text(console, "Lookups will ask, and pay, for these places again.")
+            print_text(console, "Lookups of these places will be requested, and billed, again.")
         if not yes and not typer.confirm("Remove them?"):
             raise typer.Exit(1)
         removed = clear_cache(path, service=service, expired=expired)
@@ -117,7 +119,7 @@ def _show(console: Console, info: CacheInfo) -> None:
         print_text(console, f"There is no cache yet; the first lookup makes {info.path}.")
         return
     total = sum(one.answers for one in info.sources)
-    print_text(console, ("Cache", "bold"), f" {info.path}: {total:,} answers, {_size(info.size)}")
+    print_text(console, ("Cache", "bold"), f" {info.path}: {total:,} results, {_size(info.size)}")
     for note in info.notes:
         print_text(console, note)
     if info.sources:

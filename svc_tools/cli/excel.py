@@ -38,6 +38,7 @@ _WAYS = (
 
 @excel.command()
 def install(
+    *,
     base_url: Annotated[
         str | None,
         typer.Option(
@@ -45,13 +46,11 @@ def install(
             " the operating system's keyring."
         ),
     ] = None,
-    key_stdin: Annotated[  # noqa: FBT002 - a flag
+    key_stdin: Annotated[
         bool, typer.Option("--key-stdin", help="Read the key from standard input.")
     ] = False,
-    embedded: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--embedded", help="Use the embedded service.")
-    ] = False,
-    forget_key: Annotated[  # noqa: FBT002 - a flag
+    embedded: Annotated[bool, typer.Option("--embedded", help="Use the embedded service.")] = False,
+    forget_key: Annotated[
         bool, typer.Option("--forget-key", help="Remove the key from the keyring.")
     ] = False,
 ) -> None:
@@ -110,7 +109,8 @@ def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
 
 @excel.command()
 def check(
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,
 ) -> None:
     """Look at each part between a cell and the service; show what is wrong, and what to do.
 
@@ -148,9 +148,8 @@ def workbook(
     path: Annotated[Path, typer.Argument(help="The workbook to make (.xlsm).")] = Path(
         "sales-tax.xlsm"
     ),
-    empty: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--empty", help="Without the example orders.")
-    ] = False,
+    *,
+    empty: Annotated[bool, typer.Option("--empty", help="Without the example orders.")] = False,
     as_of: Annotated[
         datetime | None,
         typer.Option(
@@ -159,7 +158,7 @@ def workbook(
             help="The day in its cell SVC_AS_OF; today where left out.",
         ),
     ] = None,
-    force: Annotated[  # noqa: FBT002 - a flag
+    force: Annotated[
         bool, typer.Option("--force", help="Replace the files, whatever was typed into them.")
     ] = False,
 ) -> None:
@@ -175,6 +174,7 @@ def workbook(
 
 @excel.command()
 def serve(
+    *,
     port: Annotated[
         int | None,
         typer.Option(help="Port to listen on; that of the last run where left out; 0: a free one."),
@@ -189,7 +189,7 @@ def serve(
             help="Where the manifest for Excel is written; else in the user's own folder."
         ),
     ] = None,
-    browser: Annotated[  # noqa: FBT002 - a flag
+    browser: Annotated[
         bool, typer.Option("--open", help="Open the page on how to load the add-in in Excel.")
     ] = False,
 ) -> None:

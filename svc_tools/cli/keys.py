@@ -147,7 +147,8 @@ def create(
 
 @keys.command("list")
 def list_keys(
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,
     db: _Db = None,
 ) -> None:
     """Show the keys: what they may do and what they used this month; never the keys themselves."""

@@ -354,7 +354,7 @@ def undo(
 def remove_all(
     state: Annotated[str, typer.Argument(help="The state, such as TX.")],
     typed: Annotated[
-        str | None, typer.Option(help="The code of the state again; else you are asked for it.")
+        str | None, typer.Option(help="The code of the state again; else you type it.")
     ] = None,
     *,
     yes: _Yes = False,
@@ -365,7 +365,7 @@ def remove_all(
 
     To remove one type, tick it in a plan. Without --yes only show it.
     The exit code is 0 where no record of the state is left (without --yes:
-    could be sent, or there is none), else 1.
+    could be sent, or no record is left), else 1.
     """
     console = Console(highlight=False)
     with explained(as_json=as_json):
@@ -400,13 +400,16 @@ def _service_if_any(service: Service, *, needed: bool) -> Iterator[Svc | None]:
 def listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | None, str]:
     """The register of the service, or `None` and a sentence that says why there is none."""
     if client is None:
-        return None, "No service was asked: the register is the file's alone."
+        return None, "No service is used: the registrations are those of the file alone."
     try:
         return list_register(client), ""
     except NotListedError as error:
         if needed:
             raise NotListedError(f"{error} (--register FILE)") from None
-        return None, f"{str(error).partition(';')[0]}: the register is the file's alone."
+        return (
+            None,
+            f"{str(error).partition(';')[0]}: the registrations are those of the file alone.",
+        )
 
 
 def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:

@@ -166,8 +166,8 @@ def render(summary: Summary, console: Console) -> None:
 
 
 def _headline(summary: Summary) -> str:
-    places = "" if summary.places is None else f", {summary.places:,} distinct places asked"
-    service = "" if summary.service is None else f" of: {summary.service}"
+    places = "" if summary.places is None else f", {summary.places:,} distinct places looked up"
+    service = "" if summary.service is None else f", service: {summary.service}"
     return f"{summary.rows:,} rows{places}{service}"
 
 

@@ -325,7 +325,7 @@ def plan_of(
         queries: the queries, and how many rows have each.
         service: the name of the service.
         source: whose results in the cache count; `None` where that is not known.
-        cache: the cache; `None` where there is none.
+        cache: the cache; `None` for no cache.
         options: those of the lookup.
         price: dollars a lookup.
         notes: how the arguments were found.
@@ -372,13 +372,13 @@ def _distinct(queries: Queries, grain: str) -> tuple[list[Question], list[date |
     keys[[not isinstance(one, Question) for one in queries.questions]] = -1
     unique, at = np.unique(keys, return_index=True)
     at = at[unique >= 0]
-    asks: list[Any] = list(map(queries.parts.__getitem__, queries.part_of[at].tolist()))
-    return asks, [first[queries.days[index]] for index in at.tolist()]
+    parts: list[Any] = list(map(queries.parts.__getitem__, queries.part_of[at].tolist()))
+    return parts, [first[queries.days[index]] for index in at.tolist()]
 
 
-def _places(asks: list[Question], days: list[date | None]) -> list[Place]:
+def _places(parts: list[Question], days: list[date | None]) -> list[Place]:
     with all_stay():
-        dated = asks if None in days else on_days(asks, days)  # type: ignore[arg-type]  # all or none
+        dated = parts if None in days else on_days(parts, days)  # type: ignore[arg-type]  # all or none
         return [one.place for one in dated]
 
 

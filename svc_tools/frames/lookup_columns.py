@@ -1,6 +1,6 @@
 """The columns that `df.svc.lookup()` and `df.svc.tax()` add to a frame, and how they are read.
 
-Each name has a prefix of the user's choice. `ours` tells the added columns from the user's: a
+Each name has a prefix of the user's choice. `columns_of_lookups` are the added ones: a
 lookup replaces those of an earlier one, and never overwrites a column of the user's. Rates are read
 as whole numbers of 10^-5, whatever form they are in.
 """
@@ -281,10 +281,10 @@ def _was_computed(frame: pd.DataFrame, prefix: str, name: str) -> bool:
     terms = stored(frame, TERMS).get(prefix)
     if not isinstance(terms, dict):
         return False
-    asked = ("shipping",) if name == f"{prefix}shipping_tax" else ("nexus", "channel")
+    given = ("shipping",) if name == f"{prefix}shipping_tax" else ("nexus", "channel")
     column = frame[name]
     return (
-        any(terms.get(argument) is not None for argument in asked)
+        any(terms.get(argument) is not None for argument in given)
         and isinstance(column, pd.Series)
         and pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "empty"}
     )
@@ -341,8 +341,8 @@ def without_tax(
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ValueError(
-            f"the frame has a column {taken[0]!r} that is not ours; rename it, or choose a prefix,"
-            " such as svc_"
+            f"the frame has a column {taken[0]!r} that was not added by a tax; rename it,"
+            " or choose a prefix, such as svc_"
         )
     return rest
 

@@ -115,7 +115,7 @@ def test_a_broken_line_is_an_error_of_the_command_and_what_was_done_before_is_sa
     assert done.returncode == 2
     assert "KYR2026Q2FEB1.csv, line 2: column 4 (rate) is 'six'; expected a fraction" in done.stderr
     assert "Nothing of it was imported" in done.stderr
-    assert "Imported before that, and kept: INR2026Q2FEB1.csv." in done.stdout
+    assert "Imported before that: INR2026Q2FEB1.csv." in done.stdout
     assert "Not imported: KYR2026Q2FEB1.csv." in done.stdout
     assert "KY" not in svc_tools("book", "list", **home).stdout
 
@@ -204,7 +204,7 @@ def test_a_person_reads_agreement_by_state_and_confidence(checked):
     assert ["high", "1", "1", "0", "0", "0", "0", "100.0"] in lines
     assert ["All", "2", "1", "0", "0", "1", "0", "50.0"] in lines
     assert "as of 2026-08-01" in done.stdout
-    assert "No exact or high answer is wrong." in done.stdout
+    assert "No exact or high result is wrong." in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

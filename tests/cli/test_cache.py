@@ -52,14 +52,14 @@ def test_info_says_where_it_is_and_what_it_holds_of_whom(path):
 def test_info_for_a_person_fits_a_terminal(path):
     done = run(path, "info", "--file", str(path))
     assert done.returncode == 0
-    assert "1,203 answers" in " ".join(done.stdout.split())  # a long path wraps the line
+    assert "1,203 results" in " ".join(done.stdout.split())  # a long path wraps the line
     assert SOURCE.account in done.stdout
     assert "embedded" in done.stdout
     assert done.stderr == ""
 
 
 def test_no_cache_and_no_file_are_said(tmp_path):
-    assert run("off", "info").stdout == "The cache is off: no answers are kept.\n"
+    assert run("off", "info").stdout == "The cache is off: no results are cached.\n"
     assert json.loads(run("off", "info", "--json").stdout)["path"] is None
     absent = tmp_path / "absent.db"
     assert "no cache yet" in run(absent, "info").stdout
@@ -73,7 +73,7 @@ def test_no_cache_and_no_file_are_said(tmp_path):
 def test_clear_says_what_goes_and_asks(path):
     done = run(path, "clear")  # nobody answers
     assert done.returncode == 1
-    assert "1,203 answers" in done.stdout
+    assert "1,203 results" in done.stdout
     assert "Remove them?" in done.stdout
     assert len(info(path)["sources"]) == 3
 

@@ -67,7 +67,7 @@ def test_without_a_service_the_own_register_is_still_shown(tmp_path):
     assert shown.returncode == 0
     assert "several of one kind: TX physical" in " ".join(shown.stdout.split())
     assert "[red]=1+1" in shown.stdout
-    assert "No service was asked" in shown.stdout
+    assert "No service is used" in shown.stdout
     nothing = run("list")
     assert nothing.returncode == 2
     assert "No service is configured" in nothing.stderr

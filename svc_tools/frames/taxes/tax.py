@@ -115,7 +115,7 @@ CAPS = {
 
 
 class TaxFailedError(Exception):
-    """Rows have no tax, and `errors="raise"` asked for an exception.
+    """Rows have no tax, and `errors="raise"` was given.
 
     Attributes:
         frame: the frame with every tax that could be computed: nothing is lost.
@@ -375,7 +375,7 @@ def _notes(
         notes.append(f"rows to review before the tax is used (tax_review): {marked:,}")
     if "tax_due" in columns:
         none = int(columns["tax_due"].isna().sum())
-        notes.append(f"rows for which no tax is due from you, or it cannot be said: {none:,}")
+        notes.append(f"rows for which no tax is due from you, or it is not known: {none:,}")
     if channel is not None and channel.odd:
         shown = ", ".join(map(repr, channel.odd[:_CHANNELS_SHOWN]))
         rest = len(channel.odd) - _CHANNELS_SHOWN

@@ -391,7 +391,7 @@ def taxable_shipping(goods: np.ndarray, exempt: Exempt, shipping: np.ndarray) ->
 
     All of it where nothing is exempt, none where all is; for a partly exempt row the share
     shipping x (goods - exempt) / goods, rounded to the cent, half a cent away from zero. This
-    does not ask whether delivery is taxable there.
+    does not check whether delivery is taxable there.
     """
     out = np.where(exempt.wholly, 0, shipping)
     split = np.flatnonzero((exempt.cents != 0) & ~exempt.wholly & (shipping != 0))
