@@ -65,6 +65,16 @@ def test_lines_hold_every_row_and_column_in_order(written):
     assert [line["lookup_status"].value for line in lines] == ["ok", "partial", "unresolved"]
 
 
+def test_a_frame_with_nothing_to_show_makes_a_workbook_with_its_title(written):
+    made = written(enriched(taxed=False), title="=Orders")
+    assert made["Summary"]["A1"].value == "=Orders: summary"
+    assert [table(made[name]) for name in ("Lines", "Failures", "Review")] == [[], [], []]
+    assert "Tax by state, US dollars" not in words(made["Summary"])
+    (line,) = table(written(enriched(row(None, None, None, zip=None)))["Lines"])
+    for name in ("state", "zip", "amount", "combined_rate", "tax", "effective_date"):
+        assert line[name].value is None, name
+
+
 def test_rates_and_money_are_numbers_with_their_formats(written):
     (line,) = table(written(enriched(row("CA", "19.99", "0.08625")))["Lines"])
     assert line["combined_rate"].value == 0.08625
@@ -72,19 +82,6 @@ def test_rates_and_money_are_numbers_with_their_formats(written):
     assert line["amount"].value == 19.99
     assert line["tax"].value == 1.72
     assert line["tax"].number_format.startswith("#,##0.00")
-
-
-def test_missing_is_an_empty_cell_never_zero(written):
-    (line,) = table(written(enriched(row(None, None, None, zip=None)))["Lines"])
-    for name in ("state", "zip", "amount", "combined_rate", "tax", "effective_date"):
-        assert line[name].value is None, name
-
-
-def test_blanks_of_every_sort_are_empty_cells(written):
-    blanks = [None, "", np.nan, pd.NA, pd.NaT]
-    notes = pd.Series(blanks, dtype=object)
-    lines = table(written(enriched(*[row()] * len(blanks), note=notes))["Lines"])
-    assert [(line["note"].value, line["note"].data_type) for line in lines] == [(None, "n")] * 5
 
 
 def test_every_sheet_prints_one_page_wide_with_its_header_on_every_page(written):
@@ -241,11 +238,6 @@ def test_the_sheet_review_holds_the_rows_of_the_review_in_its_order(tmp_path_fac
     ]
 
 
-def test_nothing_to_attend_to_leaves_the_sheets_with_their_headers(written):
-    made = written(enriched(row()))
-    assert table(made["Failures"]) == table(made["Review"]) == []
-
-
 def test_sources_say_where_rates_are_from_and_what_each_word_means(written):
     frame = enriched(row(), row(confidence="low"), row(rate=None), partial())
     said = words(written(frame)["Sources"])
@@ -363,10 +355,6 @@ def test_a_summary_that_is_at_hand_is_used(written):
     assert by_name["Rows"] == 2
 
 
-def test_a_frame_without_tax_has_no_table_of_tax(written):
-    assert "Tax by state, US dollars" not in words(written(enriched(row(), taxed=False))["Summary"])
-
-
 def test_an_index_that_says_something_is_kept(written):
     frame = enriched(row(), row(rate=None))
     frame.index = pd.Index(["A1", "A2"], name="order")
@@ -381,10 +369,6 @@ def test_a_prefix_is_followed(written):
     assert line["p_combined_rate"].number_format.startswith("0.000%")
     assert line["p_tax"].value == 6.63
     assert len(table(made["Failures"])) == 1
-
-
-def test_an_empty_frame_makes_a_workbook(written):
-    assert table(written(enriched())["Lines"]) == []
 
 
 def test_two_columns_of_one_name_are_both_written(written):
@@ -443,21 +427,12 @@ def test_what_cannot_be_a_workbook_is_refused_with_what_to_do(tmp_path, monkeypa
         (date(1899, 1, 2), Cell("text", "1899-01-02")),
         (pd.Timestamp("2026-01-02T03:04Z"), Cell("text", "2026-01-02T03:04:00+00:00")),
         (["a"], Cell("text", "['a']")),
+        ("a\ud800b", Cell("text", "a?b")),
+        ("x" * 40_000, Cell("text", "x" * 32_755 + " … (was cut)")),
     ],
 )
 def test_a_value_becomes_the_cell_that_does_not_change_it(value, cell):
     assert cell_of(value) == cell
-
-
-def test_text_too_long_for_a_cell_is_cut_visibly():
-    cell = cell_of("x" * 40_000)
-    assert len(cell.value) <= 32_767
-    assert cell.value.endswith("(was cut)")
-
-
-def test_half_a_surrogate_pair_does_not_stop_the_workbook(written):
-    (line,) = table(written(enriched(row(), note=pd.Series(["a\ud800b"], dtype=object)))["Lines"])
-    assert line["note"].value == "a?b"
 
 
 @pytest.mark.parametrize(
@@ -488,12 +463,6 @@ def test_decimals_have_their_own_digits_in_the_file(numbers):
         made.table("Numbers", [Column("number", pd.Series(numbers), "plain")], len(numbers))
     sheet = openpyxl.load_workbook(file)["Numbers"]
     assert [Decimal(str(cell.value)) for cell in sheet["A"][1:]] == numbers
-
-
-def test_amounts_that_are_decimals_are_shown_as_money(written):
-    frame = enriched(row(), unit_price=pd.array([Decimal("3.50")], dtype=MONEY))
-    (line,) = table(written(frame)["Lines"])
-    assert line["unit_price"].number_format.startswith("#,##0.00")
 
 
 @settings(max_examples=50)
@@ -551,10 +520,6 @@ def test_moments_are_the_numbers_that_a_sheet_counts_by(moment):
     near = told if isinstance(told, datetime) else datetime.combine(date(1900, 1, 1), told)
     if moment >= datetime(1900, 3, 1):  # noqa: DTZ001 - as above
         assert abs(near - moment) <= timedelta(milliseconds=1)
-
-
-def test_the_title_is_the_reports(written):
-    assert written(enriched(row()), title="=Orders")["Summary"]["A1"].value == "=Orders: summary"
 
 
 SUMMARY, LINES = 1, 2  # the first and the second sheet
