@@ -1,4 +1,4 @@
-"""The shared lookups of a process: each place is looked up once, whichever cells need it.
+"""The shared lookups of a process: each place is looked up once for all cells.
 
 A spreadsheet computes its formulas again and again, several at a time. The desk caches results, so
 that a recalculation sends no requests; a place that is being looked up is waited for instead of
@@ -96,7 +96,7 @@ class RefreshReport:
 
     @property
     def sentence(self) -> str:
-        """The report in words."""
+        """The report as a sentence."""
         if not self.requested:
             text = "There is nothing to look up again."
         else:
@@ -229,7 +229,7 @@ class Desk:
 
     @property
     def source(self) -> str:
-        """The service in words; where the configuration cannot be used, the reason."""
+        """Name and edition of the service; where the configuration cannot be used, the reason."""
         try:
             return self.service.text
         except NotAvailableError as error:

@@ -39,7 +39,7 @@ EMBEDDED = "embedded"
 _Origin: TypeAlias = Literal["environment", "settings", "nothing"]
 _SERVICE = "service"
 _NO_KEY = (
-    "There is an address ({address}) but the keyring has no key for it: give it once with"
+    "There is an address ({address}) but the keyring has no key for it: store it once with"
     " svc-tools excel install --base-url {address}, or choose the embedded service with"
     " svc-tools excel install --embedded"
 )
@@ -254,7 +254,7 @@ def forget_key_of(address: str) -> bool:
 
 @contextmanager
 def _open_keyring(purpose: str) -> Iterator[tuple[KeyringBackend, str]]:
-    """The keyring and its name; an error of its own becomes a sentence without the key."""
+    """The keyring and its name; its errors become sentences without the key."""
     backend = _keyring()
     try:
         yield backend, _named(backend)

@@ -144,7 +144,7 @@ def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
 
 
 def python_of_excel() -> tuple[str, bool]:
-    """The Python that Excel starts, in words, and whether it is this one."""
+    """The name of the Python that Excel starts, and whether it is this one."""
     from xlwings.cli import get_conda_settings  # noqa: PLC0415 - as above
     from xlwings.utils import read_user_config  # noqa: PLC0415 - as above
 
@@ -154,7 +154,7 @@ def python_of_excel() -> tuple[str, bool]:
     if (environment := found.get("conda env")) is not None:
         _, current = get_conda_settings()  # type: ignore[no-untyped-call]
         return f"the conda environment {environment}", current == environment
-    return "a Python of its own choice", False
+    return "another Python", False
 
 
 @dataclass(frozen=True, slots=True)

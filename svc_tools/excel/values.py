@@ -1,4 +1,4 @@
-"""Cell values: what spreadsheets hand over and get back, read as days and exact amounts.
+"""Cell values: arguments and results of spreadsheets, read as days and exact amounts.
 
 In: an argument is `OMITTED`, a scalar or rows of scalars. A scalar is text, a number, a truth
 value, a date, `None` or "" (an empty cell), or an `ErrorCell`; a text such as "#DIV/0!" is an
