@@ -308,13 +308,13 @@ class Receipt:
         sentences = []
         if any(item.status == "unknown" for item in self.items):
             sentences.append(
-                "What is not known may be done or not. Where the service lists records, the same"
-                " call again looks before it sends anything, and settles it."
+                "What is not known may be done or not. Run it again: where the service lists its"
+                " records, that is settled before anything is sent."
             )
         if not self.dry_run and not self.finished:
             sentences.append(
-                "It is not finished: the same call again goes on where it ended; what is done is"
-                " not sent again."
+                "It is not finished. Run it again to continue where it ended; what is done is not"
+                " sent again."
             )
         removed = self.kind != "restore" and self.counts["done"]
         return [*sentences, *self.notes, *([PERMIT_NOTE] if removed else [])]

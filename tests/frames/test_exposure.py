@@ -109,7 +109,7 @@ def test_rows_that_cannot_be_read_are_left_out_counted_and_said():
         "date: not an ISO date such as 2026-05-01": 1,
         "date: missing": 1,
         "date: not between 2000 and 2099": 1,
-        "date: a moment in a time zone (say whose date counts: tz='America/Chicago', for one)": 1,
+        "date: a moment in a time zone, and no time zone was given for its calendar date": 1,
         "state: outside of the 50 states and DC": 1,
         "state: not known": 1,
         "state: missing": 1,

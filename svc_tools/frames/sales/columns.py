@@ -148,7 +148,7 @@ def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tup
     notes = used_notes(columns, values)
     if "channel" not in columns and "channel" not in values:
         notes.append(
-            "no column is the channel: all sales count as direct sales; name the column of"
+            "no column has the channel: all sales count as direct sales; name the column of"
             " channels if there is one"
         )
     if "transaction" not in columns:
@@ -167,7 +167,7 @@ _NONE = int(np.iinfo(np.int64).min)
 _MISSING = "date: missing"
 _ODD = "date: not between 2000 and 2099"
 _NO_DATE = "date: not an ISO date such as 2026-05-01"
-_ZONED = "date: a moment in a time zone (say whose date counts: tz='America/Chicago', for one)"
+_ZONED = "date: a moment in a time zone, and no time zone was given for its calendar date"
 
 
 def days_of_rows(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, Unread]:
