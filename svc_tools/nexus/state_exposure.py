@@ -133,7 +133,7 @@ def exposure(
     totals = daily_of(daily, as_of)
     covered = totals.covered
     if covers is not None:
-        first, last = (_read_day("covers", one) for one in covers)
+        first, last = (_day("covers", one, text=True) for one in covers)
         if last < first:
             raise ValueError(f"covers: {last} lies before {first}")
         covered = first, last
@@ -159,21 +159,18 @@ def exposure(
     return frame
 
 
-def _day(name: str, value: object) -> date:
+def _day(name: str, value: object, *, text: bool = False) -> date:
+    """A day, also as text where that is allowed."""
     if isinstance(value, datetime):
         return value.date()
-    if not isinstance(value, date):
+    if isinstance(value, date):
+        return value
+    if not text or not isinstance(value, str):
         raise TypeError(f"{name}: expected a datetime.date, not {type(value).__name__}")
-    return value
-
-
-def _read_day(name: str, value: object) -> date:
-    if not isinstance(value, str):
-        return _day(name, value)
     try:
         return date.fromisoformat(value)
     except ValueError:
-        raise ValueError(f"{name}: {value!r} is no date such as '2026-05-01'") from None
+        raise ValueError(f"{name}: {value!r} is not a date such as '2026-05-01'") from None
 
 
 def _place(cells: dict[str, object]) -> tuple[int, Decimal, str]:
@@ -308,11 +305,13 @@ def _exposed(
     shown = readings[0]
     whole = Window(begin, as_of, "")
     trailing = _trailing(row, as_of, state, now)
+    trailing_cents = 0 if trailing is None else shown.series.total(trailing)[0]
     running = None if since is None else held_against(shown.series, since, row)
     most: list[Series | None] = [reading.series for reading in readings]
     if base_missing:
         most = [sales.most(marketplace=row.marketplace_counts is not False)]
-    rules = [row, *(one for one in thresholds.rows if _is_other(one, row))]
+    of_state = (one for one in thresholds.rows if one.state == state and one.sales is not None)
+    rules = [row, *(one for one in of_state if one is not row)]
     below: list[bool | None] = []
     for tests in (rules, [row]):
         met = [_met_in(reading.series, must, tests) for reading in readings]
@@ -340,7 +339,7 @@ def _exposed(
         marketplace_cents=with_them - without,
         base_missing=base_missing,
         trailing=trailing,
-        trailing_cents=_trailing_cents(row, shown.series, trailing),
+        trailing_cents=None if row.trailing_months is None else trailing_cents,
         running=running if running is not None and running.met_on is not None else None,
         met=_met_in(shown.series, must, rules),
         period_covered=covers_days(covered, now[0].first, now[-1].last),
@@ -394,17 +393,6 @@ def _trailing(row: Threshold, as_of: date, state: str, now: tuple[Window, ...]) 
         return None
     last = now[0].first - _DAY
     return Window(earlier[0].first, last, f"from {earlier[0].first} to {last}")
-
-
-def _trailing_cents(row: Threshold, series: Series, trailing: Window | None) -> int | None:
-    if row.trailing_months is None:
-        return None
-    return 0 if trailing is None else series.total(trailing)[0]
-
-
-def _is_other(rule: Threshold, row: Threshold) -> bool:
-    """Whether a row is the state's rule of another time."""
-    return rule.state == row.state and rule is not row and rule.sales is not None
 
 
 def _met_in(series: Series, must: Sequence[Window], rules: Sequence[Threshold]) -> Window | None:

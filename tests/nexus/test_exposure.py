@@ -428,7 +428,7 @@ def test_other_kinds_of_things_are_refused():
         told([], covers=(date(2026, 5, 1), date(2026, 1, 1)))
     with pytest.raises(ValueError, match="covers: 2026-01-01 lies before 2026-05-01"):
         told([], covers=("2026-05-01", date(2026, 1, 1)))
-    with pytest.raises(ValueError, match="covers: 'May' is no date such as '2026-05-01'"):
+    with pytest.raises(ValueError, match="covers: 'May' is not a date such as '2026-05-01'"):
         told([], covers=("2026-01-01", "May"))
     with pytest.raises(TypeError, match=r"covers: expected a datetime\.date, not int"):
         told([], covers=(2026, 2027))

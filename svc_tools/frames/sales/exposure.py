@@ -163,7 +163,7 @@ def _as_of(as_of: date | str | None, daily: pd.DataFrame) -> date:
             return date.fromisoformat(as_of)
         except ValueError:
             raise ValueError(
-                f"as_of: {as_of!r} is no date such as '2026-05-01', nor 'today'"
+                f"as_of: {as_of!r} is neither a date such as '2026-05-01' nor 'today'"
             ) from None
     return as_of
 
