@@ -267,7 +267,7 @@ def test_the_day_asked_about_is_the_last_day_with_a_sale_unless_it_is_given():
     assert found.attrs["svc_exposure"]["as_of"] == "2026-03-09"
     today = svc_tools.svc(orders()).exposure(as_of="today", progress=False)
     assert today.attrs["svc_exposure"]["as_of"] > "2026-03-09"
-    with pytest.raises(ValueError, match="as_of: 'yesterday' is no date"):
+    with pytest.raises(ValueError, match="as_of: 'yesterday' is neither a date"):
         exposure(orders(), as_of="yesterday")
 
 
