@@ -87,7 +87,7 @@ class PlanView:
         if refused:
             rows.append(("Rows that are never looked up", f"{refused:,}"))
         parts = [note(f"Service: {plan.service}").value]
-        parts.append(table_html(("What", number("Number")), rows, "What a run will take"))
+        parts.append(table_html((prose("What"), number("Number")), rows, "What a run will take"))
         if plan.fits_quota is False:
             parts.append(note("The account has not enough lookups left for it.").value)
         if refused:
@@ -376,7 +376,7 @@ def _money(run: FileRun) -> str:
     left = totals.rows - totals.taxed - untaxed
     if left:
         rows.append(("Rows without a tax, because they have no whole rate", f"{left:,}"))
-    return table_html(("What", number("Sum")), rows, "Tax")
+    return table_html((prose("What"), number("Sum")), rows, "Tax")
 
 
 class FileProgress(Meter):

@@ -190,7 +190,7 @@ ENTRIES = (
         placeholder="TX",
         options=tuple(STATES.items()),
         width="narrow",
-        help="A code or a name; empty where the ZIP Code or the address names it.",
+        help="A code or a name; leave it empty if the ZIP Code or the address names it.",
         longest=60,
     ),
     Entry(

@@ -106,7 +106,7 @@ class PlanSection(Section):
             ]
         )
         self.compose(
-            note("It suggests, you decide: nothing is ticked in advance."),
+            note("The plan only suggests: nothing is ticked in advance."),
             self.make_button,
             self.reopen.view,
             self.status,

@@ -323,7 +323,7 @@ class ExposureSection(Section):
                 Entry(
                     "path",
                     "Sales file",
-                    help="On the computer where this runs, or upload it. Several files: ; between.",
+                    help="On the computer where this runs, or upload it. Separate several files with ;",
                     placeholder="sales.csv",
                     width="whole",
                 ),
