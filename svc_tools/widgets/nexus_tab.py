@@ -323,7 +323,7 @@ class ExposureSection(Section):
                 Entry(
                     "path",
                     "Sales file",
-                    help="On the computer where this runs, or upload it. Separate several files with ;",
+                    help="On the computer where this runs, or uploaded. Separate files with ;",
                     placeholder="sales.csv",
                     width="whole",
                 ),

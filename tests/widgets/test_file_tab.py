@@ -206,7 +206,14 @@ def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path)
 
 def test_a_stop_keeps_what_was_found_and_going_on_asks_only_for_the_rest(tab, faults, tmp_path):
     planned(tab, csv_of(tmp_path / "orders.csv", rows_of(400)))
-    faults.will(*[echo] * 20, lambda seen: tab.stop_button.click() or echo(seen), echo)
+    stopped = threading.Event()
+
+    def stop(seen):
+        tab.stop_button.click()
+        stopped.set()
+        return echo(seen)
+
+    faults.will(*[echo] * 20, stop, lambda seen: stopped.wait(60) and echo(seen))
     click(tab, tab.run_button)
     found = len(faults.seen)
     assert 20 < found < 400
