@@ -30,7 +30,7 @@ _HEADINGS = {
     "conflict": "Sources disagree",
     "note": "Noted",
 }
-_NOTICED = "A running service uses it within seconds, without a restart."
+_NOTICED = "A running service uses it within seconds; no restart is needed."
 
 _COVERAGE_COLUMNS = (
     "State",
