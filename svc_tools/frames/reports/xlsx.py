@@ -340,10 +340,6 @@ class Column:
             return pa.array(block.array)
         return block.tolist()
 
-    def __len__(self) -> int:
-        """How many cells it shows."""
-        return len(self.data if self.rows is None else self.rows)
-
 
 def column_kind(column: pd.Series) -> str:
     """The default kind of a column: dates, times, and decimals of two places are recognized."""
