@@ -204,28 +204,30 @@ def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path)
     assert all("2026-05-31" in request.target for request in faults.seen)
 
 
-def test_a_stop_keeps_what_was_found_and_going_on_asks_only_for_the_rest(tab, faults, tmp_path):
+def test_a_stop_keeps_what_was_found_and_going_on_requests_only_the_rest(tab, faults, tmp_path):
     planned(tab, csv_of(tmp_path / "orders.csv", rows_of(400)))
-    stopped = threading.Event()
+    ended = threading.Event()
 
     def stop(seen):
         tab.stop_button.click()
-        stopped.set()
         return echo(seen)
 
-    faults.will(*[echo] * 20, stop, lambda seen: stopped.wait(60) and echo(seen))
+    # the others hang: however busy the machine is, the run ends before they are done
+    faults.will(*[echo] * 20, stop, lambda seen: ended.wait(60) and echo(seen))
     click(tab, tab.run_button)
-    found = len(faults.seen)
-    assert 20 < found < 400
+    ended.set()
     assert tab.result.written.name == "orders-rates-incomplete.csv"
     statuses = Counter(row["lookup_status"] for row in cells_of(tab.result.written))
+    found = statuses["ok"]
+    assert 20 <= found <= 21
     assert statuses == {"ok": found, "not_attempted": 400 - found}
     assert "It was stopped" in tab.message.html
     assert tab.result.download.label == "Download CSV, incomplete"
     assert f"{400 - found:,} rows are still to be looked up" in tab.message.html
     assert tab.run_button.description == "Go on"
+    before = len(faults.seen)
     click(tab, tab.run_button)
-    assert len(faults.seen) == 400
+    assert len(faults.seen) - before == 400 - found
     assert tab.result.written.name == "orders-rates.csv"
     assert {row["lookup_status"] for row in cells_of(tab.result.written)} == {"ok"}
 
