@@ -38,6 +38,7 @@ _QUARTER_ENDS = {"NY": 2}
 """The month in which a state's first sales-tax quarter of the year ends, if not March."""
 _CENTS = 100
 _FRACTION = Decimal("0.0001")
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,8 +395,8 @@ def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
 
 def _sales_of(sums: pd.DataFrame, bases: Sequence[str]) -> StateSales:
     """One state's sums by channel and day."""
-    ordinals = [day.toordinal() for day in sums.index.get_level_values(2)]
-    days, place = np.unique(np.array(ordinals, np.int64), return_inverse=True)
+    since_epoch = sums.index.get_level_values(2).to_numpy("datetime64[D]").astype(np.int64)
+    days, place = np.unique(since_epoch + _EPOCH, return_inverse=True)
     channels = (sums.index.get_level_values(1) == CHANNELS[1]).astype(np.int64)
     tables = {}
     for name in (*bases, "count"):
