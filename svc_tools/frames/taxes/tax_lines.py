@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.codes import meaning_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import (
     LOOKUP_COLUMNS,
@@ -232,11 +233,7 @@ def _without_rate(status: pd.Series, rates: Rates, terms: TaxOptions) -> tuple[R
         if name == "partial":
             partial = rows
             if terms.partial is None:
-                reasons.add(
-                    rows,
-                    "the rate lacks its local or district part"
-                    " (partial='use' computes from the rest)",
-                )
+                reasons.add(rows, meaning_of("partial"))
         elif name != "ok":
             reasons.add(rows, f"no rate: {name}")
     reasons.add(codes < 0, "no rate: the row was not looked up")
