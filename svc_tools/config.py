@@ -29,11 +29,11 @@ DATABASE_VARIABLE = "SVC_DATABASE_URL"
 
 CACHE_VARIABLE = "SVC_CACHE"
 """The cache: a path, or "off" for none."""
-CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
+_CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
 """How many hours rates of today are cached, where that is longer than until the day's end."""
-RECEIPTS_VARIABLE = "SVC_RECEIPTS"
+_RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
-EXCEL_VARIABLE = "SVC_EXCEL"
+_EXCEL_VARIABLE = "SVC_EXCEL"
 """The folder of the spreadsheet adapters' settings: the service's address, the local server."""
 
 _OFF = {"off", "no", "none", "false", "0"}
@@ -297,7 +297,7 @@ def receipt_folder() -> Path:
     Raises:
         ConfigurationError: `SVC_RECEIPTS` is not a path, or the user's data folder is unknown.
     """
-    return _user_folder(RECEIPTS_VARIABLE, "data", "nexus", "receipts")
+    return _user_folder(_RECEIPTS_VARIABLE, "data", "nexus", "receipts")
 
 
 def excel_folder() -> Path:
@@ -306,7 +306,7 @@ def excel_folder() -> Path:
     Raises:
         ConfigurationError: `SVC_EXCEL` is not a path, or the user's folder is unknown.
     """
-    return _user_folder(EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
+    return _user_folder(_EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
 
 
 def _user_folder(variable: str, kind: Literal["data", "config"], name: str, what: str) -> Path:
@@ -350,7 +350,7 @@ def cache_hours() -> float | None:
     Raises:
         ConfigurationError: it is not a number of hours above 0.
     """
-    value = _variable(CACHE_HOURS_VARIABLE)
+    value = _variable(_CACHE_HOURS_VARIABLE)
     if not value:
         return None
     try:
@@ -359,7 +359,7 @@ def cache_hours() -> float | None:
         hours = math.nan
     if not 0 < hours <= _MOST_HOURS:
         raise ConfigurationError(
-            f"{CACHE_HOURS_VARIABLE} is {value!r}; expected a number of hours above 0, such as 24,"
+            f"{_CACHE_HOURS_VARIABLE} is {value!r}; expected a number of hours above 0, such as 24,"
             f" and up to {_MOST_HOURS} (a year)"
         )
     return hours

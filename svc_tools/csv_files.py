@@ -111,7 +111,7 @@ def _cells_of_any_length() -> Iterator[None]:
 def csv_text(path: Path, dialect: Dialect) -> Iterator[io.TextIOWrapper]:
     """A CSV's text from its header on."""
     with (
-        opened_bytes(path) as file,
+        _opened_bytes(path) as file,
         io.TextIOWrapper(file, dialect.encoding, newline="") as text,
     ):
         if not text.read(1).startswith("\ufeff"):
@@ -127,7 +127,7 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
         FileError: the file is empty or not text, its delimiter is ambiguous, or a quotation mark
             would join rows.
     """
-    with opened_bytes(path) as file:
+    with _opened_bytes(path) as file:
         sample = file.read(_SAMPLE)
     if not sample.strip(b"\r\n\t ,;\xef\xbb\xbf\x00"):
         raise FileError(
@@ -166,7 +166,7 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     return replace(found, paired=False)
 
 
-def opened_bytes(path: Path) -> BinaryIO:
+def _opened_bytes(path: Path) -> BinaryIO:
     """The file's bytes, decompressed (`.gz`)."""
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]  # GzipFile is one
 
@@ -200,7 +200,7 @@ def _undecodable(path: Path, encoding: str) -> int | None:
     """Where the file's bytes stop being text in this encoding; `None` where they do not."""
     decoder = codecs.getincrementaldecoder(encoding)()
     before = 0
-    with opened_bytes(path) as file:
+    with _opened_bytes(path) as file:
         while True:
             block = file.read(_SCAN_BYTES)
             try:
@@ -347,7 +347,7 @@ def utf8_blocks(path: Path, dialect: Dialect, size: int) -> Iterator[bytes]:
     plain = codecs.lookup(dialect.encoding).name == "utf-8"
     decoder = None if plain else codecs.getincrementaldecoder(dialect.encoding)()
     above, begun = dialect.skipped, False
-    with opened_bytes(path) as file:
+    with _opened_bytes(path) as file:
         while block := file.read(size):
             text = decoder.decode(block).encode() if decoder else block
             if not begun:

@@ -40,7 +40,7 @@ RANGE_LABEL = "Between the lowest and highest rate of the place"
 """The name of the sum of `at_stake`, which is not all that is at stake in a review."""
 NOTHING = "\u2013"
 """Shown where a value is missing: never 0, and never an empty cell."""
-ColumnKind = Literal["text", "number", "prose"]
+_ColumnKind = Literal["text", "number", "prose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Column:
     """A column of a table: its head, and whether it holds short texts, numbers or prose."""
 
     head: str
-    kind: ColumnKind = "text"
+    kind: _ColumnKind = "text"
 
 
 Head = str | Column
@@ -94,7 +94,7 @@ class Table:
         self.caption = caption
         self.more = more
 
-    def kind_of(self, column: int, narrow: int) -> ColumnKind:
+    def kind_of(self, column: int, narrow: int) -> _ColumnKind:
         """The kind of a column; one of texts is prose where a cell is longer than `narrow`."""
         kind = self.columns[column].kind
         if kind != "text":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 NO_RESULT = 1
-NOT_USABLE = 2
+_NOT_USABLE = 2
 
 Json = Annotated[
     bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
@@ -113,7 +113,7 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
         sentence = f"[bold red]{'No result' if refused else 'Error'}.[/] {_explained(error)}"
         # whole lines for programs, whole words for people
         console.print(sentence, soft_wrap=not console.is_terminal)
-        raise typer.Exit(NO_RESULT if refused else NOT_USABLE) from None
+        raise typer.Exit(NO_RESULT if refused else _NOT_USABLE) from None
 
 
 def _explained(error: Exception) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
 
-INCOMPLETE_ROWS = 1
+_INCOMPLETE_ROWS = 1
 STOPPED = 3
 INTERRUPTED = 130
 _MANY = 1_000
@@ -341,7 +341,7 @@ def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool) -> None:
         typer.echo(json.dumps(run.as_json(), indent=2), err=str(output) == "-")
     elif not quiet or run.stopped is not None:
         console = Console(stderr=str(output) == "-" or quiet, highlight=False)
-        show_run(console, run)
+        _show_run(console, run)
 
 
 def _exit_code(run: FileRun) -> int:
@@ -349,10 +349,10 @@ def _exit_code(run: FileRun) -> int:
         return INTERRUPTED
     if run.stopped is not None:
         return STOPPED
-    return 0 if run.all_known else INCOMPLETE_ROWS
+    return 0 if run.all_known else _INCOMPLETE_ROWS
 
 
-def show_run(console: Console, run: FileRun) -> None:
+def _show_run(console: Console, run: FileRun) -> None:
     """Print the totals of the rows, where the file is, and what to do next."""
     if run.written is not None:
         show(console, *run.parts(brief=True))

@@ -140,7 +140,7 @@ def create(
             expires_at=_expiry(expires),
             past_due=bool(terms.past_due),
         )
-        _print(f"Made {row.id}: {terms_in_words(row)}.", stderr=True)
+        _print(f"Made {row.id}: {_terms_in_words(row)}.", stderr=True)
         typer.echo(key.get_secret_value())
         _print("Keep the key: it is shown this once, and only its hash is stored.", stderr=True)
 
@@ -190,7 +190,7 @@ def update(
             features=terms.features,
             past_due=terms.past_due,
         )
-        _print(f"{row.id}: {terms_in_words(row)}.")
+        _print(f"{row.id}: {_terms_in_words(row)}.")
 
 
 @keys.command("account")
@@ -246,7 +246,7 @@ def _print(sentence: str, *, stderr: bool = False) -> None:
     console.print(sentence, soft_wrap=not console.is_terminal)
 
 
-def terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door
+def _terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door
     """What a key may do, in one sentence."""
     terms = row.terms
     rate = terms.rate

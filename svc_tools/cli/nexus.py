@@ -91,17 +91,17 @@ def show_list(
         mine = None if register is None else read_register(register)
         with _service_if_any(service, needed=mine is None) as client:
             name = "" if client is None else config.service_name(client)
-            listed, note = listed_register(client, needed=mine is None)
+            listed, note = _listed_register(client, needed=mine is None)
     shown = listed if mine is None else mine
     assert shown is not None  # noqa: S101 - one of the two is there, or an error was raised
     found = None if mine is None or listed is None else found_differences(mine, listed)
     if as_json:
-        typer.echo(json.dumps(register_as_json(shown, found, service=name, note=note), indent=2))
+        typer.echo(json.dumps(_register_as_json(shown, found, service=name, note=note), indent=2))
         return
     of = name if mine is None else str(register)
     show(console, Note(f"Nexus registrations, {of}", [shown.sentence]), *shown.tables)
     if found is not None:
-        show_differences(console, found, service=name)
+        _show_differences(console, found, service=name)
     if note:
         console.print()
         print_text(console, note)
@@ -137,7 +137,7 @@ def add(
             )
         except WouldChangeError as error:
             raise WouldChangeError(f"{error} (--update)") from None
-        show_added(Console(highlight=False), added, service=config.service_name(client))
+        _show_added(Console(highlight=False), added, service=config.service_name(client))
 
 
 @nexus.command("plan")
@@ -226,7 +226,7 @@ def plan(
         mine = None if register is None else read_register(register)
         with _service_if_any(service, needed=mine is None) as client:
             account = config.Source("", "") if client is None else config.account_of(client)
-            listed, note = listed_register(client, needed=mine is None)
+            listed, note = _listed_register(client, needed=mine is None)
         notes = [note] if note else []
         records = listed if mine is None else mine
         exposure = None
@@ -251,9 +251,9 @@ def plan(
         )
         made.write(output)
     if as_json:
-        typer.echo(json.dumps(plan_as_json(made, output, notes=notes), indent=2))
+        typer.echo(json.dumps(_plan_as_json(made, output, notes=notes), indent=2))
         return
-    show_plan(Console(highlight=False), made, output, notes=notes, service=service)
+    _show_plan(Console(highlight=False), made, output, notes=notes, service=service)
 
 
 @nexus.command("apply")
@@ -279,7 +279,7 @@ def apply(
                 ticked,
                 client,
                 dry_run=not yes,
-                on_progress=None if as_json else show_progress(console),
+                on_progress=None if as_json else _show_progress(console),
             )
     _show_result(
         found,
@@ -306,7 +306,7 @@ def show_all(
         if receipt is not None:
             one = read_receipt(receipt)
             if as_json:
-                typer.echo(json.dumps(receipt_as_json(one), indent=2))
+                typer.echo(json.dumps(_receipt_as_json(one), indent=2))
             else:
                 show_receipt(console, one, references=True)
             return
@@ -314,7 +314,7 @@ def show_all(
         if as_json:
             typer.echo(frame.to_json(orient="records", date_format="iso", indent=2))
             return
-        show_receipts(console, frame)
+        _show_receipts(console, frame)
 
 
 @nexus.command("restore")
@@ -338,7 +338,7 @@ def undo(
                 removed,
                 client,
                 dry_run=not yes,
-                on_progress=None if as_json else show_progress(console),
+                on_progress=None if as_json else _show_progress(console),
             )
     _show_result(
         found,
@@ -397,7 +397,7 @@ def _service_if_any(service: Service, *, needed: bool) -> Iterator[Svc | None]:
         yield client
 
 
-def listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | None, str]:
+def _listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | None, str]:
     """The register of the service, or `None` and a sentence that says why there is none."""
     if client is None:
         return None, "No service is used: the registrations are those of the file alone."
@@ -435,7 +435,7 @@ def _day(option: str, text: str) -> date:
         raise ValueError(f"{option}: {text!r} is no date such as 2026-05-01") from None
 
 
-def show_differences(console: Console, found: list[Difference], *, service: str) -> None:
+def _show_differences(console: Console, found: list[Difference], *, service: str) -> None:
     """Print where the user's register and the service's differ."""
     console.print()
     if not found:
@@ -457,7 +457,7 @@ def show_differences(console: Console, found: list[Difference], *, service: str)
     show(console, Table(columns, rows, title))
 
 
-def show_added(console: Console, added: Added, *, service: str) -> None:
+def _show_added(console: Console, added: Added, *, service: str) -> None:
     """Print what was added or changed."""
     what = "Updated" if added.before is not None else "Added"
     of = f"{added.record.state} {added.record.nexus_type}"
@@ -474,7 +474,7 @@ def show_added(console: Console, added: Added, *, service: str) -> None:
         )
 
 
-def register_as_json(
+def _register_as_json(
     register: Register, found: list[Difference] | None, *, service: str, note: str
 ) -> dict[str, object]:
     """The records and, where two registers were compared, their differences."""
@@ -493,7 +493,7 @@ def register_as_json(
 _DIFFERENCE_KINDS = {"only_mine": "only in your register", "only_service": "only on the service"}
 
 
-def show_plan(
+def _show_plan(
     console: Console, plan: Plan, path: Path, *, notes: list[str], service: Service
 ) -> None:
     """Print the plan: states without a record first, then each record, and why."""
@@ -505,7 +505,7 @@ def show_plan(
     console.print(f"  {_again('apply', str(path), service)}", markup=False, soft_wrap=True)
 
 
-def plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
+def _plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
     """The plan, with the codes of its reasons and its figures."""
     return {
         "plan_id": plan.plan_id,
@@ -551,9 +551,9 @@ def _show_result(
     """Print the receipt; the exit code is 1 where not all is done, known and as expected."""
     console = Console(highlight=False)
     if as_json:
-        typer.echo(json.dumps(receipt_as_json(found), indent=2))
+        typer.echo(json.dumps(_receipt_as_json(found), indent=2))
     elif found.dry_run:
-        show_dry(console, found, before)
+        _show_dry(console, found, before)
         if any(item.status == "planned" for item in found.items):
             again = _again(command, about, service)
             console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)
@@ -581,7 +581,7 @@ _RECEIPT_HEADS = ("Record", "Status", prose("What happened"))
 _LABEL = len("Service")
 
 
-def show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
+def _show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
     """A callback that prints each record as soon as it is done."""
 
     def show(item: ReceiptItem, done: int, total: int) -> None:
@@ -590,7 +590,7 @@ def show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
     return show
 
 
-def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
+def _show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
     """Print the requests, exact but for the key, what they remove, and the notices before it."""
     print_text(console, (receipt.sentence, "bold"))
     items = {item.key: item for item in receipt.items}
@@ -664,7 +664,7 @@ def _record_text(record: Mapping[str, str | None]) -> str:
     return ", ".join([head, *filter(None, facts)])
 
 
-def show_receipts(console: Console, frame: pd.DataFrame) -> None:
+def _show_receipts(console: Console, frame: pd.DataFrame) -> None:
     """Print all receipts, newest first; those that cannot be trusted are marked."""
     if frame.empty:
         print_text(console, "There are no receipts yet.")
@@ -685,7 +685,7 @@ def show_receipts(console: Console, frame: pd.DataFrame) -> None:
         print_text(console, str(row["said"]), indent=2)
 
 
-def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
+def _receipt_as_json(receipt: Receipt) -> dict[str, Any]:
     """The receipt for a program: its attributes, the counts, the sentence."""
     fields = {name: _plain(value) for name, value in asdict(receipt).items() if name != "items"}
     fields |= {"sentence": receipt.sentence, "undoable": receipt.undoable}

@@ -71,7 +71,7 @@ class Description:
     problem: str | None = None
 
 
-def settings_path() -> Path:
+def _settings_path() -> Path:
     """The file with the address of the service, and never a key."""
     return config.excel_folder() / "settings.json"
 
@@ -148,7 +148,7 @@ def choose_embedded() -> None:
 
 
 def _write(service: str) -> None:
-    path = settings_path()
+    path = _settings_path()
     write_object(path, read_object(path) | {_SERVICE: service})
 
 
@@ -172,12 +172,12 @@ def chosen() -> str | None:
     Raises:
         ConfigurationError: the settings cannot be read.
     """
-    service = read_object(settings_path()).get(_SERVICE)
+    service = read_object(_settings_path()).get(_SERVICE)
     if service is None:
         return None
     if not isinstance(service, str) or not service.strip():
         raise ConfigurationError(
-            f'{settings_path()}: "{_SERVICE}" is {service!r}; expected an address, or'
+            f'{_settings_path()}: "{_SERVICE}" is {service!r}; expected an address, or'
             f' "{EMBEDDED}". Choose it again with svc-tools excel install'
         )
     return service if service == EMBEDDED else checked_address(service)

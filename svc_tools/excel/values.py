@@ -91,7 +91,7 @@ class BadValueError(CellError):
 
 Cell: TypeAlias = str | float | bool | CellError | None
 Result: TypeAlias = Cell | list[list[Cell]]
-Shape: TypeAlias = tuple[int, int]
+_Shape: TypeAlias = tuple[int, int]
 """Rows and columns."""
 PARTIAL = "#PARTIAL"
 """What a cell shows, as text in every host, where the result lacks a part of the rate."""
@@ -170,7 +170,7 @@ def rows_of(named: str, argument: object) -> Rows:
 
 def aligned(
     names: Sequence[str], arguments: Sequence[object]
-) -> tuple[Shape, list[tuple[Given, ...]]]:
+) -> tuple[_Shape, list[tuple[Given, ...]]]:
     """The shape of the result, and the arguments for each of its cells, row by row.
 
     A single cell, or what is left out, goes with every cell of the others; a column with every
@@ -201,7 +201,7 @@ def aligned(
     return whole, list(zip(*spread, strict=True))
 
 
-def _uneven(names: Sequence[str], shapes: Sequence[Shape], name: str) -> str:
+def _uneven(names: Sequence[str], shapes: Sequence[_Shape], name: str) -> str:
     sizes = ", ".join(
         f"{one} {rows:,} by {columns:,}"
         for one, (rows, columns) in zip(names, shapes, strict=True)
@@ -210,7 +210,7 @@ def _uneven(names: Sequence[str], shapes: Sequence[Shape], name: str) -> str:
     return f"{name}: the ranges must have the same shape; here they are (rows by columns): {sizes}."
 
 
-def shaped(shape: Shape, cells: Sequence[Cell]) -> Result:
+def shaped(shape: _Shape, cells: Sequence[Cell]) -> Result:
     """Cells as rows of that shape; a single cell as a scalar."""
     if shape == _ONE:
         return cells[0]
@@ -218,7 +218,7 @@ def shaped(shape: Shape, cells: Sequence[Cell]) -> Result:
     return [list(cells[at : at + width]) for at in range(0, len(cells), width)]
 
 
-MOST_DOLLARS = 9 * 10**11
+_MOST_DOLLARS = 9 * 10**11
 """Amounts below this keep their cents in 15 digits, and their tax fits 64 bits."""
 _CENTS = 100
 _SNAP = Decimal("1e-6")
@@ -299,10 +299,10 @@ def _exact(named: str, cell: Given) -> Decimal:
 
 
 def _check_size(named: str, dollars: Decimal) -> None:
-    if abs(dollars) >= MOST_DOLLARS:
+    if abs(dollars) >= _MOST_DOLLARS:
         raise BadValueError(
             f"{named}: {dollars:,f} is out of range; a spreadsheet keeps the cents of amounts below"
-            f" {MOST_DOLLARS:,}."
+            f" {_MOST_DOLLARS:,}."
         )
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
-ALWAYS = ("lookup_status", "lookup_error")
+_ALWAYS = ("lookup_status", "lookup_error")
 """The columns that are always added, so that no failure is hidden."""
 ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
 """The arguments that say where the place and the date of each row are."""
@@ -156,7 +156,7 @@ def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: AN
     needs = [name for name in DETAIL_COLUMNS if name in wanted]
     if needs and not detail:
         raise ValueError(f"columns: {needs[0]!r} is a detail; request the details too")
-    return tuple(name for name in known if name in wanted | set(ALWAYS))
+    return tuple(name for name in known if name in wanted | set(_ALWAYS))
 
 
 class TaxArguments(TypedDict, total=False):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 FOR_EVER = datetime(9999, 12, 31, tzinfo=UTC)
 """The expiry of a result that never expires."""
-UNPROVEN = timedelta(days=30)
+_UNPROVEN = timedelta(days=30)
 """How long the rate of a past date is stored whose effective date is not published."""
 UNRESOLVED = timedelta(hours=1)
 """How long it is stored that a place is not known: services are updated."""
@@ -291,7 +291,7 @@ def keeps_until(
     # the service's day may have begun later than the local one: past is what is past for both
     if as_of is not None and as_of < min(today, responded_at.astimezone(UTC).date()):
         final = outcome.status == "ok" and _is_proven(found, as_of)
-        return FOR_EVER if final else responded_at + UNPROVEN
+        return FOR_EVER if final else responded_at + _UNPROVEN
     return day_ends if hours is None else max(day_ends, responded_at + timedelta(hours=hours))
 
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""
-APPLICATION = 0x53564341
+_APPLICATION = 0x53564341
 """The application id in the header of a cache file ("SVCA")."""
-SCHEMA = 1
+_SCHEMA = 1
 _TABLES = """
 CREATE TABLE source (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -454,13 +454,13 @@ def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
     application, schema, tables = _stamp(connection)
     if not (application or schema or tables):
         application, schema = _make_tables(connection)
-    if application != APPLICATION:
+    if application != _APPLICATION:
         raise NotUsableError("it is another program's database; name another path in SVC_CACHE")
-    if schema > SCHEMA:
+    if schema > _SCHEMA:
         raise NotUsableError(
-            f"it is of a newer release (its schema is {schema}, this release knows {SCHEMA})"
+            f"it is of a newer release (its schema is {schema}, this release knows {_SCHEMA})"
         )
-    if schema < SCHEMA:
+    if schema < _SCHEMA:
         raise _OlderError
     # The journal mode is a property of the file, and stays: a write-ahead log lets readers go on
     # during a write. Where the file is in use, or its disk cannot, all works without.
@@ -487,9 +487,9 @@ def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
         if not (application or schema or tables):
             for statement in _TABLES.strip().split(";\n"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA}")
-            application, schema = APPLICATION, SCHEMA
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_SCHEMA}")
+            application, schema = _APPLICATION, _SCHEMA
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):

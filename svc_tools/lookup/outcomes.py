@@ -138,7 +138,7 @@ class Outcome:
     cached: bool = False
 
     def _repr_html_(self) -> str:
-        return outcome_html(self)
+        return _outcome_html(self)
 
 
 def of_response(place: Place, response: TaxResponse, *, at: datetime | None = None) -> Outcome:
@@ -526,7 +526,7 @@ class Trouble:
     reference: str | None = None
 
 
-def code_of_error(error: SvcError) -> str:
+def _code_of_error(error: SvcError) -> str:
     """The code of an error of the service in `svc_tools.codes`."""
     if is_foreign(error) and not isinstance(error, AuthError):
         return "not_the_service"
@@ -537,7 +537,7 @@ def code_of_error(error: SvcError) -> str:
 
 def explained(error: SvcError) -> Trouble:
     """The explanation of a call that failed."""
-    code = code_of_error(error)
+    code = _code_of_error(error)
     title, what_to_do = CODES[code].meaning, CODES[code].to_do
     if code == "too_many_requests" and isinstance(error, RateLimitError) and error.retry_after:
         what_to_do = f"Wait {counted(ceil(error.retry_after), 'second')}, then try again."
@@ -592,7 +592,7 @@ def _with_others(reason: str, others: int) -> str:
     return _VALUE.sub(lambda found: f"{found[0]} (and {others:,} other {value})", reason)
 
 
-def outcome_html(outcome: Outcome) -> str:
+def _outcome_html(outcome: Outcome) -> str:
     """The outcome as HTML: the status, then the rate and its sources."""
     found = outcome.found
     sentences = [] if outcome.error is None else [outcome.error]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from svc_sdk._settings import Settings
     from svc_tools.places import Place
 
-INSTALL_BULK = (
+_INSTALL_BULK = (
     "Looking up many places needs aiohttp, which is not installed. Install it with:"
     " pip install 'svc-tax-tools[bulk]'"
 )
@@ -84,7 +84,7 @@ class _Direct:
             import aiohttp  # noqa: PLC0415 - optional, and 100 ms
             from yarl import URL  # noqa: PLC0415 - comes with aiohttp
         except ModuleNotFoundError as error:
-            raise ImportError(f"{INSTALL_BULK} ({error})") from error
+            raise ImportError(f"{_INSTALL_BULK} ({error})") from error
         self._settings = settings
         self._make_url = URL
         self._caught = (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLargeError)

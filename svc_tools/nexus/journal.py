@@ -130,7 +130,7 @@ class Journal:
                 if read.torn:
                     os.ftruncate(self._file, read.size)
                 if created:
-                    sync_folder(path.parent)
+                    _sync_folder(path.parent)
             except BaseException:
                 os.close(self._file)
                 raise
@@ -171,7 +171,7 @@ def _not_written(path: Path, error: OSError) -> str:
     return f"The journal {path} cannot be written: {error.strerror or error}"
 
 
-def sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Flush the names in a folder to disk, where the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

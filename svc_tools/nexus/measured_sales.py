@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus.thresholds import Measured, Threshold
 
-CHANNELS = ("direct", "marketplace")
-DAILY = ("state", "day", "channel", "gross_cents", "retail_cents", "taxable_cents", "count")
+_CHANNELS = ("direct", "marketplace")
+_DAILY = ("state", "day", "channel", "gross_cents", "retail_cents", "taxable_cents", "count")
 """The columns of daily totals; `refund_cents` (the part of gross below 0) is optional."""
 SALES = "svc_sales"
 """The attribute of a table of daily totals that describes it."""
@@ -341,7 +341,7 @@ class Daily:
 
     def of(self, state: str) -> tuple[StateSales, Uncounted]:
         """A state's sales, and what else may have been sold there."""
-        none = np.zeros((len(CHANNELS), 0), np.int64)
+        none = np.zeros((len(_CHANNELS), 0), np.int64)
         sales = self.states.get(state) or StateSales(none[0], dict.fromkeys(self.bases, none), none)
         parts = (self.uncounted.get(one, NOTHING_LOST) for one in (state, ""))
         return sales, Uncounted(*map(sum, zip(*parts, strict=True)))
@@ -356,16 +356,16 @@ def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
     """
     if not isinstance(daily, pd.DataFrame):
         raise TypeError(f"daily: expected a pandas.DataFrame, not {type(daily).__name__}")
-    absent = [name for name in DAILY if name not in daily.columns]
+    absent = [name for name in _DAILY if name not in daily.columns]
     if absent:
         raise ValueError(
-            f"daily: no column {', '.join(map(repr, absent))}; expected {', '.join(DAILY)}, totals"
+            f"daily: no column {', '.join(map(repr, absent))}; expected {', '.join(_DAILY)}, totals"
             " by state, day and channel (df.svc.exposure() makes them of your sales)"
         )
-    for name, known in (("state", set(STATES)), ("channel", set(CHANNELS))):
+    for name, known in (("state", set(STATES)), ("channel", set(_CHANNELS))):
         odd = [value for value in daily[name].unique().tolist() if value not in known]
         if odd:
-            expected = "the codes of states" if name == "state" else " or ".join(CHANNELS)
+            expected = "the codes of states" if name == "state" else " or ".join(_CHANNELS)
             raise ValueError(f"daily: column {name!r} has {odd[0]!r}; expected {expected}")
     moments = pd.to_datetime(daily["day"])
     if moments.isna().any() or getattr(moments.dtype, "tz", None) is not None:
@@ -397,10 +397,10 @@ def _sales_of(sums: pd.DataFrame, bases: Sequence[str]) -> StateSales:
     """One state's sums by channel and day."""
     since_epoch = sums.index.get_level_values(2).to_numpy("datetime64[D]").astype(np.int64)
     days, place = np.unique(since_epoch + _EPOCH, return_inverse=True)
-    channels = (sums.index.get_level_values(1) == CHANNELS[1]).astype(np.int64)
+    channels = (sums.index.get_level_values(1) == _CHANNELS[1]).astype(np.int64)
     tables = {}
     for name in (*bases, "count"):
-        tables[name] = np.zeros((len(CHANNELS), len(days)), np.int64)
+        tables[name] = np.zeros((len(_CHANNELS), len(days)), np.int64)
         tables[name][channels, place] = sums[name]
     return StateSales(days, {base: tables[base] for base in bases}, tables["count"])
 

@@ -9,12 +9,12 @@ PERMIT_NOTE = (
     "Removing a record here does not cancel the permit at the state: the state still expects"
     " returns until you close the account with it."
 )
-NO_NEXUS_NOTE = "Sales to the state will be treated as if you had no nexus there."
-TRAILING_NOTE = (
+_NO_NEXUS_NOTE = "Sales to the state will be treated as if you had no nexus there."
+_TRAILING_NOTE = (
     "The duty to collect can last after sales have fallen (trailing nexus); how long is"
     " for the state to decide."
 )
-BEFORE_REMOVING = (PERMIT_NOTE, NO_NEXUS_NOTE, TRAILING_NOTE)
+BEFORE_REMOVING = (PERMIT_NOTE, _NO_NEXUS_NOTE, _TRAILING_NOTE)
 """The notices before anything is removed, in this order."""
 
 UNDO_NOTE = "The removal can be undone: this service can add the records again."

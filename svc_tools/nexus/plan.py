@@ -57,7 +57,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 Key = int | tuple[str, str]
 """A row by its number, or all rows of one state and type."""
 
-FRAME_COLUMNS = (
+_FRAME_COLUMNS = (
     "number",
     "remove",
     "state",
@@ -273,7 +273,7 @@ class Plan:
         return tuple(found)
 
     def frame(self) -> pd.DataFrame:
-        """The plan as a frame with `FRAME_COLUMNS`.
+        """The plan as a frame with `_FRAME_COLUMNS`.
 
         States without a record come first (`decision` is "missing"; `number` and the record are
         missing). `remove` is what was ticked; `reasons` has the codes, separated by "; ".
@@ -300,9 +300,9 @@ class Plan:
             )
             for row in self.rows
         ]
-        frame = pd.DataFrame([*lacking, *rows], columns=[*FRAME_COLUMNS])
+        frame = pd.DataFrame([*lacking, *rows], columns=[*_FRAME_COLUMNS])
         days = day_column(frame["registered_at"])
-        kinds = {name: "str" for name in FRAME_COLUMNS if name not in {"number", "registered_at"}}
+        kinds = {name: "str" for name in _FRAME_COLUMNS if name not in {"number", "registered_at"}}
         return frame.assign(registered_at=days).astype({"number": "Int64", **kinds})
 
     def write(self, path: str | Path) -> Path:
@@ -355,7 +355,7 @@ class Plan:
         return groups
 
 
-def made_for_whom(plan: Plan) -> str:
+def _made_for_whom(plan: Plan) -> str:
     """The service that a plan was made for, in words."""
     if not plan.service:
         return "made without a service"
@@ -400,7 +400,7 @@ def tables_of(plan: Plan, *, evidence: bool = True) -> tuple[Table, ...]:
         )
     if plan.rows:
         ticked = bool(plan.ticked)
-        made_for = f"{plan.plan_id}, as of {plan.as_of}, {made_for_whom(plan)}"
+        made_for = f"{plan.plan_id}, as of {plan.as_of}, {_made_for_whom(plan)}"
         heads = (
             number("Row"),
             "Record",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NO_SALES_TAX = frozenset({"DE", "MT", "NH", "OR"})
 """States without a general sales tax. Alaska has no state tax, and many local ones."""
 _ABOVE = {"over", "missing"}
-Comparison = Literal["", "same", "only_mine", "only_service", "differs"]
+_Comparison = Literal["", "same", "only_mine", "only_service", "differs"]
 """How a record compares with what the service lists; "" where nothing was listed."""
 
 
@@ -155,7 +155,7 @@ class Facts:
     sales_given: bool = False
     exposure: StateExposure | None = None
     several: bool = False
-    listed: Comparison = ""
+    listed: _Comparison = ""
 
     @property
     def untaxed(self) -> bool:
@@ -355,7 +355,7 @@ class _Subject(NamedTuple):
     record: Registration
     several: bool
     expected: int
-    listed: Comparison
+    listed: _Comparison
     differs: str
 
 
@@ -393,7 +393,7 @@ def _filled(record: Registration, blanks: list[Difference]) -> Registration:
     return replace(record, **{one.difference: getattr(listed, one.difference) for one in blanks})
 
 
-def _comparison(found: list[Difference]) -> Comparison:
+def _comparison(found: list[Difference]) -> _Comparison:
     """How a record compares with the service's, from its differences."""
     kinds = {one.difference for one in found}
     if "only_mine" in kinds:

@@ -71,7 +71,7 @@ _COUNTED = {
 """The statuses that a sentence counts; "removed" only where the service reported it."""
 OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
 """The statuses that leave something to be done, or to be found out."""
-RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
+_RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
 """The statuses after which a record may have to be added again."""
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
@@ -260,7 +260,7 @@ class Receipt:
         """The items that a restore would check: their records are gone, or may be."""
         if self.dry_run or self.kind == "restore":
             return ()
-        return tuple(item for item in self.items if item.status in RESTORABLE and item.record)
+        return tuple(item for item in self.items if item.status in _RESTORABLE and item.record)
 
     @property
     def undoable(self) -> bool:

@@ -92,8 +92,8 @@ def changes_of(plan: Plan) -> tuple[Change, ...]:
     found = []
     loose = not (plan.service or plan.account)
     for one in plan.removals:
-        rows = tuple(record_of(row.record) for row in one.rows)
-        keep = None if one.keep is None else record_of(one.keep.record)
+        rows = tuple(_record_of(row.record) for row in one.rows)
+        keep = None if one.keep is None else _record_of(one.keep.record)
         action = "remove" if keep is None else "replace"
         found.append(Change(one.state, one.nexus_type, action, one.expected, rows, keep, loose))
     return tuple(found)
@@ -133,7 +133,7 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
             )
 
 
-def record_of(one: Registration) -> Record:
+def _record_of(one: Registration) -> Record:
     """A record of a register in the form of the wire format."""
     since = None if one.registered_at is None else one.registered_at.isoformat()
     return {
@@ -150,7 +150,7 @@ def as_listed(register: Register) -> ListedRecords:
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
     for one in register.records:
         key = (one.state, str(one.nexus_type))
-        records[key] = (*records.get(key, ()), record_of(one))
+        records[key] = (*records.get(key, ()), _record_of(one))
     return ListedRecords(records)
 
 

@@ -50,7 +50,7 @@ def list_register(client: Svc) -> Register:
         RegisterError: a record that it lists cannot be understood.
         SvcError: the call failed (SPEC 7).
     """
-    listed = complete_list(client)
+    listed = _complete_list(client)
     if isinstance(listed, str):
         raise NotListedError(
             f"{listed}; give your own register: a CSV with state, nexus_type, registered_at,"
@@ -291,7 +291,7 @@ def abilities(client: Svc) -> Abilities:
     Raises:
         SvcError: the service does not accept the key, or is not available now.
     """
-    return _abilities(lists=list_records(client) is not None, adds=can_add(client))
+    return _abilities(lists=list_records(client) is not None, adds=_can_add(client))
 
 
 def _abilities(*, lists: bool, adds: bool) -> Abilities:
@@ -304,7 +304,7 @@ def _abilities(*, lists: bool, adds: bool) -> Abilities:
     return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {lacks}.")
 
 
-def complete_list(client: Svc) -> NexusList | str:
+def _complete_list(client: Svc) -> NexusList | str:
     """The service's list of records; a sentence where it does not list them, or not all.
 
     Raises:
@@ -329,7 +329,7 @@ def list_records(client: Svc) -> ListedRecords | None:
     Raises:
         SvcError: the call failed.
     """
-    response = complete_list(client)
+    response = _complete_list(client)
     if isinstance(response, str):
         return None
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
@@ -360,7 +360,7 @@ def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
         SvcError: it does not accept the key.
     """
     try:
-        return _abilities(lists=there is not None, adds=can_add(client))
+        return _abilities(lists=there is not None, adds=_can_add(client))
     except (AuthError, PaymentRequiredError, ForbiddenError):
         raise
     except SvcError as error:
@@ -369,7 +369,7 @@ def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
         return Abilities(there is not None, adds=False, note=note)
 
 
-def can_add(client: Svc) -> bool:
+def _can_add(client: Svc) -> bool:
     """Whether the service adds records.
 
     Raises:

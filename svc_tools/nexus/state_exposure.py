@@ -68,11 +68,11 @@ EXPOSURE_COLUMNS = (
     "why",
 )
 """The columns of an exposure, in order."""
-Band = Literal["missing", "over", "90-100", "70-90", "below 70", "no tax", "unknown"]
-BANDS: tuple[Band, ...] = get_args(Band)
+_Band = Literal["missing", "over", "90-100", "70-90", "below 70", "no tax", "unknown"]
+BANDS: tuple[_Band, ...] = get_args(_Band)
 _ORDER = {"missing": 0, "over": 1, "90-100": 3, "70-90": 4, "below 70": 6, "no tax": 7}
 _MAY_BE_OVER, _UNKNOWN = 2, 5
-_LEAST: tuple[tuple[Decimal, Band], ...] = ((Decimal("0.9"), "90-100"), (Decimal("0.7"), "70-90"))
+_LEAST: tuple[tuple[Decimal, _Band], ...] = ((Decimal("0.9"), "90-100"), (Decimal("0.7"), "70-90"))
 _DAY = timedelta(days=1)
 
 _MONTHS_SHOWN = 6
@@ -230,7 +230,7 @@ class _Reading:
         return self.found[0]
 
     @property
-    def band(self) -> Band:
+    def band(self) -> _Band:
         """The band of this reading."""
         if self.best.met_on is not None:
             return "over"
@@ -266,7 +266,7 @@ class _Exposed:
 
     state: str
     row: Threshold | None
-    band: Band
+    band: _Band
     readings: tuple[_Reading, ...] = ()
     first_crossed: date | None = None
     marketplace_cents: int | None = None
@@ -372,7 +372,7 @@ def _readings(sales: StateSales, row: Threshold, now: tuple[Window, ...]) -> tup
     return tuple(sorted(readings, key=lambda one: one.best.rank, reverse=True))
 
 
-def _band(row: Threshold, readings: tuple[_Reading, ...]) -> Band:
+def _band(row: Threshold, readings: tuple[_Reading, ...]) -> _Band:
     band = readings[0].band
     if band != readings[-1].band:
         return "unknown"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_page"]
 
-INSTALL_PAGE = (
+_INSTALL_PAGE = (
     "The page needs more than is installed. Install it with: pip install 'svc-tax-tools[page]'"
 )
 
@@ -49,13 +49,13 @@ def serve_page(
         raise FileNotFoundError(f"There is no register {str(register)!r}; expected a CSV or XLSX")
     service = _service(embedded=embedded)
     if find_spec("ipykernel") is None:  # reported here, not only on each page
-        raise ImportError(f"{INSTALL_PAGE} (No module named 'ipykernel')")
+        raise ImportError(f"{_INSTALL_PAGE} (No module named 'ipykernel')")
     try:
         from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
 
         from svc_tools.page.app import serve  # noqa: PLC0415 - loads Voila
     except ModuleNotFoundError as error:
-        raise ImportError(f"{INSTALL_PAGE} ({error})") from error
+        raise ImportError(f"{_INSTALL_PAGE} ({error})") from error
     say(service)
     serve(
         port=port,

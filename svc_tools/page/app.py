@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable
 
-FILES_URL = "files/"
+_FILES_URL = "files/"
 """Where the page offers its results, relative to its own address."""
 RESULTS = "results"
 """The folders whose files can be downloaded; uploads in the same folder cannot."""
-UPLOAD_LIMIT = 200 * 1024 * 1024
+_UPLOAD_LIMIT = 200 * 1024 * 1024
 """Bytes of one upload. The whole file passes through the memory of the browser, of this server and
 of the kernel; a larger one is named by its path."""
 _MESSAGE_OVERHEAD = 1024 * 1024
@@ -232,7 +232,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             "disable_check_xsrf": True,  # _Identity refuses what another page sends
             "headers": _HEADERS,
             "guard": LocalGuard(self.port),
-            "websocket_max_message_size": UPLOAD_LIMIT + _MESSAGE_OVERHEAD,
+            "websocket_max_message_size": _UPLOAD_LIMIT + _MESSAGE_OVERHEAD,
             # no pings: on loopback a busy machine or a sleeping laptop is late, not gone
             "ws_ping_interval": 0,
             "ws_ping_timeout": 0,
@@ -241,7 +241,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
 
     def init_handlers(self) -> list[tuple[Any, ...]]:
         """Voila's handlers and this page's, without the web socket that needs no token."""
-        files = (f"{self.base_url}{FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
+        files = (f"{self.base_url}{_FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
         handlers = [
             one for one in super().init_handlers() if one[1] is not RequestInfoSocketHandler
         ]
@@ -257,7 +257,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         application.add_handlers(_HOSTS, self.init_handlers())
         self._server = HTTPServer(
             application,
-            max_buffer_size=UPLOAD_LIMIT + 2 * _MESSAGE_OVERHEAD,
+            max_buffer_size=_UPLOAD_LIMIT + 2 * _MESSAGE_OVERHEAD,
             max_body_size=_BODY_LIMIT,
         )
         self._server.add_sockets([listener])
@@ -358,8 +358,8 @@ def _notebook(folder: Path, register: Path | None, *, embedded: bool) -> str:
         embedded=embedded,
         register=None if register is None else str(register.absolute()),
         folder=str(folder),
-        upload_limit=UPLOAD_LIMIT,
-        files_url=FILES_URL,
+        upload_limit=_UPLOAD_LIMIT,
+        files_url=_FILES_URL,
     )
     cell: dict[str, object] = {
         "cell_type": "code",

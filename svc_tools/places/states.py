@@ -71,7 +71,7 @@ ONE_RATE_STATES = frozenset(
 )
 """States without local general sales taxes: one rate, which may be 0, holds in all of the state."""
 
-TERRITORIES = {
+_TERRITORIES = {
     "AS": "American Samoa",
     "FM": "Federated States of Micronesia",
     "GU": "Guam",
@@ -81,7 +81,7 @@ TERRITORIES = {
     "PW": "Palau",
     "VI": "Virgin Islands",
 }
-MILITARY = {
+_MILITARY = {
     "AA": "Armed Forces Americas",
     "AE": "Armed Forces Europe",
     "AP": "Armed Forces Pacific",
@@ -122,9 +122,9 @@ class Elsewhere:
 
 @functools.cache
 def _spellings() -> dict[str, str]:
-    known = {name.lower(): code for code, name in (STATES | TERRITORIES | MILITARY).items()}
+    known = {name.lower(): code for code, name in (STATES | _TERRITORIES | _MILITARY).items()}
     known |= {name.lower(): code for code, name in _PROVINCES.items()}
-    known |= {code.lower(): code for code in STATES | TERRITORIES | MILITARY | _PROVINCES}
+    known |= {code.lower(): code for code in STATES | _TERRITORIES | _MILITARY | _PROVINCES}
     return known | _ABBREVIATED
 
 
@@ -151,10 +151,10 @@ def state_code(text: str) -> str | Elsewhere | None:
     code = _spellings().get(plain) or _both_forms(bare)
     if code is None or code in STATES:
         return code
-    if code in TERRITORIES:
-        return Elsewhere(f"{TERRITORIES[code]} is a territory with its own tax system")
-    if code in MILITARY:
-        return Elsewhere(f"{MILITARY[code]} is a military address: no state's rate applies")
+    if code in _TERRITORIES:
+        return Elsewhere(f"{_TERRITORIES[code]} is a territory with its own tax system")
+    if code in _MILITARY:
+        return Elsewhere(f"{_MILITARY[code]} is a military address: no state's rate applies")
     return Elsewhere(f"{_PROVINCES[code]} is in Canada")
 
 
@@ -245,9 +245,9 @@ def _padded(text: str, state: str | None) -> str | Elsewhere:
 
 def _checked(zip5: str, extra: str | None, state: str | None) -> str | Elsewhere:
     lies_in = states_of(zip5)
-    if lies_in and lies_in <= MILITARY.keys():
+    if lies_in and lies_in <= _MILITARY.keys():
         return Elsewhere(f"{zip5} is a military ZIP: no state's rate applies")
-    if lies_in and lies_in <= TERRITORIES.keys() and state is None:
+    if lies_in and lies_in <= _TERRITORIES.keys() and state is None:
         return Elsewhere(f"{zip5} lies in a territory ({' or '.join(sorted(lies_in))})")
     # 0000 is a filler, not an add-on
     return zip5 if extra in {None, "0000"} else f"{zip5}-{extra}"

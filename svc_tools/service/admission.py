@@ -67,7 +67,7 @@ ACCOUNT = "svc.account"
 MAX_BODY = 64 * 1024
 MAX_HEADERS = 16 * 1024
 MAX_QUERY = 8 * 1024
-MAX_PATH = 1024
+_MAX_PATH = 1024
 """The largest body, headers (names and values together), query string and path, in bytes."""
 
 _HEADERS_READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
@@ -160,8 +160,8 @@ def _examine(scope: Scope, *, loopback: bool) -> bytes:
         _check_local(tuple(found.get(b"host", ())), tuple(found.get(b"origin", ())))
     if size > MAX_HEADERS:
         raise _too_large("headers", MAX_HEADERS)
-    if len(scope["raw_path"]) > MAX_PATH:
-        raise _too_large("path", MAX_PATH)
+    if len(scope["raw_path"]) > _MAX_PATH:
+        raise _too_large("path", _MAX_PATH)
     if len(scope["query_string"]) > MAX_QUERY:
         raise _too_large("query string", MAX_QUERY)
     length = found.get(b"content-length", [b"0"])[0]

@@ -96,7 +96,7 @@ _NO_BODY = {
 }
 
 
-def local_day() -> date:
+def _local_day() -> date:
     """Today by this machine's calendar."""
     now = time.localtime()
     return date(now.tm_year, now.tm_mon, now.tm_mday)
@@ -108,7 +108,7 @@ def create_app(
     store: Store,
     keys: KeyRing,
     loopback: bool,
-    today: Callable[[], date] = local_day,
+    today: Callable[[], date] = _local_day,
     faults: FaultPlan | None = None,
 ) -> FastAPI:
     """The app over a rate book and a store.

@@ -109,7 +109,7 @@ def json_response(
     return Response(json_bytes(value), status, headers, "application/json")
 
 
-def code_of(problem: HTTPException) -> str:
+def _code_of(problem: HTTPException) -> str:
     """The machine-readable code of an error."""
     if isinstance(problem, Problem):
         return problem.code
@@ -120,7 +120,7 @@ def envelope(problem: HTTPException, request_id: str) -> Response:
     """The error envelope of a `Problem`, or of an error of the framework."""
     status = problem.status_code
     error: dict[str, object] = {
-        "code": code_of(problem),
+        "code": _code_of(problem),
         "message": _MESSAGES.get(status, problem.detail),
         "support_reference": request_id,
     }
@@ -146,7 +146,7 @@ def request_id_of(scope: Scope) -> str:
 async def on_problem(request: Request, error: Exception) -> Response:
     """Send the envelope of a `Problem` or of an `HTTPException` of the framework."""
     problem = cast("HTTPException", error)
-    request.scope[CODE] = code_of(problem)
+    request.scope[CODE] = _code_of(problem)
     if problem.status_code == METHOD_NOT_ALLOWED:
         problem.headers = {"Allow": _allowed(request)}
     return envelope(problem, request_id_of(request.scope))

@@ -67,15 +67,15 @@ class Plan:
     features: frozenset[str]
 
 
-FREE = Plan("free", Rate(per_minute=60, burst=20), 1_000, frozenset())
-UNLIMITED = Plan("unlimited", None, None, frozenset(FEATURES))
+_FREE = Plan("free", Rate(per_minute=60, burst=20), 1_000, frozenset())
+_UNLIMITED = Plan("unlimited", None, None, frozenset(FEATURES))
 """The plan of whoever runs the service on this machine."""
 PLANS = {
     plan.name: plan
     for plan in (
-        FREE,
+        _FREE,
         Plan("standard", Rate(per_minute=600, burst=100), 100_000, frozenset(FEATURES)),
-        UNLIMITED,
+        _UNLIMITED,
     )
 }
 
@@ -145,7 +145,7 @@ def signed_features(text: str | None) -> dict[str, bool]:
     return {name: sign == "+" for sign, name in _SIGNED.findall(text or "")}
 
 
-def feature_text(signed: Mapping[str, bool]) -> str | None:
+def _feature_text(signed: Mapping[str, bool]) -> str | None:
     """Features by name as an override is stored; `None` where nothing differs from the plan."""
     return ",".join(f"{'+' if there else '-'}{name}" for name, there in signed.items()) or None
 
@@ -156,7 +156,7 @@ def terms_of(plan: str, overrides: Overrides) -> Terms:
     A plan that this release does not know (a database of another release) counts as the smallest:
     the operator can add to what was too little, but not take back what was too much.
     """
-    base = PLANS.get(plan, FREE)
+    base = PLANS.get(plan, _FREE)
     signed = signed_features(overrides.features)
     added = {name for name, there in signed.items() if there}
     return Terms(
@@ -186,8 +186,8 @@ def _limit(override: int | None, base: int | None) -> int | None:
     return None if override == NO_LIMIT else override
 
 
-ACTIVE = "active"
-PAST_DUE = "past_due"
+_ACTIVE = "active"
+_PAST_DUE = "past_due"
 """The status of an account, or of one key of it."""
 _ID_BYTES = 5
 _LONGEST_ACCOUNT = 64
@@ -279,7 +279,7 @@ class KeyRing:
         self._refused: dict[str, Known] = {}
         self._change = threading.Lock()
         if run_key is not None:
-            terms = terms_of(UNLIMITED.name, Overrides())
+            terms = terms_of(_UNLIMITED.name, Overrides())
             grant = Grant(LOCAL_ACCOUNT, None, terms, past_due=False, free=True)
             self._known[hash_key(run_key)] = Known(grant, inf)
 
@@ -364,7 +364,7 @@ class KeyRow:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= now:
             return "expired"
-        return PAST_DUE if self.past_due else ACTIVE
+        return _PAST_DUE if self.past_due else _ACTIVE
 
 
 # the status of the key itself wins over that of its account
@@ -406,8 +406,8 @@ class KeyStore:
             StartError: the plan, a limit or a feature does not exist, or the account or the name
                 cannot be shown in a line.
         """
-        plan = plan or UNLIMITED.name
-        given = Overrides(**(limits or {}), features=feature_text(features or {}))
+        plan = plan or _UNLIMITED.name
+        given = Overrides(**(limits or {}), features=_feature_text(features or {}))
         given.check(plan)
         _check_text("account", account, _LONGEST_ACCOUNT)
         if name:
@@ -421,7 +421,7 @@ class KeyStore:
             "plan": plan,
             "created_at": now,
             "expires_at": expires_at,
-            "status": PAST_DUE if past_due else None,
+            "status": _PAST_DUE if past_due else None,
             **asdict(given),
         }
         with self.database.write() as connection:
@@ -492,7 +492,7 @@ class KeyStore:
         if plan is not None:
             changes["plan"] = plan
         if past_due is not None:
-            changes["status"] = PAST_DUE if past_due else None
+            changes["status"] = _PAST_DUE if past_due else None
         with self.database.write() as connection:
             row = sa.select(api_keys.c.id).where(api_keys.c.id == self._one(connection, key_id).id)
             # two that change one key at once take turns: each sees the other's features
@@ -500,7 +500,7 @@ class KeyStore:
             before = self._one(connection, key_id)
             if features:
                 signed = signed_features(before.overrides.features) | dict(features)
-                changes["features"] = feature_text(signed)
+                changes["features"] = _feature_text(signed)
             if changes:
                 connection.execute(api_keys.update().where(api_keys.c.id == key_id).values(changes))
             after = self._one(connection, key_id)
@@ -514,7 +514,7 @@ class KeyStore:
             StartError: there is no such account.
         """
         _check_text("account", account, _LONGEST_ACCOUNT)
-        status = PAST_DUE if past_due else ACTIVE
+        status = _PAST_DUE if past_due else _ACTIVE
         of_account = sa.select(sa.func.count()).where(api_keys.c.account == account)
         with self.database.write() as connection:
             changed = connection.execute(
@@ -552,5 +552,5 @@ def _row(row: sa.Row[*tuple[Any, ...]]) -> KeyRow:
         *(row.id, row.account, row.name, row.plan),
         Overrides(row.rate_per_minute, row.burst, row.monthly_quota, row.features),
         *(row.created_at, row.expires_at, row.revoked_at),
-        past_due=row.billing == PAST_DUE,
+        past_due=row.billing == _PAST_DUE,
     )

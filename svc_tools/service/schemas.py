@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from svc_tools.service.faults import KINDS
 from svc_tools.service.params import NexusType
 
-RateText = Annotated[
+_RateText = Annotated[
     str,
     Field(
         pattern=r"^(0|[1-9][0-9]*)\.[0-9]{5}$",
@@ -22,7 +22,7 @@ RateText = Annotated[
         examples=["0.08250"],
     ),
 ]
-StateCode = Annotated[str, Field(pattern="^[A-Z]{2}$", examples=["TX"])]
+_StateCode = Annotated[str, Field(pattern="^[A-Z]{2}$", examples=["TX"])]
 Zip = Annotated[str, Field(pattern="^[0-9]{5}$", examples=["78701"])]
 
 
@@ -33,17 +33,17 @@ class _Shape(BaseModel):
 class Rate(_Shape):
     """The rate and the place it is for. The five parts add up to `combined_rate` exactly."""
 
-    state: StateCode
+    state: _StateCode
     zip: Zip | None
     city: str | None
     county: str | None
     country: Literal["US"]
-    country_rate: RateText
-    state_rate: RateText
-    county_rate: RateText
-    city_rate: RateText
-    combined_district_rate: RateText
-    combined_rate: RateText
+    country_rate: _RateText
+    state_rate: _RateText
+    county_rate: _RateText
+    city_rate: _RateText
+    combined_district_rate: _RateText
+    combined_rate: _RateText
     freight_taxable: bool | None = Field(
         description="Whether separately stated delivery is taxable; null where there is no tax"
     )
@@ -76,11 +76,11 @@ class Candidate(_Shape):
     chosen: bool
     name: str | None
     why: str
-    state_rate: RateText
-    county_rate: RateText
-    city_rate: RateText
-    combined_district_rate: RateText
-    combined_rate: RateText
+    state_rate: _RateText
+    county_rate: _RateText
+    city_rate: _RateText
+    combined_district_rate: _RateText
+    combined_rate: _RateText
 
 
 class Component(_Shape):
@@ -89,7 +89,7 @@ class Component(_Shape):
     level: Literal["state", "county", "city", "district"]
     name: str
     code: str
-    rate: RateText
+    rate: _RateText
     effective_date: date | None
     source: str
     edition: str
@@ -98,7 +98,7 @@ class Component(_Shape):
 class ResolvedPlace(_Shape):
     """The place that the lookup led to."""
 
-    state: StateCode
+    state: _StateCode
     zip: Zip | None
     city: str | None
     county: str | None
@@ -118,7 +118,7 @@ class TaxResponse(_Shape):
 class StateFreshness(_Shape):
     """How old and how complete the data of one state is."""
 
-    state: StateCode
+    state: _StateCode
     name: str
     tier: Literal["A", "B", "C", "D", "E", "none"]
     source: str
@@ -155,7 +155,7 @@ class HealthResponse(_Shape):
 class NexusRecord(_Shape):
     """A nexus registration, identified by state and type."""
 
-    state: StateCode
+    state: _StateCode
     nexus_type: NexusType
     registered_at: date | None
     address: str | None
@@ -175,7 +175,7 @@ class NexusRemoval(_Shape):
     """How many records were removed; 0 where there were none."""
 
     deleted: Annotated[int, Field(ge=0)]
-    state: StateCode
+    state: _StateCode
     nexus_type: NexusType | None
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from svc_tools.service.database import Database
 
 
-NexusRow = dict[str, str | None]
+_NexusRow = dict[str, str | None]
 """state, nexus_type, registered_at, address, notes, created_at, updated_at."""
 
 _KEY = (nexus.c.account, nexus.c.state, nexus.c.nexus_type)
@@ -35,7 +35,7 @@ class Store:
 
     def list_nexus(
         self, account: str, state: str | None = None, nexus_type: str | None = None
-    ) -> list[NexusRow]:
+    ) -> list[_NexusRow]:
         """An account's records, ordered by state, then type; those of one state or type."""
         query = sa.select(*_RECORD).where(*_filters(account, state, nexus_type))
         with self.database.read() as connection:
@@ -44,7 +44,7 @@ class Store:
 
     def put_nexus(
         self, account: str, state: str, nexus_type: str, fields: Mapping[str, str | None]
-    ) -> NexusRow:
+    ) -> _NexusRow:
         """Add a record, or update the one of that state and type; return the stored record.
 
         Args:

@@ -228,7 +228,7 @@ class ChangeSection(Section):
         set_visible(self.running, bool(change.total))
 
         def work() -> tuple[Receipt, Register | None]:
-            return change.send(typed), list_after_change(change.client)
+            return change.send(typed), _list_after_change(change.client)
 
         self.run(
             change.message,
@@ -262,7 +262,7 @@ class ChangeSection(Section):
         self.message.show_note(f"{receipt.sentence} The receipt is under 5.")
 
 
-def list_or_none(client: Svc) -> Register | None:
+def _list_or_none(client: Svc) -> Register | None:
     """The service's records; `None` where it does not list them.
 
     Raises:
@@ -274,10 +274,10 @@ def list_or_none(client: Svc) -> Register | None:
         return None
 
 
-def list_after_change(client: Svc) -> Register | None:
+def _list_after_change(client: Svc) -> Register | None:
     """The service's records after a change; `None` where it fails or does not list them."""
     try:
-        return list_or_none(client)
+        return _list_or_none(client)
     except SvcError:
         return None
 
@@ -362,7 +362,7 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
         for item in dry.items
         if item.status != "planned"
     ]
-    parts = [requests_html(dry.requests)]
+    parts = [_requests_html(dry.requests)]
     if removed:
         parts.append(records_html(removed, "What will be removed"))
     if left_out:
@@ -370,7 +370,7 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
     return "".join([*parts, _undo_html(dry)])
 
 
-def requests_html(requests: Sequence[PlannedRequest]) -> str:
+def _requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
     with_body = any(one.body is not None for one in requests)
     with_count = any(one.expected is not None for one in requests)
@@ -432,7 +432,7 @@ class WholeStateSection(ChangeSection):
         self.run_preview(
             lambda client: (
                 nexus.remove_state(client, state, typed=state, dry_run=True),
-                list_or_none(client),
+                _list_or_none(client),
             ),
             lambda client, found: self._previewed(state, client, *found),
         )
@@ -549,7 +549,7 @@ class ReceiptSection(ChangeSection):
         planned = [item.state for item in dry.items if item.status == "planned"]
         requests = dry.requests
         self.preview.value = _items_html(dry, "What the undo would do") + (
-            requests_html(requests) if requests else ""
+            _requests_html(requests) if requests else ""
         )
         if not planned:
             self.message.show_note("There is nothing to add again.")

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["calc_name", "write_addin"]
 MODULE = "svc.tools"
 """The module of the interface; a name in a type library has no underscores in its modules."""
-INTERFACE = f"{MODULE}.XSalesTax"
-IMPLEMENTATION = MODULE
+_INTERFACE = f"{MODULE}.XSalesTax"
+_IMPLEMENTATION = MODULE
 """The component with the functions: the prefix of their names in a saved file."""
-MENU = f"{MODULE}.Menu"
+_MENU = f"{MODULE}.Menu"
 """The component behind the menu."""
-IDENTIFIER = f"{MODULE}.salestax"
+_IDENTIFIER = f"{MODULE}.salestax"
 """The extension: a newer one of the same name replaces the older."""
 IDL_FILE = Path(__file__).parent / "types" / "XSalesTax.idl"
 LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
@@ -48,7 +48,7 @@ _SHARED = {"pythonpath/svc_formulas.py": Path(__file__).parents[1] / "formulas.p
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that the format allows."""
 _READABLE = 0o644 << 16
-TITLE = "Sales tax and nexus"
+_TITLE = "Sales tax and nexus"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _OOR = (
     'xmlns:oor="http://openoffice.org/2001/registry"'
@@ -64,7 +64,7 @@ _KINDS = {
 _MENU_ENTRIES = (("refresh", "Refresh all rates"), ("status", "Service and cached results…"))
 _OLDEST = "7.4"
 """The oldest supported LibreOffice, which the tests use."""
-DOCUMENT = "document"
+_DOCUMENT = "document"
 """An argument that Calc fills in: the document with the calling cell. Users do not see it."""
 
 
@@ -134,8 +134,8 @@ def _description() -> str:
         f"{_HEAD}<description"
         ' xmlns="http://openoffice.org/extensions/description/2006"'
         ' xmlns:xlink="http://www.w3.org/1999/xlink">\n'
-        f'<identifier value="{IDENTIFIER}"/>\n<version value="{__version__}"/>\n'
-        f'<display-name><name lang="en">{TITLE}</name></display-name>\n'
+        f'<identifier value="{_IDENTIFIER}"/>\n<version value="{__version__}"/>\n'
+        f'<display-name><name lang="en">{_TITLE}</name></display-name>\n'
         '<extension-description><src lang="en" xlink:href="description.txt"/>'
         "</extension-description>\n"
         '<dependencies><l:LibreOffice-minimal-version xmlns:l="'
@@ -157,16 +157,16 @@ def _functions() -> str:
     described = "".join(_function(function) for function in FUNCTIONS)
     return (
         f'{_HEAD}<oor:component-data {_OOR} oor:name="CalcAddIns">\n<node oor:name="AddInInfo">\n'
-        f'<node oor:name="{IMPLEMENTATION}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
+        f'<node oor:name="{_IMPLEMENTATION}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
         f"{described}</node>\n</node>\n</node>\n</oor:component-data>\n"
     )
 
 
 def _function(function: Function) -> str:
-    arguments = [_node(DOCUMENT, _named(DOCUMENT, "Filled by Calc."))]
+    arguments = [_node(_DOCUMENT, _named(_DOCUMENT, "Filled by Calc."))]
     for one in function.parameters:
         text = f"{one.help} (May be left out.)" if one.optional else one.help
-        arguments.append(_node(argument_name(one), _named(one.name, text)))
+        arguments.append(_node(_argument_name(one), _named(one.name, text)))
     return _node(
         function.name,
         _named(function.name, function.help)
@@ -176,7 +176,7 @@ def _function(function: Function) -> str:
     )
 
 
-def argument_name(parameter: Parameter) -> str:
+def _argument_name(parameter: Parameter) -> str:
     """An argument's name in the interface; users see that of the registry.
 
     Some of those are keywords of UNO's language: `any`, `type` and others.
@@ -189,7 +189,7 @@ def _menu() -> str:
     entries = "".join(
         _node(
             f"svc.tools.{event}",
-            _property("URL", f"service:{MENU}?{event}")
+            _property("URL", f"service:{_MENU}?{event}")
             + _property("Title", title, "en-US")
             + _property("Context", "com.sun.star.sheet.SpreadsheetDocument")
             + _property("Target", "_self"),
@@ -197,7 +197,7 @@ def _menu() -> str:
         for event, title in _MENU_ENTRIES
     )
     bar = _node(
-        IDENTIFIER,
+        _IDENTIFIER,
         _property("Title", CATEGORY, "en-US")
         + _property("Context", "com.sun.star.sheet.SpreadsheetDocument")
         + f'<node oor:name="Submenu">\n{entries}</node>\n',
@@ -243,13 +243,13 @@ def idl() -> str:
     opened = "".join(f"module {name} {{ " for name in MODULE.split("."))
     closed = "}; " * len(MODULE.split("."))
     methods = "\n".join(f"    {_method(function)}" for function in FUNCTIONS)
-    name = INTERFACE.rpartition(".")[2]
+    name = _INTERFACE.rpartition(".")[2]
     return f"{opened.rstrip()}\n  interface {name} {{\n{methods}\n  }};\n{closed.rstrip()}\n"
 
 
 def _method(function: Function) -> str:
-    caller = f"[in] com::sun::star::beans::XPropertySet {DOCUMENT}"
-    given = (f"[in] any {argument_name(one)}" for one in function.parameters)
+    caller = f"[in] com::sun::star::beans::XPropertySet {_DOCUMENT}"
+    given = (f"[in] any {_argument_name(one)}" for one in function.parameters)
     return f"any {function.name}({', '.join((caller, *given))});"
 
 
@@ -258,4 +258,4 @@ def calc_name(name: str) -> str:
 
     Calc shows, and accepts, the name of the registry.
     """
-    return f"{IMPLEMENTATION.upper()}.{name}"
+    return f"{_IMPLEMENTATION.upper()}.{name}"

@@ -123,10 +123,10 @@ def _freeze(book: Workbook, desk: Desk) -> str:
     if not book.is_calculated:
         return f"Excel has not computed everything yet; press F9, then freeze. {_NOTHING_CHANGED}"
     chosen = book.selected()
-    blocks, left = find_formulas(book, chosen) if chosen is not None else ([], [])
+    blocks, left = _find_formulas(book, chosen) if chosen is not None else ([], [])
     where = "the selected cells"
     if not blocks and not left:
-        blocks, left = find_formulas(book)
+        blocks, left = _find_formulas(book)
         where = "the whole workbook"
     if not blocks and not left:
         return f"No formula of the workbook has an SVC function. {_NOTHING_CHANGED}"
@@ -178,7 +178,7 @@ class Freeze:
         return "\n".join([f"{text} {counted(len(self.left), 'cell')} {stay}:", *lines])
 
 
-def find_formulas(
+def _find_formulas(
     workbook: Workbook, within: tuple[Sheet, Sequence[Area]] | None = None
 ) -> tuple[list[Block], list[str]]:
     """The formulas that can be frozen, and the cells that cannot with the reason.
@@ -208,7 +208,7 @@ def freeze(
         workbook: the workbook.
         desk: names the source; no request is sent.
         blocks: the formulas.
-        left: what stays a formula, as `find_formulas` returned it.
+        left: what stays a formula, as `_find_formulas` returned it.
         at: the time to note (UTC).
 
     Raises:

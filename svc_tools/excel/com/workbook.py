@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from svc_tools.excel.values import Argument, Result, Scalar
 
-ComCell = str | float | bool
+_ComCell = str | float | bool
 """A cell of a result; an empty one is ""."""
-ComResult = ComCell | list[list[ComCell]]
+ComResult = _ComCell | list[list[_ComCell]]
 TEXT_LIMIT = 32_767
 """The most characters that a cell can hold."""
 _LIMIT_IN_ARRAY = 255
@@ -48,7 +48,7 @@ _ERRORS = {
     2049: "#FIELD!",
     2050: "#CALC!",
 }
-Com: TypeAlias = Any
+_Com: TypeAlias = Any
 """A COM object of Excel; its properties have no types here."""
 _MANUAL = -4135  # xlCalculationManual
 _DONE = 0  # xlDone
@@ -99,7 +99,7 @@ def to_com(result: Result) -> ComResult:
     return _cell(result, TEXT_LIMIT)
 
 
-def _cell(value: object, limit: int) -> ComCell:
+def _cell(value: object, limit: int) -> _ComCell:
     if value is None:
         return ""
     if isinstance(value, CellError):
@@ -178,7 +178,7 @@ class Workbook:
 
     def __init__(self, book: xw.Book) -> None:
         self._book = book
-        self.api: Com = book.api
+        self.api: _Com = book.api
 
     @property
     def sheets(self) -> list[Sheet]:
@@ -261,7 +261,7 @@ class Workbook:
 class Sheet:
     """A worksheet."""
 
-    def __init__(self, api: Com) -> None:
+    def __init__(self, api: _Com) -> None:
         self.api = api
 
     @property
@@ -348,7 +348,7 @@ class Sheet:
         """Whether the sheet is protected."""
         return bool(self.api.ProtectContents)
 
-    def _range(self, area: Area) -> Com:
+    def _range(self, area: Area) -> _Com:
         return self.api.Range(area.address)
 
 
@@ -359,16 +359,16 @@ def _has_calls(formula: object) -> bool:
     return "SVC_" in formula.upper() and any(one.name in _NAMES for one in calls_in(formula))
 
 
-def _rows(found: Com, area: Area) -> Sequence[Sequence[Com]]:
+def _rows(found: _Com, area: Area) -> Sequence[Sequence[_Com]]:
     """The value of a block as rows; COM gives a scalar for a single cell."""
     return [[found]] if (area.height, area.width) == (1, 1) else found
 
 
-def _area(cells: Com) -> Area:
+def _area(cells: _Com) -> Area:
     return Area(int(cells.Row), int(cells.Column), int(cells.Rows.Count), int(cells.Columns.Count))
 
 
-def _if_there(api: Com, name: str, *, lacking: Com = None) -> Com:
+def _if_there(api: _Com, name: str, *, lacking: _Com = None) -> _Com:
     """A property that an older Excel, or another kind of object, may lack."""
     try:
         return getattr(api, name)
@@ -376,7 +376,7 @@ def _if_there(api: Com, name: str, *, lacking: Com = None) -> Com:
         return lacking
 
 
-def _typed(value: Scalar) -> Com:
+def _typed(value: Scalar) -> _Com:
     """A value as typed into a cell; the apostrophe keeps a text a text."""
     if isinstance(value, str):
         return f"'{cut(value, TEXT_LIMIT)}" if value else ""

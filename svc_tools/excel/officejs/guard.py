@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = "/excel/"
 """The prefix of every path."""
-METADATA = f"{ROOT}functions.json"
+_METADATA = f"{ROOT}functions.json"
 ACTIONS = frozenset(f"{ROOT}{name}" for name in ("batch", "status", "refresh", "key", "embedded"))
 """Paths that compute or change something: a token in the address, which browsers store, is not
 accepted."""
@@ -84,11 +84,11 @@ def judge(guard: LocalGuard, scope: Scope) -> str | None:
     hosts = [value for name, value in headers if name == b"host"]
     origins = [value for name, value in headers if name == b"origin"]
     method, path = scope["method"], scope["path"]
-    if path == METADATA and method in {*_READS, "OPTIONS"}:
+    if path == _METADATA and method in {*_READS, "OPTIONS"}:
         origins = []  # also pages of Excel on the web
     if guard.refuses(hosts, origins) is not None:
         return "FOREIGN"
-    if path == METADATA and method == "OPTIONS":
+    if path == _METADATA and method == "OPTIONS":
         return None  # the preflight request of a browser
     is_open = path == ROOT or (path.startswith(f"{ROOT}icon-") and path.endswith(".png"))
     if method in _READS and is_open:
@@ -177,7 +177,7 @@ def _counted(receive: Receive) -> Receive:
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
-    added = _HEADERS | (_FOR_METADATA if path == METADATA else {})
+    added = _HEADERS | (_FOR_METADATA if path == _METADATA else {})
     there = {name.lower() for name, _ in headers}
     return [*headers, *((name, value) for name, value in added.items() if name not in there)]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-DEFAULT_PORT = 8643
+_DEFAULT_PORT = 8643
 """The port of the first run; then that of the last run."""
 _SHUTDOWN_SECONDS = 2
 
@@ -92,7 +92,7 @@ def _serve_alone(
     browser: bool,
 ) -> None:
     before = server_file.read()
-    wanted = (server_file.last_port() or DEFAULT_PORT) if port is None else port
+    wanted = (server_file.last_port() or _DEFAULT_PORT) if port is None else port
     sockets = listen_on_localhost(wanted)
     try:
         token = server_file.last_token()

@@ -235,7 +235,7 @@ _INPUT, _INPUT_LINE = "#FFF8DC", "#D9C98F"
 _RED, _PALE_RED = "#9B1C1C", "#FDE8E8"
 _AMBER, _PALE_AMBER = "#7A4B00", "#FFE9B8"
 _GREEN, _PALE_GREEN = "#1B5E34", "#E3F4E8"
-BASE = {"font_name": "Calibri", "font_size": 11, "font_color": _INK, "valign": "vcenter"}
+_BASE = {"font_name": "Calibri", "font_size": 11, "font_color": _INK, "valign": "vcenter"}
 TAB = {"Start": _BLUE, "Lookup": "#2E8B57", "Orders": "#C58B00", "Nexus": "#7B3FA0"}
 """The colors of the tabs."""
 _BOX = {"border": 1, "border_color": _LINE}
@@ -352,7 +352,7 @@ def _content(sheets: Sequence[Sheet], host: Host, vba: bytes | None) -> bytes:
     book.set_properties({"title": "Sales tax", "created": _CREATED})
     if vba is not None:
         book.add_vba_project(BytesIO(vba), is_stream=True)
-    formats = {name: book.add_format({**BASE, **look}) for name, look in LOOKS.items()}
+    formats = {name: book.add_format({**_BASE, **look}) for name, look in LOOKS.items()}
     rules = {name: book.add_format(look) for name, look in LOOKS.items() if name.startswith("is_")}
     for sheet in sheets:
         _SheetWriter(book.add_worksheet(sheet.name), sheet, host, formats).write(rules)

@@ -56,11 +56,11 @@ FILING_COLUMNS = (
 )
 """The columns of a return; `period` only where a period is given."""
 
-NO_CODE = "no code"
+_NO_CODE = "no code"
 """The level of the rows that stand for lines whose results name no jurisdictions."""
 LOCATION = "location"
 """The level of Washington's location codes: all local parts together."""
-LEVEL_COLUMNS = {
+_LEVEL_COLUMNS = {
     "state": ("state_tax",),
     "county": ("county_tax",),
     "city": ("city_tax",),
@@ -107,7 +107,7 @@ def filing(
         if period is None
         else periods_of_rows(lines, f"{prefix}lookup_as_of" if date is None else date, period)
     )
-    table, by_level = filing_table(lines, code, periods, prefix)
+    table, by_level = _filing_table(lines, code, periods, prefix)
     if period is None:
         table = table.drop(columns="period")
     return Filing(
@@ -189,7 +189,7 @@ def _totals(
     prefix: str,
     unknown_state_rows: int,
 ) -> FilingTotals:
-    uncoded = table["level"].eq(NO_CODE).to_numpy(bool)
+    uncoded = table["level"].eq(_NO_CODE).to_numpy(bool)
     tax = f"{prefix}{_tax_column(lines, prefix)}"
     status = coded(lines, f"{prefix}lookup_status", "not_attempted")
     marked = codes_of_rows(lines, status, prefix).where(bool)
@@ -303,7 +303,7 @@ class Filing:
     def ties(self) -> tuple[Tie, ...]:
         """The figures of `table` and those of `lines`, both summed again."""
         level = self.table["level"]
-        once = level.isin(("state", NO_CODE)).to_numpy(bool)  # these have each line exactly once
+        once = level.isin(("state", _NO_CODE)).to_numpy(bool)  # these have each line exactly once
         ties = [
             Tie("rows", Decimal(int(self.table["rows"][once].sum())), Decimal(len(self.lines))),
             self._tie("taxable", once, "taxable_amount"),
@@ -314,7 +314,7 @@ class Filing:
             local = LOCATION in set(level)
             levels = ("state", LOCATION) if local else ("state", "county", "city", "district")
             ties += [
-                self._tie("tax", level.eq(one).to_numpy(bool), *LEVEL_COLUMNS[one], name=one)
+                self._tie("tax", level.eq(one).to_numpy(bool), *_LEVEL_COLUMNS[one], name=one)
                 for one in levels
             ]
         return tuple(ties)
@@ -463,7 +463,7 @@ class Filing:
         return tables
 
 
-def filing_table(
+def _filing_table(
     lines: pd.DataFrame, state: str, periods: Coded, prefix: str
 ) -> tuple[pd.DataFrame, bool]:
     """The return of some lines, each of which has a tax that is due.
@@ -491,14 +491,14 @@ def filing_table(
         own = place[codes[here]]
         parts = list(zip(*(shapes[member] for member in members), strict=True))
         tax = rows.due.cents[here]
-        if levels == (NO_CODE,):
+        if levels == (_NO_CODE,):
             shares, by_level = [tax], False
         else:
             units = [np.array([part.units for part in each], np.int64)[own] for each in parts]
             taxes = {
                 name: (one.cents[here], one.missing[here]) for name, one in level_taxes.items()
             }
-            shares, whole = shares_of(levels, units, tax, rows.taxable.cents[here], taxes)
+            shares, whole = _shares_of(levels, units, tax, rows.taxable.cents[here], taxes)
             by_level &= bool(whole.all())
         for each, share in zip(parts, shares, strict=True):
             numbers = [numbered.setdefault(part.key, (len(numbered), part))[0] for part in each]
@@ -566,7 +566,7 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
 
     Returns:
         The parts, exactly one of them the state's; where the cell does not name them, one part of
-        the level `NO_CODE` with the reason as its name.
+        the level `_NO_CODE` with the reason as its name.
     """
     try:
         components = decode(cell)
@@ -589,7 +589,7 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
 
 def _without_code(reason: str) -> tuple[Part, ...]:
     """The only part of lines whose jurisdictions are not known, for this reason."""
-    return (Part(NO_CODE, None, reason, None),)
+    return (Part(_NO_CODE, None, reason, None),)
 
 
 def _state_part(components: Sequence[Component], state: str) -> Part:
@@ -616,7 +616,7 @@ def _by_location(local: list[Part]) -> list[Part]:
     return [Part(LOCATION, code, name, sum(part.units or 0 for part in local))]
 
 
-def shares_of(
+def _shares_of(
     levels: Sequence[str],
     units: Sequence[np.ndarray],
     tax: np.ndarray,
@@ -643,7 +643,7 @@ def shares_of(
     by_level = np.ones(len(tax), bool)
     totals: dict[str, np.ndarray] = {}
     for level in dict.fromkeys(levels):
-        columns = [level_taxes[name] for name in LEVEL_COLUMNS.get(level, ())]
+        columns = [level_taxes[name] for name in _LEVEL_COLUMNS.get(level, ())]
         totals[level] = sum((cents for cents, _ in columns), np.zeros(len(tax), np.int64))
         here = sum(exact[place] for place, one in enumerate(levels) if one == level)
         for _, missing in columns:
@@ -662,7 +662,7 @@ def shares_of(
 
 
 def _rank(level: str) -> int:
-    return _LEVELS.index(level) if level in _LEVELS else len(_LEVELS) + (level == NO_CODE)
+    return _LEVELS.index(level) if level in _LEVELS else len(_LEVELS) + (level == _NO_CODE)
 
 
 def _summed(

@@ -94,7 +94,7 @@ def reconcile(
         by_state=by_state(compared, states_of_rows(frame, prefix=prefix)),
         by_reason=by_reason(compared, reasons),
         by_group=by_group(compared, keys) if keys else None,
-        worst=worst_rows(lines, compared, worst),
+        worst=_worst_rows(lines, compared, worst),
         lines=lines,
         prefix=prefix,
         snapped=snapped,
@@ -309,7 +309,7 @@ def _factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index | np.ndarray]:
         return pd.factorize(column, use_na_sentinel=False)
 
 
-def worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:
+def _worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:
     """The rows with the most dollars wrong; on a tie the first."""
     weight = np.abs(np.where(compared.rows_of("over", "under"), compared.difference.cents, 0))
     weight += np.abs(np.where(compared.rows_of("not_due"), compared.collected.cents, 0))

@@ -163,8 +163,8 @@ def facts_of(
         stake=stake,
         stakes_by_state=stakes_by_state,
         due=_due(frame, tax, prefix) if taxed else None,
-        lookup=lookup_facts(frame, prefix),
-        terms=tax_terms(frame, prefix) if taxed else (),
+        lookup=_lookup_facts(frame, prefix),
+        terms=_tax_terms(frame, prefix) if taxed else (),
         notes=notes_under(terms_of(frame, prefix)),
         columns=tuple(
             (f"{prefix}{name}", meaning)
@@ -313,7 +313,7 @@ _NOTED = {
 }
 
 
-def lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
+def _lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
     """How the rates were looked up, from the lookup's note on the frame.
 
     A frame that has since been filtered or joined still has the note: its counts are left out.
@@ -354,7 +354,7 @@ _ROUNDINGS = {
 }
 
 
-def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
+def _tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
     """How the tax was computed, from the tax's note on the frame."""
     terms = terms_of(frame, prefix)
     if not terms:

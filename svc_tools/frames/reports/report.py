@@ -125,7 +125,7 @@ def write_workbook(
         failed = facts.reviewed.failed
         _flagged(book, "Failures", np.flatnonzero(failed), facts, columns)
         _flagged(book, "Review", np.arange(len(failed)), facts, columns)
-        write_sources(book.sheet("Sources"), facts)
+        _write_sources(book.sheet("Sources"), facts)
         write_summary(first, facts, _ties(frame, facts, columns, lines))
 
 
@@ -410,7 +410,7 @@ def _totals(sheet: Sheet, row: int, name: str, totals: Totals, kinds: tuple[str,
     _put_row(sheet, row, cells, (text, count, money, money, count, money, count, money))
 
 
-def write_sources(sheet: Sheet, facts: Facts) -> None:
+def _write_sources(sheet: Sheet, facts: Facts) -> None:
     """Fill `sheet`: sources, the lookup, the terms of the tax, columns and codes in words."""
     sheet.widths(30, 26, 10, 16, 42, 44)
     sheet.put(0, 0, "Sources and terms", "title")

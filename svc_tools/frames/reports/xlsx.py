@@ -134,7 +134,7 @@ class Book:
             The names of the sheets.
         """
         heads = [
-            Head(column.name, column.kind, width_of(column), column.stands_right)
+            Head(column.name, column.kind, _width_of(column), column.stands_right)
             for column in columns
         ]
         names = []
@@ -389,7 +389,7 @@ def column_letters(place: int) -> str:
 _NARROWEST, _SAMPLE = 7, 400
 
 
-def width_of(column: Column) -> float:
+def _width_of(column: Column) -> float:
     """The width that a column needs, in characters, judged by its first cells."""
     shown = [_shown_length(value, column.kind) for value in column.block(0, _SAMPLE).tolist()]
     # the filter button covers the end of the header
@@ -499,7 +499,7 @@ class _Painter:
         if cell.form == "moment" and kind == "plain":
             midnight = not isinstance(cell.value, datetime) or cell.value.time() == time()
             kind = "date" if midnight else "time"
-        return cell_xml(cell, self._styles[kind], self._styles[f"{kind}{_AS_TEXT}"])
+        return _cell_xml(cell, self._styles[kind], self._styles[f"{kind}{_AS_TEXT}"])
 
     def lines(self, values: Values) -> list[int]:
         """How many lines each cell takes when it is wrapped."""
@@ -580,7 +580,7 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 _ESCAPE_ITSELF = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
 
-def cell_xml(cell: Cell, style: str, style_as_text: str) -> str:
+def _cell_xml(cell: Cell, style: str, style_as_text: str) -> str:
     """The XML of a cell after its reference, up to its end."""
     if cell.form == "blank":
         return '"/>'

@@ -120,7 +120,7 @@ def exposure_of_file(
     if twice:
         raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
     dailies = [
-        daily_sales_of_file(one, given, tz=tz, sheet=sheet, delimiter=delimiter, encoding=encoding)
+        _daily_sales_of_file(one, given, tz=tz, sheet=sheet, delimiter=delimiter, encoding=encoding)
         for one in paths
     ]
     return _exposed(together(dailies, paths), terms, as_of, covers, progress=progress)
@@ -182,7 +182,7 @@ def daily_sales(
     return _daily_of(columns, slices, tz)
 
 
-def daily_sales_of_file(
+def _daily_sales_of_file(
     path: Path,
     given: Mapping[str, object],
     *,

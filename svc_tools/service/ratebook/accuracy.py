@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("exact", "high", "medium", "low", "none")
 """Confidence, the strongest first; `none` where there is no rate."""
-COUNTS = ["rows", "right", "wrong", "in_range", "partial", "no_answer"]
+_COUNTS = ["rows", "right", "wrong", "in_range", "partial", "no_answer"]
 """The columns of a tally. `partial`: another rate, with a warning that a part is not known.
 `in_range`: of the wrong ones, those of places with rates on both sides of the one expected."""
 
@@ -105,7 +105,7 @@ def compare(book: Book, rows: pd.DataFrame, *, day: date) -> pd.DataFrame:
     either of them by that alone; one without a date on `day`.
 
     Returns:
-        The rows with `outcome`, `in_range` (see `COUNTS`), `found`, `confidence`, `warnings`, and
+        The rows with `outcome`, `in_range` (see `_COUNTS`), `found`, `confidence`, `warnings`, and
         the `reason` where there is no rate.
     """
     codes = {row.name.upper(): code for code, row in book.states.items()}
@@ -140,8 +140,8 @@ def judged(book: Book, query: Query, expected: int, *, day: date) -> dict[str, A
 
 
 def tally(results: pd.DataFrame, by: str) -> pd.DataFrame:
-    """How many rows of each value of a column had which outcome: the columns `COUNTS`."""
-    counts = pd.crosstab(results[by], results["outcome"]).reindex(columns=COUNTS, fill_value=0)
+    """How many rows of each value of a column had which outcome: the columns in `_COUNTS`."""
+    counts = pd.crosstab(results[by], results["outcome"]).reindex(columns=_COUNTS, fill_value=0)
     counts["rows"] = counts.sum(axis=1)
     counts["in_range"] = results["in_range"].astype(int).groupby(results[by]).sum()
     return counts

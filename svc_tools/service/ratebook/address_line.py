@@ -148,7 +148,7 @@ def parse_line(
         return Parts(unclear=f"it holds several addresses (in {' and '.join(cities)})")
     text = text if zip5 else _LOOSE.sub("", text)
     text, named = split_state(text, state, known)
-    other = state_elsewhere(text, state, known) if named == state else ""
+    other = _state_elsewhere(text, state, known) if named == state else ""
     # "Toronto, Ontario, CA": CA is Canada there
     outside = abroad(text, state, known) if named == "CA" and not zip5 else ""
     if other or outside:
@@ -651,7 +651,7 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
     return ending.head, ending.state
 
 
-def state_elsewhere(text: str, state: str, known: Known) -> str:
+def _state_elsewhere(text: str, state: str, known: Known) -> str:
     """Another state that a text without a ZIP ends in, behind a city of it; `""`: none."""
     text = without_country(text)
     pieces, ending = _pieces_of(text), _ending_state(text)
@@ -677,12 +677,12 @@ def whole_address(street: str, state: str, known: Known, known_zip: Known) -> tu
     text = without_country(street)
     found = _ZIP_LAST.search(text)
     if found is None:
-        return state_elsewhere(text, state, known), ""
+        return _state_elsewhere(text, state, known), ""
     before = text[: found.start()].rstrip(" ,")
     ending = _ending_state(before)
     if ending and known_zip(ending.state, found[1]):
         return ending.state, found[1]
-    if other := state_elsewhere(before, state, known):
+    if other := _state_elsewhere(before, state, known):
         return other, found[1]
     city = _pieces_of(before)[-1:] if "," in before else []
     named = city and not re.search(r"\d", city[0]) and not _BARRED.search(before)

@@ -136,7 +136,7 @@ OUTSIDE = {
     "AP": f"AP (armed forces, Pacific) {_MILITARY}",
 }
 """Codes that mail uses like states but that are not states, and why they have no rate."""
-COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
+_COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
 """Counties of the 2009 boundaries under their present code: Shannon County is Oglala Lakota
 County and Wade Hampton is Kusilvak since 2015, Bedford city is a part of Bedford County since
 2013."""
@@ -220,4 +220,4 @@ def title_name(text: str) -> str:
 
 def present_county(fips: str) -> str:
     """The five-digit code a county of the boundary set has today."""
-    return COUNTY_CHANGES.get(fips, fips)
+    return _COUNTY_CHANGES.get(fips, fips)

@@ -252,7 +252,7 @@ class _Writer:
         self._result = BoundaryImport(edition_id)
         self._first = OPEN_END
 
-    def add(self, record: BoundaryLine, line: int) -> None:
+    def add(self, record: _BoundaryLine, line: int) -> None:
         """Take one record, and the number of its line."""
         self.count += 1
         span = record.begins, record.ends, self._number(record.composition)
@@ -363,7 +363,7 @@ _WIDTHS = {"boundary_zips": 7, "boundary_plus4": 7, "boundary_addresses": 17}
 """Tables and how many columns they have."""
 COLUMNS = 29
 """Columns before the triplets."""
-WIDEST = COLUMNS + 20 * 3 + 1
+_WIDEST = COLUMNS + 20 * 3 + 1
 """The most columns a line may have."""
 OPEN_END = 99_991_231
 """The last day of a record without an end."""
@@ -429,7 +429,7 @@ class AddressRecord(NamedTuple):
     fault: str = ""
 
 
-BoundaryLine = ZipRecord | Plus4Record | AddressRecord
+_BoundaryLine = ZipRecord | Plus4Record | AddressRecord
 
 
 _ANY_HOUSE = ("|", 0, LAST_HOUSE, UNSURE, "", "", "", "")
@@ -448,7 +448,7 @@ def _refuse(column: int, given: str, expected: str) -> NoReturn:
     raise _FieldError(column, given, expected)
 
 
-def read_line(file: str, number: int, fields: Sequence[str], fips: str) -> BoundaryLine:
+def read_line(file: str, number: int, fields: Sequence[str], fips: str) -> _BoundaryLine:
     """The record in a line of a boundary file.
 
     Args:
@@ -482,10 +482,10 @@ def _triplet_name(column: int) -> str:
     return f"special district {(column - COLUMNS - 1) // 3 + 1}, {part}"
 
 
-def _read(fields: Sequence[str], fips: str) -> BoundaryLine:
-    fields = without_blank_end(fields, WIDEST)
+def _read(fields: Sequence[str], fips: str) -> _BoundaryLine:
+    fields = without_blank_end(fields, _WIDEST)
     count = len(fields)
-    if not COLUMNS <= count <= WIDEST:
+    if not COLUMNS <= count <= _WIDEST:
         _refuse(0, f"{count} columns", "29 columns and up to 20 groups of three behind them")
     kind = fields[0].strip().upper()
     if kind not in {"Z", "4", "A"}:
@@ -495,7 +495,7 @@ def _read(fields: Sequence[str], fips: str) -> BoundaryLine:
         _refuse(3, fields[2], f"a day on or after the begin, {fields[1]}")
     if fields[22].strip().zfill(2) != fips:
         _refuse(23, fields[22], f"{fips}, the state of this file")
-    composition = _composition(tuple(fields[23:26]), tuple(fields[29 : WIDEST - 1]), fips)
+    composition = _composition(tuple(fields[23:26]), tuple(fields[29 : _WIDEST - 1]), fips)
     if kind == "A":
         return _address(fields, begins, ends, composition)
     zip_low, zip_high = _zip(18, fields[17]), _zip(20, fields[19])

@@ -80,7 +80,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
     lines = rate_lines(text, found.path.name, fips)
     rows = rate_file_rows(lines, found.path.name, fips, draft.report)
     if state == "WA":
-        return read_location_rates(rows, found, book, draft.report)
+        return _read_location_rates(rows, found, book, draft.report)
     name = book.states[state].name
     source = add_source(
         draft,
@@ -160,7 +160,7 @@ def _add_jurisdictions(
 
 
 def _hold_down_unsure(
-    lines: Sequence[RateLine], found: Recognised, book: Book, draft: Draft
+    lines: Sequence[_RateLine], found: Recognised, book: Book, draft: Draft
 ) -> None:
     """A jurisdiction with a row that was left out is never sure: that row may be the right one.
 
@@ -341,7 +341,7 @@ _LOCATION = re.compile(r"L?(\d{4})", re.ASCII)
 _CODE_ONLY = 9  # the last in rank: nothing says what it is called
 
 
-def read_location_rates(
+def _read_location_rates(
     rows: Sequence[RateFileRow], found: Recognised, book: Book, report: Report
 ) -> Reading:
     """The location codes of the file from the first day of its quarter on.
@@ -450,7 +450,7 @@ def _location_parts(
 
 RATE_COLUMNS = 9
 
-RateLine = tuple[int, list[str]]
+_RateLine = tuple[int, list[str]]
 """Number of a line and its nine fields."""
 
 _CODE_WIDTHS = {STATE: 2, COUNTY: 3, CITY: 5}
@@ -474,7 +474,7 @@ _FAR_DAY = re.compile(r"2[1-9]\d{6}|[3-9]\d{7}", re.ASCII)
 _OPEN_END = "99991231"
 
 
-def rate_lines(text: str, name: str, fips: str) -> list[RateLine]:
+def rate_lines(text: str, name: str, fips: str) -> list[_RateLine]:
     """The lines of a rate file; whatever is no row of one stops the import.
 
     Args:

@@ -73,7 +73,7 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
         "California Department of Tax and Fee Administration (CDTFA)",
     )
     draft.add_jurisdiction("CA", "state", draft.states["CA"].fips, draft.states["CA"].name)
-    draft.add_rate("CA", CALIFORNIA_BASE, source, begin=begin)
+    draft.add_rate("CA", _CALIFORNIA_BASE, source, begin=begin)
     count = 0
     for number, fields in rows_by_column(text, name, CA_COLUMNS):
         row = {title: fields[key] for key, title in CA_COLUMNS.items()}
@@ -98,7 +98,7 @@ def _fraction(text: str) -> str:
     return format(Decimal(percent[1]) / 100, "f") if percent else text.strip()
 
 
-CALIFORNIA_BASE = 7_250
+_CALIFORNIA_BASE = 7_250
 """Units everywhere in California: 6.00% state and 1.25% uniform local."""
 _CITY_COUNTIES = frozenset({"075"})  # San Francisco
 
@@ -118,8 +118,8 @@ def add_california_place(row: dict[str, str], source: str, begin: date, draft: D
             raise RowError("not a rate: the county's cities and unincorporated area have own rows")
         raise RowError(f"not a rate: type {row['Type'][:30]!r}, expected City or County")
     total = fraction_units(row["Rate"])
-    if total < CALIFORNIA_BASE:
-        raise RowError(f"rate {row['Rate']} is below the uniform {percent_text(CALIFORNIA_BASE)}")
+    if total < _CALIFORNIA_BASE:
+        raise RowError(f"rate {row['Rate']} is below the uniform {percent_text(_CALIFORNIA_BASE)}")
     fips = draft.county_fips("CA", f"{county} County")
     if fips is None:
         raise RowError(f"{county!r} is not a county of California")
@@ -134,7 +134,7 @@ def add_california_place(row: dict[str, str], source: str, begin: date, draft: D
     if f"CA:{level}:{code}" in draft.areas:
         raise RowError("the place is listed twice")
     key = draft.add_jurisdiction("CA", "district", f"{level}-{code}", f"{title}: district taxes")
-    draft.add_rate(key, total - CALIFORNIA_BASE, source, begin=begin)
+    draft.add_rate(key, total - _CALIFORNIA_BASE, source, begin=begin)
     draft.add_area(
         Area(
             f"CA:{level}:{code}",
@@ -405,7 +405,7 @@ def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draf
     for number, row in lines:
         dated = row | {key: _date_digits(row[key]) for key in ("effective", "expiration")}
         try:
-            quarter = parse_quarter(dated)
+            quarter = _parse_quarter(dated)
         except RowError as error:
             raise BrokenLine(name, number, str(error), _WA_EXPECTED) from error
         before = quarters.setdefault(quarter.code, quarter)
@@ -512,7 +512,7 @@ def checked_quarters(
     for number, row in rows:
         subject = f"line {number} ({row['location']})"
         try:
-            quarter = parse_quarter(row)
+            quarter = _parse_quarter(row)
         except RowError as error:
             draft.report.add(
                 "left_out", name, subject, f"columns do not hold what they should: {error}"
@@ -525,7 +525,7 @@ def checked_quarters(
     return list(found.values())
 
 
-def parse_quarter(row: dict[str, str]) -> Quarter:
+def _parse_quarter(row: dict[str, str]) -> Quarter:
     """One row of the table, by the names of its columns.
 
     Raises:
