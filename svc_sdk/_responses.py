@@ -94,38 +94,38 @@ def _http_date(value: str) -> datetime | None:
 
 def lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
     """The result of a lookup (SPEC 2.1). Raises as `_result`."""
-    answer: models.TaxResponse = _result(outcome, _models().TaxResponse, attempts)
-    return answer
+    result: models.TaxResponse = _result(outcome, _models().TaxResponse, attempts)
+    return result
 
 
 def health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
     """The liveness of the service (SPEC 2.6). Raises as `_result`."""
-    answer: models.HealthResponse = _result(outcome, _models().HealthResponse, attempts)
-    return answer
+    result: models.HealthResponse = _result(outcome, _models().HealthResponse, attempts)
+    return result
 
 
 def freshness(outcome: Reply | Failure, attempts: int) -> models.Freshness:
     """The age of the data, by state. Raises as `_result`."""
-    answer: models.Freshness = _result(outcome, _models().Freshness, attempts)
-    return answer
+    result: models.Freshness = _result(outcome, _models().Freshness, attempts)
+    return result
 
 
 def nexus_list(outcome: Reply | Failure, attempts: int) -> models.NexusList:
     """The nexus records that were listed. Raises as `_result`."""
-    answer: models.NexusList = _result(outcome, _models().NexusList, attempts)
-    return answer
+    result: models.NexusList = _result(outcome, _models().NexusList, attempts)
+    return result
 
 
 def nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
     """The nexus record that was added or updated. Raises as `_result`."""
-    answer: models.NexusRecord = _result(outcome, _models().NexusRecord, attempts)
-    return answer
+    result: models.NexusRecord = _result(outcome, _models().NexusRecord, attempts)
+    return result
 
 
 def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
     """What a removal did (SPEC 4.1). Raises as `_result`."""
-    answer: models.NexusRemoval = _result(outcome, _models().NexusRemoval, attempts)
-    return answer
+    result: models.NexusRemoval = _result(outcome, _models().NexusRemoval, attempts)
+    return result
 
 
 def _models() -> ModuleType:

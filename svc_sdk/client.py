@@ -161,7 +161,7 @@ class Svc:
             nexus_type: only those of this type: physical, economic or marketplace.
 
         Raises:
-            NotFoundError: also where a service does not list (404); one may answer 405 as well.
+            NotFoundError: also where a service does not list (404, or 405).
             SvcError: the call failed (SPEC 7).
         """
         return self._send(_requests.list_nexus(state, nexus_type), _responses.nexus_list)
@@ -185,7 +185,7 @@ class Svc:
             notes: free text.
 
         Raises:
-            ValueError: an empty state or type, or a date that is none; nothing is sent.
+            ValueError: an empty state or type, or an invalid date; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
         call = _requests.add_nexus(
@@ -200,7 +200,7 @@ class Svc:
     def remove_nexus(self, state: str, *, nexus_type: str | None = None) -> NexusRemoval:
         """Remove nexus registrations of a state (SPEC 4.1).
 
-        Removing what is not there is no error: `deleted` is 0 then. After a lost answer the call
+        Removing what is not there is no error: `deleted` is 0 then. After a lost response the call
         is sent again (SPEC 8), so `deleted` counts what the last try removed.
 
         Args:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 excel = typer.Typer(
     no_args_is_help=True,
     help="Rates and nexus as functions of a spreadsheet: Excel through xlwings (Windows) or an"
-    " add-in of its own (Windows, macOS, web), and LibreOffice Calc. `install` sets it up,"
+    " separate add-in (Windows, macOS, web), and LibreOffice Calc. `install` sets it up,"
     " `check` shows what is missing.",
 )
 _STYLES = {"ok": "green", "wrong": "bold red", "not set up": "yellow"}

@@ -398,7 +398,7 @@ def _service_if_any(service: Service, *, needed: bool) -> Iterator[Svc | None]:
 
 
 def _listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | None, str]:
-    """The register of the service, or `None` and a sentence that says why there is none."""
+    """The register of the service, or `None` and a sentence that says why it is missing."""
     if client is None:
         return None, "No service is used: the registrations are those of the file alone."
     try:

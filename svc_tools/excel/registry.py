@@ -220,7 +220,7 @@ def function(name: str) -> Function:
     """The function of that name, in capitals.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such function.
     """
     return _BY_NAME[name]
 

@@ -119,7 +119,7 @@ def _why(outcome: Outcome) -> str:
 
 
 def sentences(one: FieldSource) -> str | None:
-    """What to know of a rate, or why there is none; `None` where there is nothing."""
+    """What to know of a rate, or why it is missing; `None` without remarks."""
     outcome, found = one.outcome, one.outcome.found
     if found is None:
         return _why(outcome)

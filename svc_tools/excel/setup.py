@@ -63,7 +63,7 @@ def use_account(address: str, key: SecretStr | None) -> str:
     """Use the service at an address, with a key or with the one that is stored.
 
     Raises:
-        ConfigurationError: the service does not accept the key, there is none, or it cannot be
+        ConfigurationError: the service does not accept the key, it is missing, or it cannot be
             stored; nothing was changed.
         ImportError: the package that reaches the keyring is not installed.
     """

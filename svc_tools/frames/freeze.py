@@ -85,7 +85,7 @@ def _changes_of(
 
 
 def _rate_units(place: Place, outcomes: Mapping[Place, Outcome]) -> int:
-    """The rate that was found, in units of 10^-5, or why there is none."""
+    """The rate that was found, in units of 10^-5, or why it is missing."""
     outcome = outcomes.get(place)
     if outcome is None:
         return _NOT_LOOKED_UP

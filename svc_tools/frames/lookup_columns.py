@@ -358,7 +358,7 @@ def _forget_tax(frame: pd.DataFrame, prefix: str) -> None:
 
 
 class Rates(NamedTuple):
-    """Rates by row, in units of 10^-5; 0 where there is none."""
+    """Rates by row, in units of 10^-5; 0 where it is missing."""
 
     units: np.ndarray
     missing: np.ndarray

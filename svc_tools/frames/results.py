@@ -466,7 +466,7 @@ def _column(name: str, values: _Values, onto: OntoRows, rates: RateForm) -> Any:
 
 
 def encode(components: Sequence[Component]) -> str | None:
-    """The cell of some components; `None` where there are none.
+    """The cell of some components; `None` without components.
 
     Raises:
         ValueError: a rate is not a fraction from 0 to 1.

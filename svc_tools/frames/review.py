@@ -141,7 +141,7 @@ class _Sums:
     Attributes:
         rows: how many.
         unmatched: those with a street address that did not decide the rate.
-        known: those with a figure of their own, and their `cents`.
+        known: those with their own figure, and their `cents`.
     """
 
     rows: int = 0

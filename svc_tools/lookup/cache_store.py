@@ -423,7 +423,7 @@ class CacheFile:
 
 
 def _make(path: Path) -> bool:
-    """Make an empty file where there is none, readable by its owner only, in a private folder."""
+    """Create an empty file where it is missing, readable by its owner only, in a private folder."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         # Only a new file is opened: closing a descriptor of a database that another connection

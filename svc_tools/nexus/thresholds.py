@@ -173,7 +173,7 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
     """The shipped thresholds, with the rows of a user's file in their place.
 
     A row of the file replaces the shipped row of its `state` and `effective_from`, and is added
-    where there is none. A row without `effective_from` replaces every shipped row of its state.
+    where it is missing. A row without `effective_from` replaces every shipped row of its state.
     A row without `effective_to` lasts until the state's next row.
 
     Args:

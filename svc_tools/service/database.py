@@ -139,7 +139,7 @@ def is_address(target: str) -> bool:
 class Database:
     """Transactions over a database with the tables of this release (`tables`).
 
-    The constructor creates the tables where there are none. A file that disappears later is not
+    The constructor creates missing tables. A file that disappears later is not
     created again, so that lost records do not look like removed ones. Thread-safe.
 
     Args:
@@ -234,7 +234,7 @@ class Database:
         self._engine.dispose()
 
     def _prepare(self) -> None:
-        """Create file and tables where there are none; check them where they are."""
+        """Create file and tables where they are missing; else check them."""
         if self._path:
             _create_file(self._path, self.name)
         with self.read() as connection:
@@ -294,7 +294,7 @@ class Database:
 
 
 def _create_file(path: Path, name: str) -> None:
-    """Create the file, readable by its owner only, where there is none."""
+    """Create the file, readable by its owner only, where it is missing."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Only a new file is opened here: closing a descriptor of a database that another

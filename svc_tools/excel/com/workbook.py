@@ -186,7 +186,7 @@ class Workbook:
         return [Sheet(one) for one in self.api.Worksheets]
 
     def sheet(self, name: str) -> Sheet | None:
-        """The sheet of that name, ignoring case as Excel does; `None` where there is none."""
+        """The sheet of that name, ignoring case as Excel does; `None` if it does not exist."""
         return next((one for one in self.sheets if one.name.casefold() == name.casefold()), None)
 
     def add_sheet(self, name: str) -> Sheet:

@@ -281,7 +281,7 @@ def _scalar(given: Any) -> Scalar:  # noqa: ANN401 - what JSON holds
     if isinstance(given, dict) and isinstance(given.get("error"), str):
         return ErrorCell(given["error"][:40])
     raise BadValueError(
-        'A cell is text, a number, true, false, "" (empty) or {"error": "#N/A"}; this is none.'
+        'A cell is text, a number, true, false, "" (empty) or {"error": "#N/A"}; this is not.'
     )
 
 

@@ -77,7 +77,7 @@ class Reasons:
         return self.codes > 0
 
     def column(self) -> ExtensionArray:
-        """The reasons as a column of text, missing where there is none."""
+        """The reasons as a column of text, missing without one."""
         distinct: ExtensionArray = pd.array(self._texts, dtype="str")
         return distinct.take(self.codes)
 
@@ -99,7 +99,7 @@ class Reasons:
 
 @dataclass(slots=True)
 class Lines:
-    """Rows as arrays; cents are whole, rates in units of 10^-5, 0 where there is none."""
+    """Rows as arrays; cents are whole, rates in units of 10^-5, 0 where they are missing."""
 
     goods: np.ndarray
     shipping: np.ndarray

@@ -1,4 +1,4 @@
-"""The rows of a taxed frame in whole cents: their tax, what is due, and why there is none.
+"""The rows of a taxed frame in whole cents: their tax, what is due, and why a tax is missing.
 
 A tax is read back together with its terms: `changes_since` finds rows, amounts and rates that have
 changed since it was computed.
@@ -141,7 +141,7 @@ def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | None = None) -
 
 
 def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    """Each row's delivery charge in cents; 0 where there is none or its column is gone."""
+    """Each row's delivery charge in cents; 0 where it or its column is missing."""
     shipping = terms_of(frame, prefix).get("shipping")
     cents = np.zeros(len(frame), np.int64)
     if not isinstance(shipping, str | int):

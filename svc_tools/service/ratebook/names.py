@@ -119,7 +119,7 @@ STATE_CODES = {
     "Washington": "WA", "West Virginia": "WV", "Wisconsin": "WI", "Wyoming": "WY",
 }  # fmt: skip
 """Full name -> two-letter code of the 50 states and the District of Columbia."""
-_TERRITORY = "is a territory with a tax of its own, outside the states' sales taxes"
+_TERRITORY = "is a territory with its own tax, outside the states' sales taxes"
 _MILITARY = "is a military mail region, not a place in a state: give the place the goods go to"
 _FREE = "is a state in free association with the United States, not one of them"
 OUTSIDE = {

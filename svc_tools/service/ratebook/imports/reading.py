@@ -352,7 +352,7 @@ def checked(
     """The draft of one state as a reading, after a last look at the whole.
 
     Raises:
-        FileRefused: the rows contradict each other, or there are none.
+        FileRefused: the rows contradict each other, or the file has no rows.
     """
     name = found.path.name
     if not draft.rates:
