@@ -1,4 +1,4 @@
-"""Nothing of the person who runs the tests is read or written; and a service to ask.
+"""Nothing of the user who runs the tests is read or written; and a service for the tests.
 
 With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fails instead.
 """
@@ -25,6 +25,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # how long an example takes says how busy the machine is
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One worker more than cores: many tests wait for a browser, a process or a server."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_configure(config):
