@@ -17,8 +17,7 @@ from playwright.sync_api import expect
 from support.browser import panel_page
 from support.by_hand import choose, look_up, rate, shown, tab_to, use_key
 from support.faults import HANG, KEY, RESET, echo
-from support.nexus_service import NexusService
-from support.nexus_tab import FIVE
+from support.nexus import FIVE, Nexus
 from support.secrets import TYPED_KEY, files_with
 from support.waiting import until
 
@@ -316,10 +315,7 @@ def test_two_of_five_records_are_removed_without_a_mouse_and_come_back(fresh, ac
 
 @pytest.fixture
 def lean(faults):
-    made = NexusService(faults)
-    for record in FIVE:
-        made.put(**record)
-    return made
+    return Nexus(faults, FIVE)
 
 
 def ticked(page, lean, *names):

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 from support.command import svc_tools
 from support.faults import KEY, answer
-from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, said
+from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, response
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
@@ -449,7 +449,7 @@ def test_a_program_reads_what_went_wrong_too(nexus, plan, invoke, tmp_path):
 def test_nothing_that_a_service_says_is_obeyed_by_the_terminal(nexus, plan, invoke, tmp_path):
     evil = "\x1b]0;owned\x07\x1b[2J\u202egone"
     nexus.instead = [
-        said({"error": {"code": evil, "message": evil, "support_reference": evil}}, 409)
+        response({"error": {"code": evil, "message": evil, "support_reference": evil}}, 409)
     ]
     shown = invoke("apply", plan, "--yes").stdout
     (journal,) = (tmp_path / "receipts").glob("*.jsonl")

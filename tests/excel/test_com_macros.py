@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 from support.com_excel import Cell, ComError, loaded
 from support.faults import RESET, answer, echo, echoing
-from support.nexus_service import NexusService
+from support.nexus import RECORDS, Nexus
 
 from svc_tools.excel import desk
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
@@ -324,10 +324,8 @@ def file(tmp_path_factory):
 @pytest.fixture
 def book(excel, file, faults, monkeypatch):
     """The workbook, over a service with rates and records."""
-    service = NexusService(faults)
-    service.put("DE", "economic", registered_at="2021-01-01")
-    service.put("TX", "economic", registered_at="2022-05-01")
-    faults.will(lambda seen: service._ask(seen) if "nexus" in seen.target else echo(seen))
+    service = Nexus(faults, [RECORDS[0], RECORDS[2]])
+    faults.will(lambda seen: service(seen) if "nexus" in seen.target else echo(seen))
     loaded(excel.book, file)
     return excel.book
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.com_excel import ComError
 from support.faults import answer
-from support.nexus_service import NexusService
+from support.nexus import RECORDS, Nexus
 
 from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
 from svc_tools.nexus import read_receipt
@@ -18,11 +18,7 @@ REFUSED = answer(403, b'{"error": {"code": "TIER_INSUFFICIENT", "message": "not 
 @pytest.fixture
 def nexus(faults, tmp_path, monkeypatch):
     monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
-    service = NexusService(faults)
-    service.put("DE", "economic", registered_at="2021-01-01", notes="old")
-    service.put("TX", "economic", registered_at="2022-05-01")
-    service.put("TX", "physical", address="500 W 2nd St, Austin")
-    return service
+    return Nexus(faults, [RECORDS[0], *RECORDS[2:4]])
 
 
 @pytest.fixture
@@ -177,7 +173,7 @@ def test_listing_again_asks_before_it_replaces_the_rows(excel, sheet, nexus):
     excel.app.pressed = ["no", "yes"]
     assert excel.macro("SVC_NEXUS_LIST") == "Nothing was changed."
     assert rows(sheet)[0]["remove"] == "x"
-    nexus.records.pop(("TX", "physical"))
+    del nexus.rows[-1]
     assert excel.macro("SVC_NEXUS_LIST").startswith("2 records")
     assert len(rows(sheet)) == 2
     assert rows(sheet)[0]["remove"] is None

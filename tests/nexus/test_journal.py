@@ -13,10 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.faults import KEY
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, statuses
 
-from svc_sdk import Svc
 from svc_tools import atomic
 from svc_tools.nexus import (
     ApplyError,
@@ -28,23 +26,31 @@ from svc_tools.nexus import (
     remove_state,
     restore,
 )
-from svc_tools.nexus.journal import Journal, JournalDamagedError, JournalError, read_journal
+from svc_tools.nexus.journal import Journal, JournalDamagedError, read_journal
 
 DE, NH, TX = KEYS[:3]
 HEAD = {"event": "journal", "format": journal.FORMAT, "version": journal.VERSION}
 
 
 @pytest.fixture
-def applied(faults, scripted, tmp_path):
-    """A plan that was applied as far as its first removal, and its journal."""
-    nexus = Nexus(faults)
+def nexus(faults):
+    return Nexus(faults)
+
+
+def apply(plan, client, folder, *, dry_run=False):
+    return apply_plan(plan, client, dry_run=dry_run, folder=folder)
+
+
+@pytest.fixture
+def applied(nexus, scripted, tmp_path):
+    """A plan that was applied as far as its second removal, and its receipt."""
     nexus.instead = [lambda done: done, lambda _: LOST]
     plan = plan_of(scripted, DE, NH, TX)
     nexus.lists = False
     receipt = apply(plan, scripted, tmp_path / "receipts")
     nexus.lists = True
     assert statuses(receipt) == {DE: "removed", NH: "unknown", TX: "not_attempted"}
-    return nexus, plan, receipt
+    return plan, receipt
 
 
 events = st.fixed_dictionaries(
@@ -54,21 +60,19 @@ events = st.fixed_dictionaries(
 
 
 @settings(max_examples=30)
-@given(said=st.lists(events, max_size=4), cut=st.integers(1, 60))
-def test_what_is_added_is_read_and_a_torn_last_line_is_left_out(tmp_path_factory, said, cut):
+@given(added=st.lists(events, max_size=4), cut=st.integers(1, 60))
+def test_what_is_added_is_read_and_a_torn_last_line_is_left_out(tmp_path_factory, added, cut):
     path = tmp_path_factory.mktemp("journal") / "one.jsonl"
     one = Journal(path)
-    for event in (HEAD, *said):
+    for event in (HEAD, *added):
         one.add(event)
     one.close()
-    assert read_journal(path).events == (HEAD, *said)
-    whole = path.read_bytes()
-    lines = whole.splitlines(keepends=True)
+    assert read_journal(path).events == (HEAD, *added)
+    lines = path.read_bytes().splitlines(keepends=True)
     torn = lines[-1][: -min(cut, len(lines[-1]) - 1)]
     path.write_bytes(b"".join(lines[:-1]) + torn)
     read = read_journal(path)
-    assert read.events == (HEAD, *said)[:-1]
-    assert read.torn == torn.decode()
+    assert (read.events, read.torn) == ((HEAD, *added)[:-1], torn.decode())
     again = Journal(path)
     assert again.torn == torn.decode()
     again.add(HEAD if not read.events else {"event": "more"})
@@ -93,8 +97,8 @@ def test_any_change_of_a_byte_is_noticed(tmp_path_factory, data):
 
 
 @pytest.mark.parametrize("change", ["edited", "line lost", "line moved", "cut", "version"])
-def test_a_journal_that_was_changed_is_said_and_never_continued(applied, scripted, change):
-    nexus, plan, receipt = applied
+def test_a_journal_that_was_changed_is_never_continued(nexus, applied, scripted, change):
+    plan, receipt = applied
     lines = receipt.path.read_bytes().splitlines(keepends=True)
     if change == "edited":
         lines[3] = lines[3].replace(b'"deleted": 1', b'"deleted": 7')
@@ -118,13 +122,14 @@ def test_a_journal_that_was_changed_is_said_and_never_continued(applied, scripte
     assert receipt.path.name in row["said"]
     assert row.isna()["finished"]
     removals = [*nexus.removals]
-    with pytest.raises(ApplyError, match=r"Nothing was sent"):
-        apply(plan, scripted, receipt.path.parent)
+    for dry_run in (True, False):
+        with pytest.raises(ApplyError, match="Nothing was sent"):
+            apply(plan, scripted, receipt.path.parent, dry_run=dry_run)
     assert nexus.removals == removals
 
 
 def test_files_are_for_the_user_alone(applied):
-    _, _, receipt = applied
+    _, receipt = applied
     folder = receipt.path.parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
@@ -136,16 +141,19 @@ def full(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("part", ["write", "sync", "records"])
-def test_nothing_is_sent_where_the_disk_is_full(faults, scripted, tmp_path, monkeypatch, part):
-    nexus = Nexus(faults)
+@pytest.mark.parametrize("part", ["write", "sync", "records", "folder"])
+def test_nothing_is_sent_where_nothing_can_be_written(nexus, scripted, tmp_path, monkeypatch, part):
+    folder = tmp_path / "receipts"
     if part == "write":
         monkeypatch.setattr(journal, "_write", full)
+    elif part == "folder":
+        folder.write_text("in the way")
+        folder /= "x"
     else:
         module = journal if part == "sync" else atomic
         monkeypatch.setattr(module, "os", Like(os, fsync=full))
-    with pytest.raises(ApplyError, match=r"No space left on device\. Nothing was sent"):
-        apply(plan_of(scripted, DE), scripted, tmp_path / "receipts")
+    with pytest.raises(ApplyError, match="Nothing was sent"):
+        apply(plan_of(scripted, DE), scripted, folder)
     assert nexus.removals == []
 
 
@@ -162,9 +170,8 @@ class Like:
 
 @pytest.mark.parametrize("at", ["sending", "answer"])
 def test_a_disk_that_fills_in_the_middle_stops_it_and_loses_nothing(
-    faults, scripted, tmp_path, monkeypatch, at
+    nexus, scripted, tmp_path, monkeypatch, at
 ):
-    nexus = Nexus(faults)
     plan = plan_of(scripted, DE, NH, TX)
     real = journal._write
     seen = []
@@ -183,27 +190,15 @@ def test_a_disk_that_fills_in_the_middle_stops_it_and_loses_nothing(
     after = {"sending": "not_attempted", "answer": "removed"}[at]
     assert statuses(receipt) == {DE: "removed", NH: after, TX: "not_attempted"}
     assert "No space left" in receipt.stopped
-    assert any("not in the journal on disk" in note for note in receipt.notes)
+    assert receipt.notes
     assert nexus.removals == [DE, NH][: 1 if at == "sending" else 2]
     # what is on disk claims no more than it says, and a rerun finishes
-    kept = {"sending": "not_attempted", "answer": "unknown"}[at]
-    assert statuses(read_receipt(receipt.path))[NH] == kept
+    on_disk = {"sending": "not_attempted", "answer": "unknown"}[at]
+    assert statuses(read_receipt(receipt.path))[NH] == on_disk
     again = apply(plan, scripted, tmp_path)
     assert again.finished
     assert statuses(again)[NH] == {"sending": "removed", "answer": "gone"}[at]
     assert nexus.removals == [DE, NH, TX]
-
-
-@pytest.mark.parametrize("in_the_way", ["a file", "a file above"])
-def test_a_folder_that_cannot_be_used_is_said_before_anything(
-    faults, scripted, tmp_path, in_the_way
-):
-    nexus = Nexus(faults)
-    folder = tmp_path / "receipts"
-    folder.write_text("in the way")
-    with pytest.raises(ApplyError, match=r"receipts.*Nothing was sent"):
-        apply(plan_of(scripted, DE), scripted, folder / "x" if "above" in in_the_way else folder)
-    assert nexus.removals == []
 
 
 HOLD = """
@@ -216,8 +211,8 @@ with locked(Path(sys.argv[1]), what="x"):
 """
 
 
-def test_a_second_process_is_told_and_sends_nothing(applied, scripted):
-    nexus, plan, receipt = applied
+def test_a_second_process_is_refused_and_sends_nothing(nexus, applied, scripted):
+    plan, receipt = applied
     (lock,) = receipt.path.parent.glob(".*.lock")
     removals = [*nexus.removals]
     with subprocess.Popen(
@@ -231,38 +226,19 @@ def test_a_second_process_is_told_and_sends_nothing(applied, scripted):
     assert apply(plan, scripted, receipt.path.parent).finished
 
 
-def test_two_windows_of_one_process_exclude_each_other(faults, scripted, tmp_path):
-    nexus = Nexus(faults)
+def test_two_windows_of_one_process_exclude_each_other(nexus, scripted, tmp_path):
     plan = plan_of(scripted, DE, NH)
     refusals = []
 
-    def at_once():
-        with Svc(KEY, base_url=faults.base_url, max_retries=0) as other:
-            try:
-                apply(plan, other, tmp_path)
-            except ApplyError as error:
-                refusals.append(str(error))
+    def at_once(*_):
+        try:
+            apply(plan, scripted, tmp_path)
+        except ApplyError as error:
+            refusals.append(error)
 
-    receipt = apply_plan(
-        plan, scripted, dry_run=False, folder=tmp_path, on_progress=lambda *_: at_once()
-    )
-    assert receipt.finished
+    assert apply_plan(plan, scripted, dry_run=False, folder=tmp_path, on_progress=at_once).finished
     assert len(refusals) == 2
     assert nexus.removals == [DE, NH]
-
-
-def test_a_journal_in_a_folder_that_is_gone_is_said(tmp_path):
-    with pytest.raises(JournalError, match="cannot be written"):
-        Journal(tmp_path / "none" / "one.jsonl")
-
-
-@pytest.fixture
-def nexus(faults):
-    return Nexus(faults)
-
-
-def apply(plan, client, folder, *, dry_run=False):
-    return apply_plan(plan, client, dry_run=dry_run, folder=folder)
 
 
 def renamed(receipt, name):
@@ -272,89 +248,40 @@ def renamed(receipt, name):
     return path
 
 
-# a dry run after a run
-
-
-def test_a_dry_run_says_only_what_a_run_would_still_send(faults, scripted, tmp_path):
-    nexus = Nexus(faults, lists=False)
-    plan = plan_of(scripted, DE, NH, TX)
-    nexus.instead = [lambda done: done, lambda _: LOST]
-    assert statuses(apply(plan, scripted, tmp_path)) == {
-        DE: "removed",
-        NH: "unknown",
-        TX: "not_attempted",
-    }
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    dry = apply(plan, scripted, tmp_path, dry_run=True)
+def test_a_dry_run_shows_only_what_a_run_would_still_send(nexus, applied, scripted):
+    plan, receipt = applied
+    nexus.lists = False
+    folder = receipt.path.parent
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    dry = apply(plan, scripted, folder, dry_run=True)
     assert statuses(dry) == {DE: "removed", NH: "unknown", TX: "planned"}
-    assert dry.sentence.startswith("Dry run: 1 request would be sent; for 2 nothing would be sent")
-    sent = len(nexus.removals)
     assert [one.key for one in dry.requests] == [TX]
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-    apply(plan, scripted, tmp_path)
-    assert nexus.removals[sent:] == [TX]
-
-
-def test_a_dry_run_says_that_a_record_that_came_back_is_left_alone(nexus, scripted, tmp_path):
-    plan = plan_of(scripted, DE)
-    apply(plan, scripted, tmp_path)
-    nexus.records.insert(0, dict(RECORDS[0]))
-    dry = apply(plan, scripted, tmp_path, dry_run=True)
-    assert statuses(dry) == {DE: "removed"}
-    assert "make a new plan" in dry.items[0].message
-    assert dry.items[0].flagged
-    assert dry.requests == ()
-
-
-def test_a_dry_run_of_half_a_replace_has_the_addition_alone(nexus, scripted, tmp_path):
-    good = {**RECORDS[0], "notes": "the good one"}
-    nexus.records.insert(1, good)
-    plan = plan_of(scripted, records=nexus.records)
-    number = next(row.number for row in plan.rows if row.notes == "the good one")
-    plan = plan.tick(number, action="replace")
-    nexus.adding = [refused(422)]
-    apply(plan, scripted, tmp_path)
-    dry = apply(plan, scripted, tmp_path, dry_run=True)
-    assert [(one.method, one.body) for one in dry.requests] == [("POST", good)]
-    assert "1 request would be sent" in dry.sentence
-
-
-def test_a_dry_run_over_a_damaged_journal_says_what_the_run_would_say(nexus, scripted, tmp_path):
-    plan = plan_of(scripted, DE)
-    receipt = apply(plan, scripted, tmp_path)
-    receipt.path.write_bytes(receipt.path.read_bytes().replace(b"removed", b"ransack"))
-    for dry_run in (True, False):
-        with pytest.raises(ApplyError, match=r"damaged or was changed.*Nothing was sent"):
-            apply(plan, scripted, tmp_path, dry_run=dry_run)
-
-
-# journals that are not of this job
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    apply(plan, scripted, folder)
+    assert nexus.removals == [DE, NH, TX]
 
 
 def test_a_journal_of_another_plan_under_this_name_is_not_continued(nexus, scripted, tmp_path):
     one, other = plan_of(scripted, DE), plan_of(scripted, TX)
     first, second = (apply(plan, scripted, tmp_path) for plan in (one, other))
     second.path.write_bytes(first.path.read_bytes())
-    nexus.records.insert(0, dict(RECORDS[2]))
-    with pytest.raises(ApplyError, match=r"is the journal of something else.*Nothing was sent"):
+    nexus.rows.insert(0, dict(RECORDS[2]))
+    with pytest.raises(ApplyError, match="Nothing was sent"):
         apply(other, scripted, tmp_path)
     assert nexus.removals == [DE, TX]
 
 
-def test_a_journal_that_says_what_nobody_understands_is_not_continued(nexus, scripted, tmp_path):
+def test_a_journal_with_an_unknown_status_is_not_continued(nexus, scripted, tmp_path):
     plan = plan_of(scripted, DE, TX)
     nexus.instead = [refused(402)]
     receipt = apply(plan, scripted, tmp_path)
     journal = Journal(receipt.path)
     journal.add({"event": "answer", "at": "2026-11-21", "item": DE, "status": "new", "message": ""})
     journal.close()
-    with pytest.raises(ApplyError, match=r"does not understand.*newer one\. Nothing was sent"):
+    with pytest.raises(ApplyError, match="Nothing was sent"):
         apply(plan, scripted, tmp_path)
     assert len(nexus.removals) == 1
-    assert "no receipt that can be read" in receipts(tmp_path).loc[0, "said"]
-
-
-# a clock that went back
+    assert receipts(tmp_path).isna().loc[0, "finished"]
 
 
 def test_an_unfinished_undo_goes_on_though_a_finished_one_has_a_later_name(
@@ -362,7 +289,7 @@ def test_an_unfinished_undo_goes_on_though_a_finished_one_has_a_later_name(
 ):
     removed = apply(plan_of(scripted, DE, NH), scripted, tmp_path)
     renamed(restore(removed, scripted, dry_run=False), "20991231-235959")
-    nexus.records = [one for one in nexus.records if one["state"] == "TX"]
+    nexus.rows = [one for one in nexus.rows if one["state"] == "TX"]
     nexus.adding = [refused(402)]
     begun = restore(removed, scripted, dry_run=False)
     assert not begun.finished
@@ -375,10 +302,10 @@ def test_a_damaged_journal_of_long_ago_does_not_keep_a_state_from_being_removed(
 ):
     first = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
     old = renamed(first, "20200101-000000")
-    nexus.records = [dict(one) for one in RECORDS]
+    nexus.rows = [dict(one) for one in RECORDS]
     remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
     old.write_bytes(b'{"event": "journal", half of it\n')
-    nexus.records = [dict(one) for one in RECORDS]
+    nexus.rows = [dict(one) for one in RECORDS]
     receipt = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
     assert receipt.items[0].status == "removed"
     assert len(nexus.removals) == 3
@@ -392,15 +319,12 @@ def test_a_state_whose_records_came_back_is_left_alone_once_and_removed_then(
     lines = receipt.path.read_bytes().splitlines(keepends=True)
     assert json.loads(lines[-1])["event"] == "end"
     receipt.path.write_bytes(b"".join(lines[:-1]))
-    nexus.records = [dict(one) for one in RECORDS]
+    nexus.rows = [dict(one) for one in RECORDS]
     again = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
     assert nexus.removals == [("TX", None)]
-    assert "run it once more" in again.items[0].message
+    assert again.items[0].message
     remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
     assert nexus.removals == [("TX", None)] * 2
-
-
-# folders
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of folders are another thing there")
@@ -421,22 +345,11 @@ def test_a_receipt_shows_its_files_from_the_folder_of_the_reader(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     inside = apply(plan_of(scripted, DE), scripted, tmp_path / "out")
     at_home = apply(plan_of(scripted, NH), scripted, tmp_path / "home" / "receipts")
-    monkeypatch.chdir(Path(tmp_path.anchor) / "usr")
-    elsewhere = str(inside)
-    at_home = str(at_home)
-    monkeypatch.chdir(tmp_path)
     for shown in (str(inside), inside._repr_html_()):
         assert str(tmp_path) not in shown
-        assert f"This receipt: out/{inside.path.name}" in shown
-    assert "~/receipts/" in at_home
-    assert str(tmp_path) not in at_home
-    assert str(inside.path) in elsewhere
+        assert f"out/{inside.path.name}" in shown
     assert read_receipt(f"out/{inside.path.name}").path == inside.path
-
-
-def test_a_file_that_is_no_journal_is_called_so(tmp_path):
-    (tmp_path / "plan.csv").write_text("remove,state\nx,TX\n")
-    with pytest.raises(ValueError, match=r"plan\.csv is no journal of removals"):
-        read_receipt(tmp_path / "plan.csv")
-    (tmp_path / "one.jsonl").write_bytes(b'{"seq": 1, "event": "journal", "for')
-    assert read_journal(tmp_path / "one.jsonl").events == ()
+    monkeypatch.chdir(Path(tmp_path.anchor) / "usr")
+    assert str(inside.path) in str(inside)
+    assert "~/receipts/" in str(at_home)
+    assert str(tmp_path) not in str(at_home)

@@ -56,14 +56,14 @@ class Case:
     def __init__(self, killer, faults, scripted, folder, **service):
         folder.mkdir(exist_ok=True)
         self.nexus = Nexus(faults, **service)
-        self.nexus.on_removal = self._records_are_on_disk
+        self.nexus.before = self._records_are_on_disk
         self.plan = plan_of(scripted, *TICKED)
         self.folder = folder / "receipts"
         self.client = scripted
         self._killer, self._url = killer, faults.base_url
         self.file = self.plan.write(folder / "plan.csv")
 
-    def _records_are_on_disk(self):
+    def _records_are_on_disk(self, *_):
         """Whenever a removal comes in, the records can be restored already."""
         (file,) = self.folder.glob("*-restore.csv")
         assert "Concord" in file.read_text("utf-8-sig")
@@ -195,6 +195,7 @@ STEPS = [
     *("sync records", "sync records", *REMOVAL * len(TICKED)),
     *("write seen", "sync seen", "write end", "sync end"),
 ]
+NUMBERED = [f"{name} {STEPS[:at].count(name) + 1}" for at, name in enumerate(STEPS)]
 
 
 def test_each_line_is_on_disk_before_the_next_step(killer, faults, scripted, tmp_path):
@@ -213,15 +214,9 @@ def places(steps):
             yield step, "half"
 
 
-@pytest.fixture(scope="module")
-def steps():
-    """The steps of three removals, with their numbers."""
-    return [f"{name} {STEPS[:at].count(name) + 1}" for at, name in enumerate(STEPS)]
-
-
-def test_a_service_that_does_not_list(killer, faults, scripted, tmp_path, steps):
+def test_a_service_that_does_not_list(killer, faults, scripted, tmp_path):
     unknown = 0
-    steps = [step for step in steps if "seen" not in step]  # it is not listed at the end
+    steps = [step for step in NUMBERED if "seen" not in step]  # it is not listed at the end
     for at, when in [*places(steps)][::2]:
         case = Case(killer, faults, scripted, tmp_path / f"{at}-{when}", lists=False)
         assert case.killed(at, when)["killed"]
@@ -239,8 +234,8 @@ def test_a_service_that_does_not_list(killer, faults, scripted, tmp_path, steps)
     assert unknown >= 3  # the response of each of three removals was lost
 
 
-def test_only_what_is_ticked_now_is_sent(killer, faults, scripted, tmp_path, steps):
-    for at, when in [*places(steps)][::5]:
+def test_only_what_is_ticked_now_is_sent(killer, faults, scripted, tmp_path):
+    for at, when in [*places(NUMBERED)][::5]:
         case = Case(killer, faults, scripted, tmp_path / f"{at}-{when}")
         case.killed(at, when)
         before = [*case.nexus.removals]
@@ -263,14 +258,14 @@ def test_a_replacement_killed_between_its_two_requests(killer, faults, scripted,
         folder.mkdir()
         nexus = Nexus(faults)
         good = {**RECORDS[0], "notes": "the good one"}
-        nexus.records.insert(1, dict(good))
-        plan = plan_of(scripted, records=nexus.records)
+        nexus.rows.insert(1, dict(good))
+        plan = plan_of(scripted, records=nexus.rows)
         number = next(row.number for row in plan.rows if row.notes == "the good one")
         plan = plan.tick(number, action="replace")
         file = plan.write(folder / "plan.csv")
         killer(url=faults.base_url, plan=str(file), folder=str(folder), at=at, when=when)
         receipt = apply_plan(plan, scripted, dry_run=False, folder=folder)
         assert statuses(receipt) == {KEYS[0]: "replaced"}, (at, when, str(receipt))
-        assert [one["notes"] for one in nexus.records if one["state"] == "DE"] == ["the good one"]
+        assert [one["notes"] for one in nexus.rows if one["state"] == "DE"] == ["the good one"]
         assert nexus.removals == [KEYS[0]]
         assert len(nexus.additions) == 1

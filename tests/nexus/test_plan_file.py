@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tools import soffice
 
-from svc_tools.csv_files import guarded, unguarded
 from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
 from svc_tools.nexus.plan import COLUMNS, Missing, plan_header
 from svc_tools.nexus.planning import NO_SALES_TAX
@@ -26,41 +25,20 @@ from svc_tools.places import STATES
 DAY = date(2026, 11, 21)
 STATES_IN_TURN = ("OR", "NH", "DE", "MT", *(code for code in STATES if code not in NO_SALES_TAX))
 HOSTILE = (
-    "=1+1",
-    "+1 512 555 0100",
-    "-5",
-    "@SUM(A1)",
-    "'tis",
-    "''",
-    "00123",
-    "1E5",
-    "12e456",
-    "3/4",
-    "1-2",
-    "12 March",
-    "May 2024",
-    "March 5",
-    "TRUE",
-    "10:30",
-    "50%",
-    "$5.00",
-    "1,000",
-    "\u00e9t\u00e9 \u2013 \u4e2d\u6587",
-    'quote " and, comma; semicolon\ttab',
-    "two\nlines",
+    *("=1+1", "+1 512 555 0100", "-5", "@SUM(A1)", "'tis", "''", "00123", "1E5", "12e456", "3/4"),
+    *("1-2", "12 March", "May 2024", "March 5", "TRUE", "10:30", "50%", "$5.00", "1,000"),
+    *("\u00e9t\u00e9 \u2013 \u4e2d\u6587", 'quote " and, comma; semicolon\ttab', "two\nlines"),
     "1 Main St, Austin",
 )
 RECORDS = [
-    {"state": "OR", "nexus_type": "economic", "registered_at": "2021-03-04"},
-    {"state": "NH", "nexus_type": "economic", "registered_at": "1999-12-31", "notes": "old"},
-    {
-        "state": "TX",
-        "nexus_type": "physical",
-        "address": "1 Main St",
-        "registered_at": "2020-02-29",
-    },
-    {"state": "IL", "nexus_type": "economic", "notes": "first"},
-    {"state": "IL", "nexus_type": "economic", "notes": "second"},
+    {"state": state, "nexus_type": kind, "registered_at": day, "address": address, "notes": notes}
+    for state, kind, day, address, notes in [
+        ("OR", "economic", "2021-03-04", None, None),
+        ("NH", "economic", "1999-12-31", None, "old"),
+        ("TX", "physical", "2020-02-29", "1 Main St", None),
+        ("IL", "economic", None, None, "first"),
+        ("IL", "economic", None, None, "second"),
+    ]
 ]
 
 
@@ -101,38 +79,34 @@ def test_what_is_written_is_read_back(plan, tmp_path):
     assert [row[0] for row in cells_of(path)[FIRST:]] == ["", "x", "", "", "replace", ""]
     assert read_plan(path).missing == ("California lacks a record.",)
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")  # a spreadsheet then knows the encoding
+    register = read_register(
+        [{"state": "TX", "nexus_type": "physical", "notes": text} for text in HOSTILE]
+    )
+    assert read_register(register.write(tmp_path / "register.csv")).records == register.records
 
 
-@pytest.mark.parametrize("mark", ["x", "X", " yes ", "1", "TRUE", "true", "remove", "\u2713"])
-def test_ticks_as_people_make_them(plan, tmp_path, mark):
+@pytest.mark.parametrize(
+    ("mark", "ticked"),
+    [
+        *((mark, [1]) for mark in ("x", "X", " yes ", "1", "TRUE", "true", "remove", "\u2713")),
+        *((mark, []) for mark in ("", "no", "0", "FALSE", "-", "  ")),
+    ],
+)
+def test_ticks_as_people_make_them(plan, tmp_path, mark, ticked):
     path = edited(plan.write(tmp_path / "plan.csv"), 1, "remove", mark)
-    assert [row.number for row in read_plan(path).ticked] == [1]
-
-
-@pytest.mark.parametrize("mark", ["", "no", "0", "FALSE", "-", "  "])
-def test_marks_that_are_no_ticks(plan, tmp_path, mark):
-    path = edited(plan.write(tmp_path / "plan.csv"), 1, "remove", mark)
-    assert read_plan(path).ticked == ()
-
-
-@pytest.mark.parametrize("mark", ["maybe", "later", "?", "xx", "2", "keep", "OR"])
-def test_a_mark_that_is_not_known_is_never_taken_for_a_tick(plan, tmp_path, mark):
-    path = edited(plan.write(tmp_path / "plan.csv"), 1, "remove", mark)
-    with pytest.raises(PlanError, match=rf"row 5 \(NH economic\): '{mark.replace('?', '.')}' in"):
-        read_plan(path)
+    assert [row.number for row in read_plan(path).ticked] == ticked
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
     [
+        # a mark that is not known is never taken for a tick
+        *(("remove", mark) for mark in ("maybe", "later", "?", "xx", "2", "keep", "OR")),
         ("state", "ZZ"),
         ("nexus_type", "digital"),
-        ("registered_at", "03/04/2021"),
-        ("registered_at", "44259"),
-        ("registered_at", "soon"),
+        *(("registered_at", day) for day in ("03/04/2021", "44259", "soon")),
         ("decision", "remove it"),
-        ("reason", "because: I say so."),
-        ("reason", "Because I say so."),
+        *(("reason", reason) for reason in ("because: I say so.", "Because I say so.")),
         ("row", ""),
         ("expected", "one"),
         ("register_row", "-1"),
@@ -150,17 +124,14 @@ def test_a_cell_that_no_plan_has_is_refused_by_its_row_and_column(plan, tmp_path
 
 def test_every_faulty_row_is_listed(plan, tmp_path):
     path = plan.write(tmp_path / "plan.csv")
-    edited(path, 0, "remove", "x")
+    edited(path, 0, "remove", "x")  # there is no record to remove
     edited(path, 1, "remove", "perhaps")
     edited(path, 2, "decision", "changed")
-    rows = cells_of(path)
-    put(path, [*rows, ["x", "WA", "economic", "", "", "", "candidate", "", "", "", "", ""]])
+    rows = [*cells_of(path), ["x", "WA", "economic", *[""] * 9]]  # added by hand
     with pytest.raises(PlanError) as refused:
-        read_plan(path)
-    told = refused.value.problems
-    assert [one.split(" (")[0] for one in told] == ["row 4", "row 5", "row 6", "row 10"]
-    assert "there is no record to remove" in told[0]
-    assert "added by hand" in told[3]
+        read_plan(put(path, rows))
+    found = [one.split(" (")[0] for one in refused.value.problems]
+    assert found == ["row 4", "row 5", "row 6", "row 10"]
 
 
 def test_a_row_pasted_twice_is_refused(plan, tmp_path):
@@ -210,26 +181,19 @@ def test_a_row_that_was_left_out_is_not_removed_along_with_its_twin(plan, tmp_pa
 
 @pytest.mark.parametrize("name", ["plan.xlsx", "plan.XLS", "plan.ods"])
 def test_a_csv_is_not_written_under_the_name_of_a_workbook(plan, tmp_path, name):
-    with pytest.raises(ValueError, match=f"{name}: a CSV is what is written; name it .csv"):
+    with pytest.raises(ValueError, match=name):
         plan.write(tmp_path / name)
     assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_separators_and_encodings_of_spreadsheets(tmp_path, separator, encoding):
-    plan = make_plan([RECORDS[0] | {"notes": "caf\u00e9 \u2013 na\u00efve; a, b"}], as_of=DAY).tick(
-        1
-    )
+    record = RECORDS[0] | {"notes": "caf\u00e9 \u2013 na\u00efve; a, b"}
+    plan = make_plan([record], as_of=DAY).tick(1)
     path = plan.write(tmp_path / "plan.csv")
     put(path, cells_of(path), separator=separator, encoding=encoding)
     assert read_plan(path) == plan
-
-
-def test_the_encoding_of_a_spreadsheet_on_windows(plan, tmp_path):
-    path = edited(plan.write(tmp_path / "plan.csv"), 1, "notes", "caf\u00e9")
-    put(path, cells_of(path), encoding="cp1252")
-    assert "caf\u00e9" in [row.notes for row in read_plan(path).rows]
 
 
 def test_the_line_that_names_the_separator_and_blank_lines(plan, tmp_path):
@@ -263,69 +227,64 @@ def test_a_real_spreadsheet_reads_writes_and_loses_nothing(tmp_path):
     """LibreOffice: the CSV becomes a workbook, and that a CSV with semicolons again."""
     register = [
         {
-            "state": "OR",
-            "nexus_type": kind,
+            "state": state,
+            "nexus_type": "economic",
             "registered_at": f"20{number:02}-0{1 + number % 9}-{1 + number:02}",
             "address": text,
             "notes": text[::-1] if "\n" not in text else text,
         }
-        for number, text in enumerate(HOSTILE)
-        for kind in ("economic",)
-    ]
-    register = [
-        row | {"state": state} for row, state in zip(register, STATES_IN_TURN, strict=False)
+        for number, (text, state) in enumerate(zip(HOSTILE, STATES_IN_TURN, strict=False))
     ]
     plan = make_plan(register, as_of=DAY, service="https://tax.test", account="12345678901234e5")
     plan = plan.tick(1, 5)
     path = plan.write(tmp_path / "plan.csv")
-    program = soffice()
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
 
     def convert(source, kind, folder, *options):
-        command = [program, profile, "--headless", *options, "--convert-to", kind]
+        command = [soffice(), profile, "--headless", *options, "--convert-to", kind]
         subprocess.run(
             [*command, "--outdir", folder, source], check=True, capture_output=True, timeout=120
         )
 
-    # as a person opens it: UTF-8, US English, numbers and dates recognised wherever they can be
-    opened = "--infilter=Text - txt - csv (StarCalc):44,34,76,1,,1033,false,true"
-    convert(path, "xlsx", tmp_path / "one", opened)
+    # as a user opens it: UTF-8, US English, numbers and dates recognized wherever they can be
+    options = "Text - txt - csv (StarCalc):{},34,76,1,,1033,false,true"
+    convert(path, "xlsx", tmp_path / "one", f"--infilter={options.format(44)}")
     assert read_plan(tmp_path / "one" / "plan.xlsx") == plan
-    convert(
-        tmp_path / "one" / "plan.xlsx",
-        "csv:Text - txt - csv (StarCalc):59,34,76,1,,1033,false,true",
-        tmp_path / "two",
-    )
+    convert(tmp_path / "one" / "plan.xlsx", f"csv:{options.format(59)}", tmp_path / "two")
     again = tmp_path / "two" / "plan.csv"
     assert again.read_bytes() != path.read_bytes()
     assert read_plan(again) == plan
 
 
-def test_files_that_are_no_plan(plan, tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        read_plan(tmp_path / "none.csv")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("state,nexus_type\nTX,physical\n", r"plan\.csv does not begin"),
+        ("", r"plan\.csv does not begin"),
+        ("{header}\nstate,nexus_type\nTX,physical\n", r"plan\.csv .* no remove,"),
+        (f"{{header}}\n{','.join(COLUMNS)}\n", "no rows"),
+    ],
+)
+def test_files_that_are_no_plan(plan, tmp_path, text, problem):
     path = tmp_path / "plan.csv"
-    for text in ("state,nexus_type\nTX,physical\n", ""):
-        path.write_text(text)
-        with pytest.raises(PlanError, match=r"plan\.csv does not begin with the first line"):
-            read_plan(path)
-    path.write_text(f"{plan_header(plan)}\nstate,nexus_type\nTX,physical\n")
-    with pytest.raises(PlanError, match=r"plan\.csv has lost columns: no remove,"):
+    path.write_text(text.format(header=plan_header(plan)))
+    with pytest.raises(PlanError, match=problem):
         read_plan(path)
-    path.write_text(f"{plan_header(plan)}\n{','.join(COLUMNS)}\n")
-    with pytest.raises(PlanError, match="has no rows"):
-        read_plan(path)
-    (tmp_path / "plan.xlsx").write_bytes(b"PK no workbook")
-    with pytest.raises(PlanError, match="cannot be read as an Excel workbook"):
-        read_plan(tmp_path / "plan.xlsx")
+
+
+def test_workbooks_that_are_no_plan(plan, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_plan(tmp_path / "none.csv")
+    path = tmp_path / "plan.xlsx"
     book = openpyxl.Workbook()
     book.active.append([plan_header(plan)])
-    book.save(tmp_path / "plan.xlsx")
-    (tmp_path / "plan.xlsx").write_bytes((tmp_path / "plan.xlsx").read_bytes()[:-400])  # cut off
-    with pytest.raises(PlanError, match="cannot be read as an Excel workbook"):
-        read_plan(tmp_path / "plan.xlsx")
-    (tmp_path / "plan.ods").write_bytes(b"PK")
-    with pytest.raises(PlanError, match=r"expected \.csv, "):
+    book.save(path)
+    for content in (b"PK no workbook", path.read_bytes()[:-400]):  # cut off
+        path.write_bytes(content)
+        with pytest.raises(PlanError, match=r"plan\.xlsx|Excel workbook"):
+            read_plan(path)
+    path.rename(tmp_path / "plan.ods")
+    with pytest.raises(PlanError, match=r"\.csv"):
         read_plan(tmp_path / "plan.ods")
 
 
@@ -346,15 +305,6 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path, mon
     with pytest.raises(OSError, match="folder"):
         plan.write(folder)
     assert {one.name for one in tmp_path.iterdir()} == {"plan.csv", "folder.csv"}  # no draft stays
-
-
-def test_the_register_too_is_written_and_read_back(tmp_path):
-    rows = [
-        {"state": "TX", "nexus_type": "physical", "address": text, "notes": text}
-        for text in HOSTILE
-    ]
-    register = read_register(rows)
-    assert read_register(register.write(tmp_path / "register.csv")).records == register.records
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"))
@@ -378,8 +328,3 @@ def test_any_register_survives_the_file(rows, separator):
         path = plan.write(Path(folder) / "plan.csv")
         assert read_plan(path) == plan
         assert read_plan(put(path, cells_of(path), separator=separator)) == plan
-
-
-@given(st.text())
-def test_a_guarded_text_is_the_same_text_again(text):
-    assert unguarded(guarded(text)) == text

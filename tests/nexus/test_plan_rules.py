@@ -17,142 +17,117 @@ from svc_tools.places import STATES
 
 DAY = date(2026, 6, 30)
 KNOWN = Threshold(
-    state="TX",
-    effective_from=None,
-    effective_to=None,
-    sales=500_000,
-    transactions=None,
-    logic="sales",
-    period="rolling_12_months",
-    base="gross",
-    marketplace_counts=True,
-    trailing_months=12,
-    transactions_dropped_on=None,
-    certainty="high",
-    source="a made-up source",
-    checked_on=DAY,
+    *("TX", None, None, 500_000, None, "sales", "rolling_12_months", "gross", True, 12, None),
+    *("high", "a made-up source", DAY),
 )
-UNTAXED = replace(
-    KNOWN,
-    state="OR",
-    sales=None,
-    logic="none",
-    period=None,
-    base=None,
-    marketplace_counts=None,
-    trailing_months=None,
-)
+UNTAXED = Threshold("OR", None, None, None, None, "none", *[None] * 5, "high", "a source", DAY)
 DROPPED = replace(KNOWN, transactions_dropped_on=date(2024, 1, 1))
+NO_TRAILING = replace(KNOWN, trailing_months=None)
 ECONOMIC = Registration("TX", "economic", date(2020, 5, 1), row=1)
 MARKETPLACE = replace(ECONOMIC, nexus_type="marketplace")
 PLACE = Registration("TX", "physical", date(2020, 5, 1), "1 Main St", row=1)
+NO_ADDRESS = replace(PLACE, address=None)
 OREGON = Registration("OR", "economic", date(2020, 5, 1), row=1)
 BELOW = StateExposure("TX", "below 70", below_all=True, certainty="high", checked_on=DAY)
 OVER = replace(BELOW, band="over", below_all=False)
+BELOW_NOW = replace(BELOW, below_all=False, below_now=True)
 NO_TAX = StateExposure("OR", "no tax", certainty="high", checked_on=DAY)
 
 
 def facts(record=ECONOMIC, threshold=KNOWN, exposure=None, **others):
-    return Facts(
-        record,
-        DAY,
-        threshold,
-        **({"sales_given": exposure is not None, "exposure": exposure} | others),
-    )
+    given = {"sales_given": exposure is not None, "exposure": exposure}
+    return Facts(record, DAY, threshold, **(given | others))
 
 
 def suggestion(*given_facts, **others):
     return decide(facts(*given_facts, **others))
 
 
+OF_OREGON = {"record": OREGON, "threshold": UNTAXED}
+ALL_BELOW = {"exposure": BELOW}
+LOW = replace(KNOWN, certainty="low")
+
+
 @pytest.mark.parametrize(
-    ("given_facts", "expected"),
+    ("known", "decision", "reasons"),
     [
-        # candidates
-        (facts(OREGON, UNTAXED), ("candidate", ("no_sales_tax",))),
-        (facts(OREGON, UNTAXED, NO_TAX), ("candidate", ("no_sales_tax",))),
-        (facts(replace(PLACE, state="NH"), UNTAXED), ("candidate", ("no_sales_tax",))),
-        (facts(exposure=BELOW), ("candidate", ("below_all",))),
+        (OF_OREGON, "candidate", "no_sales_tax"),
+        (OF_OREGON | {"exposure": NO_TAX}, "candidate", "no_sales_tax"),
         (
-            facts(replace(ECONOMIC, nexus_type="marketplace"), exposure=BELOW),
-            ("candidate", ("below_all",)),
+            {"record": replace(PLACE, state="NH"), "threshold": UNTAXED},
+            "candidate",
+            "no_sales_tax",
         ),
-        (facts(exposure=replace(BELOW, band="70-90")), ("candidate", ("below_all", "watch"))),
-        (facts(ECONOMIC, DROPPED, BELOW), ("candidate", ("below_all", "repealed_test"))),
-        (
-            facts(ECONOMIC, DROPPED, replace(BELOW, below_all=False, below_now=True)),
-            ("candidate", ("repealed_test",)),
+        (ALL_BELOW, "candidate", "below_all"),
+        ({"record": MARKETPLACE, "exposure": BELOW}, "candidate", "below_all"),
+        ({"exposure": replace(BELOW, band="70-90")}, "candidate", "below_all watch"),
+        ({"threshold": DROPPED, "exposure": BELOW}, "candidate", "below_all repealed_test"),
+        ({"threshold": DROPPED, "exposure": BELOW_NOW}, "candidate", "repealed_test"),
+        ({"exposure": OVER}, "keep", "over"),
+        ({"threshold": NO_TRAILING, "exposure": OVER}, "keep", "over"),
+        ({"exposure": replace(BELOW, below_all=False)}, "keep", "still_trailing"),
+        ({}, "keep", "sales_not_given"),
+        ({"record": PLACE}, "keep", "physical"),
+        ({"record": PLACE, "exposure": BELOW}, "keep", "physical"),
+        ({"record": PLACE, "threshold": LOW}, "keep", "physical"),
+        ({"record": PLACE, "threshold": None}, "keep", "physical"),
+        (OF_OREGON | {"several": True}, "review", "duplicate no_sales_tax"),
+        *(
+            (OF_OREGON | {"listed": listed}, "review", f"{listed} no_sales_tax")
+            for listed in ("differs", "only_mine", "only_service")
         ),
-        # to keep
-        (facts(exposure=OVER), ("keep", ("over",))),
-        (facts(threshold=replace(KNOWN, trailing_months=None), exposure=OVER), ("keep", ("over",))),
-        (facts(exposure=replace(BELOW, below_all=False)), ("keep", ("still_trailing",))),
-        (facts(), ("keep", ("sales_not_given",))),
-        (facts(PLACE), ("keep", ("physical",))),
-        (facts(PLACE, exposure=BELOW), ("keep", ("physical",))),
-        (facts(PLACE, replace(KNOWN, certainty="low")), ("keep", ("physical",))),
-        (facts(PLACE, None), ("keep", ("physical",))),
-        # to look at first
-        (facts(OREGON, UNTAXED, several=True), ("review", ("duplicate", "no_sales_tax"))),
-        (facts(OREGON, UNTAXED, listed="differs"), ("review", ("differs", "no_sales_tax"))),
-        (facts(OREGON, UNTAXED, listed="only_mine"), ("review", ("only_mine", "no_sales_tax"))),
+        (OF_OREGON | {"listed": "same"}, "candidate", "no_sales_tax"),
         (
-            facts(OREGON, UNTAXED, listed="only_service"),
-            ("review", ("only_service", "no_sales_tax")),
+            {"record": OREGON, "threshold": replace(UNTAXED, certainty="low")},
+            "review",
+            "low_certainty no_sales_tax",
         ),
-        (facts(OREGON, UNTAXED, listed="same"), ("candidate", ("no_sales_tax",))),
+        ({"record": NO_ADDRESS}, "review", "physical_without_address physical"),
         (
-            facts(OREGON, replace(UNTAXED, certainty="low")),
-            ("review", ("low_certainty", "no_sales_tax")),
-        ),
-        (
-            facts(replace(PLACE, address=None)),
-            ("review", ("physical_without_address", "physical")),
+            {"record": replace(NO_ADDRESS, state="MT"), "threshold": UNTAXED},
+            "review",
+            "physical_without_address no_sales_tax",
         ),
         (
-            facts(replace(PLACE, state="MT", address=None), UNTAXED),
-            ("review", ("physical_without_address", "no_sales_tax")),
+            {"exposure": replace(BELOW, marketplace_only=True)},
+            "review",
+            "marketplace_only below_all",
+        ),
+        ({"threshold": None}, "review", "no_threshold sales_not_given"),
+        ({"threshold": LOW, "exposure": BELOW}, "review", "low_certainty below_all"),
+        ({"exposure": replace(BELOW, certainty="low")}, "review", "low_certainty below_all"),
+        *(
+            (
+                {"threshold": replace(KNOWN, **{fact: None}), "exposure": BELOW},
+                "review",
+                f"{reason} below_all",
+            )
+            for fact, reason in (
+                ("base", "unknown_base"),
+                ("marketplace_counts", "unknown_marketplace"),
+                ("trailing_months", "unknown_trailing"),
+            )
         ),
         (
-            facts(exposure=replace(BELOW, marketplace_only=True)),
-            ("review", ("marketplace_only", "below_all")),
+            {"exposure": replace(BELOW, below_all=None, period_covered=False)},
+            "review",
+            "not_covered",
         ),
-        (facts(threshold=None), ("review", ("no_threshold", "sales_not_given"))),
+        ({"sales_given": True}, "review", "no_sales_of_state"),
+        ({"exposure": replace(BELOW, band="90-100")}, "review", "near below_all"),
+        ({"threshold": DROPPED}, "review", "maybe_repealed sales_not_given"),
         (
-            facts(threshold=replace(KNOWN, certainty="low"), exposure=BELOW),
-            ("review", ("low_certainty", "below_all")),
-        ),
-        (
-            facts(exposure=replace(BELOW, certainty="low")),
-            ("review", ("low_certainty", "below_all")),
-        ),
-        (
-            facts(threshold=replace(KNOWN, base=None), exposure=BELOW),
-            ("review", ("unknown_base", "below_all")),
-        ),
-        (
-            facts(threshold=replace(KNOWN, marketplace_counts=None), exposure=BELOW),
-            ("review", ("unknown_marketplace", "below_all")),
-        ),
-        (
-            facts(threshold=replace(KNOWN, trailing_months=None), exposure=BELOW),
-            ("review", ("unknown_trailing", "below_all")),
-        ),
-        (
-            facts(exposure=replace(BELOW, below_all=None, period_covered=False)),
-            ("review", ("not_covered",)),
-        ),
-        (facts(sales_given=True), ("review", ("no_sales_of_state",))),
-        (facts(exposure=replace(BELOW, band="90-100")), ("review", ("near", "below_all"))),
-        (facts(ECONOMIC, DROPPED), ("review", ("maybe_repealed", "sales_not_given"))),
-        (
-            facts(ECONOMIC, replace(DROPPED, base=None), replace(BELOW, below_all=None)),
-            ("review", ("unknown_base",)),
+            {
+                "threshold": replace(DROPPED, base=None),
+                "exposure": replace(BELOW, below_all=None),
+            },
+            "review",
+            "unknown_base",
         ),
     ],
 )
-def test_each_rule(given_facts, expected):
-    assert decide(given_facts) == expected
+def test_each_rule(known, decision, reasons):
+    assert decide(facts(**known)) == (decision, tuple(reasons.split()))
 
 
 def test_alaska_is_no_state_without_a_sales_tax_even_where_a_table_says_so():
@@ -183,10 +158,10 @@ def test_a_state_that_begins_to_tax_is_no_longer_without_a_tax():
 def test_a_repealed_test_held_only_records_from_its_own_time(since, dropped, repealed):
     record = replace(ECONOMIC, registered_at=since)
     row = replace(KNOWN, transactions_dropped_on=dropped)
-    reasons = suggestion(record, row, replace(BELOW, below_all=False, below_now=True))[1]
+    reasons = suggestion(record, row, BELOW_NOW)[1]
     assert ("repealed_test" in reasons) is repealed
     assert ("still_trailing" in reasons) is not repealed
-    marketplace = replace(record, nexus_type="marketplace")
+    marketplace = replace(MARKETPLACE, registered_at=since)
     assert "repealed_test" not in suggestion(marketplace, row, BELOW)[1]
 
 
@@ -211,12 +186,9 @@ def test_a_leap_day_is_a_year_old_on_the_first_of_march():
         assert ("stale_threshold" in found[1]) is stale
 
 
-def test_every_reason_has_one_sentence_that_a_file_can_keep():
-    codes = [rule.code for rule in RULES]
-    assert sorted(codes) == sorted(REASONS)
-    for told in REASONS.values():
-        assert told.endswith(".")
-        assert "." not in told[:-1]
+def test_every_reason_has_one_sentence_that_a_file_can_hold():
+    assert sorted(rule.code for rule in RULES) == sorted(REASONS)
+    assert all(text.endswith(".") and "." not in text[:-1] for text in REASONS.values())
 
 
 days = st.none() | st.dates(date(2015, 1, 1), date(2027, 12, 31))

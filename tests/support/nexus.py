@@ -1,4 +1,4 @@
-"""A service of nexus records that does what a test says; and plans for it."""
+"""A nexus service that does what a test says; plans for it; the Nexus tab as calls."""
 
 from __future__ import annotations
 
@@ -19,84 +19,121 @@ RECORDS = [
     {"state": "WA", "nexus_type": "marketplace"},
 ]
 KEYS = [(one["state"], one["nexus_type"]) for one in RECORDS]
+FIVE = [
+    {"state": "CA", "nexus_type": "economic", "registered_at": "2019-04-01"},
+    {"state": "DE", "nexus_type": "economic", "registered_at": "2019-05-01", "notes": "<b>old</b>"},
+    {"state": "MT", "nexus_type": "economic", "registered_at": "2019-06-01"},
+    {"state": "NY", "nexus_type": "economic", "registered_at": "2019-07-01"},
+    {"state": "TX", "nexus_type": "physical", "address": "500 W 2nd St, Austin"},
+]
 LOST = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 500\r\n\r\n{"
-"""An answer that breaks off in the middle."""
+"""A response that breaks off in the middle."""
 
 
-def said(body, status=200, **headers):
-    """The bytes of an answer with a JSON body."""
+def response(body, status=200, **headers):
+    """The bytes of a response with a JSON body."""
     return answer(status, json.dumps(body).encode(), **headers)
 
 
 def refused(status, code="REFUSED", **headers):
     """The bytes of an error as the service writes it."""
     error = {"code": code, "message": f"it said {status}", "support_reference": f"ref-{status}"}
-    return said({"error": error}, status, **headers)
+    return response({"error": error}, status, **headers)
 
 
 class Nexus:
     """The records of an account, as a step of a fault server's script.
 
-    `instead` holds answers for the next removals, `adding` for the next additions: bytes instead
-    of doing it, or a function of the normal answer, which is called once it was done.
+    `instead` holds responses to the next removals, `adding` to the next additions: bytes instead
+    of doing it, or a function of the normal response, called once it was done. `listing` holds
+    responses to the next lists, or is a function called before each. `before` is called with the
+    state and type of each removal. The responses to removals of `lost` states are lost, and with
+    `away` the service is down from then on. `removals` and `additions` came in; `sent` were done.
     """
 
     def __init__(self, faults, records=RECORDS, *, lists=True, adds=True):
-        self.records = [dict(one) for one in records]
+        self.faults = faults
+        self.rows = [dict(one) for one in records]
         self.lists, self.adds = lists, adds
-        self.removals, self.additions = [], []
+        self.removals, self.additions, self.sent = [], [], []
         self.instead, self.adding, self.listing = [], [], []
-        self.on_removal = lambda: None
+        self.before = None
+        self.lost, self.away, self.down = set(), False, False
         faults.will(self)
 
     @property
     def keys(self):
-        return [(one["state"], one["nexus_type"]) for one in self.records]
+        return [(one["state"], one["nexus_type"]) for one in self.rows]
+
+    @property
+    def records(self):
+        """The records by state and type."""
+        return dict(zip(self.keys, self.rows, strict=True))
+
+    def put(self, state, nexus_type, **fields):
+        """Add a record, or replace the one of its state and type."""
+        self._drop(state, nexus_type)
+        self.rows.append({"state": state, "nexus_type": nexus_type, **fields})
+        self.rows.sort(key=lambda one: (one["state"], one["nexus_type"]))
 
     def __call__(self, seen):
-        if seen.method == "GET":
-            if self.listing:
-                return self.listing.pop(0)
-            body = {"nexus": self.records, "count": len(self.records)}
-            return said(body) if self.lists else refused(404)
+        if self.down:
+            return LOST
         if seen.method == "POST":
             return self._add(json.loads(seen.body))
-        return self._remove(urlsplit(seen.target))
+        if seen.method == "DELETE":
+            return self._remove(urlsplit(seen.target))
+        if callable(self.listing):
+            self.listing()
+        elif self.listing:
+            return self.listing.pop(0)
+        body = {"nexus": self.rows, "count": len(self.rows)}
+        return response(body) if self.lists else refused(404)
 
     def _add(self, body):
         if not self.adds:
             return refused(405)
         if "state" not in body:
-            return said({"detail": [{"loc": ["state"], "msg": "missing", "type": "missing"}]}, 422)
+            detail = [{"loc": ["state"], "msg": "missing", "type": "missing"}]
+            return response({"detail": detail}, 422)
         self.additions.append(body)
-        return self._answered(self.adding, lambda: self._added(body))
 
-    def _added(self, body):
-        key = (body["state"], body["nexus_type"])
-        self.records = [one for one, own in zip(self.records, self.keys, strict=True) if own != key]
-        self.records.append(body)
-        self.records.sort(key=lambda one: (one["state"], one["nexus_type"]))
-        return said(body)
+        def add():
+            self.put(**body)
+            self.sent.append(("POST", body["state"], body["nexus_type"]))
+            return response(body)
+
+        return self._scripted(self.adding, add)
 
     def _remove(self, target):
         state = unquote(target.path.rpartition("/")[2])
         kind = dict(parse_qsl(target.query)).get("nexus_type")
         self.removals.append((state, kind))
-        self.on_removal()
-        return self._answered(self.instead, lambda: self._removed(state, kind))
+        if self.before:
+            self.before(state, kind)
 
-    def _removed(self, state, kind):
-        kept = [
+        def remove():
+            deleted = self._drop(state, kind)
+            self.sent.append(("DELETE", state, kind))
+            if state in self.lost:
+                self.down = self.away
+                return LOST
+            body = {"deleted": deleted, "state": state, "nexus_type": kind}
+            return response(body, x_request_id=f"ref-{state}")
+
+        return LOST if self.down else self._scripted(self.instead, remove)
+
+    def _drop(self, state, kind):
+        before = len(self.rows)
+        self.rows = [
             one
-            for one, own in zip(self.records, self.keys, strict=True)
-            if own[0] != state or kind not in (None, own[1])
+            for one in self.rows
+            if one["state"] != state or kind not in (None, one["nexus_type"])
         ]
-        deleted, self.records = len(self.records) - len(kept), kept
-        body = {"deleted": deleted, "state": state, "nexus_type": kind}
-        return said(body, x_request_id=f"ref-{state}")
+        return before - len(self.rows)
 
     @staticmethod
-    def _answered(script, do):
+    def _scripted(script, do):
         step = script.pop(0) if script else None
         if isinstance(step, bytes):
             return step
@@ -115,3 +152,44 @@ def plan_of(client, *ticks, records=RECORDS, **action):
 def statuses(receipt):
     """The status of each state and type."""
     return {item.key: item.status for item in receipt.items}
+
+
+def click(tab, button):
+    button.click()
+    tab.session.background.settle()
+
+
+def planned(tab):
+    """The Nexus tab with its plan made of the service's records."""
+    click(tab, tab.register.list_button)
+    click(tab, tab.plan.make_button)
+    return tab
+
+
+def row(tab, name):
+    """The checkboxes of a record that is shown, such as "TX physical"."""
+    return next(one for one in tab.plan.rows.rows if one.row and " ".join(one.row.key) == name)
+
+
+def tick(tab, *names):
+    for name in names:
+        row(tab, name).remove.value = True
+
+
+def previewed(tab, *names):
+    tick(planned(tab), *names)
+    click(tab, tab.apply.preview_button)
+    return tab
+
+
+def confirm(tab, box, text):
+    box.typed.value = text
+    click(tab, box.button)
+
+
+def there(client):
+    return [(record.state, record.nexus_type) for record in client.list_nexus().nexus]
+
+
+def message(section):
+    return section.message.html

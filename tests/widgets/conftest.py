@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.nexus_service import NexusService
-from support.nexus_tab import FIVE
+from support.nexus import FIVE, Nexus
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +15,4 @@ def own_receipts(tmp_path, monkeypatch):
 @pytest.fixture
 def lean(faults):
     """A service with five records."""
-    made = NexusService(faults)
-    for record in FIVE:
-        made.put(**record)
-    return made
+    return Nexus(faults, FIVE)

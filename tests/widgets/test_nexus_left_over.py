@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.nexus_tab import click, confirm, planned, previewed, row, said, tick
+from support.nexus import click, confirm, planned, previewed, row, tick
+from support.nexus import message as said
 
 from svc_sdk import Svc
 from svc_tools.nexus import read_plan

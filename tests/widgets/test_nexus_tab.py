@@ -6,7 +6,8 @@ import threading
 
 import pytest
 from support.faults import KEY
-from support.nexus_tab import FIVE, click, confirm, planned, previewed, row, said, there, tick
+from support.nexus import FIVE, click, confirm, planned, previewed, row, there, tick
+from support.nexus import message as said
 
 from svc_tools.nexus import receipts
 from svc_tools.widgets.nexus_plan import PAGE
