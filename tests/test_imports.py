@@ -67,7 +67,7 @@ main()
 
 ENRICHED = f"""
 import sys; sys.path.insert(0, {str(ROOT / "tests")!r})
-from support.enriched import enriched, row
+from support.frames import enriched, row
 from svc_tools import svc
 """
 

@@ -51,26 +51,11 @@ def test_an_import_says_what_changed_and_the_next_lookup_answers_with_it(home, f
     ):
         assert text in " ".join(done.stdout.split())
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "nothing to do" in svc_tools("book", "import", files[1], **home).stdout
     answer = svc_tools(
         "lookup", "IN", "--location", "Adams County", "--as-of", "2026-08-01", "--embedded", **home
     )
     assert "8.50%" in answer.stdout
-
-
-def test_those_known_by_their_codes_only_are_counted(home, files):
-    with files[0].open("a") as file:
-        file.write("18,01,12345,0.01,0.01,,,20120101,29991231\n")
-        file.write("18,63,80001,0.01,0.01,,,20120101,29991231\n")
-    done = svc_tools("book", "import", files[0], **home)
-    said = "3 jurisdictions added: Adams County; 2 by code only, for boundary files"
-    assert said in " ".join(done.stdout.split())
-
-
-def test_the_same_file_again_promises_no_change(home, files):
-    assert "no restart is needed" in svc_tools("book", "import", files[0], **home).stdout
-    again = svc_tools("book", "import", files[0], **home).stdout
-    assert "nothing to do" in again
-    assert "no restart is needed" not in again
 
 
 def test_a_file_cut_off_leaves_the_book_as_it_is_unless_it_is_forced(home, tmp_path):

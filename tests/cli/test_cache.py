@@ -112,10 +112,3 @@ def test_a_file_that_is_no_cache_is_left_alone(tmp_path):
         assert done.returncode == 2
         assert "cannot be used" in done.stderr
     assert orders.read_text() == "order,zip\n1,78701\n"
-
-
-def test_a_damaged_file_is_set_aside_and_named(path):
-    path.write_bytes(b"\0" * 10_000)
-    done = run(path, "info")
-    assert done.returncode == 0
-    assert ".damaged-" in done.stdout

@@ -37,12 +37,6 @@ def run(*words, typed=None, width=100):
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_group_names_its_commands():
-    _, out, _ = run("--help")
-    for command in ("install", "check", "workbook", "serve", "calc-addin"):
-        assert command in out
-
-
 def test_a_key_from_a_program_is_kept_and_shown_nowhere(tmp_path, service, keyring):
     code, out, err = run("install", "--base-url", service, "--key-stdin", typed=f"{KEY}\n")
     assert code == 0, err

@@ -13,8 +13,7 @@ from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, response
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
-from svc_tools.config import connect
-from svc_tools.nexus import read_plan, read_thresholds, remove_state
+from svc_tools.nexus import read_plan, read_thresholds
 
 
 @pytest.fixture
@@ -71,29 +70,6 @@ def test_without_a_service_the_own_register_is_still_shown(tmp_path):
     nothing = run("list")
     assert nothing.returncode == 2
     assert "No service is configured" in nothing.stderr
-
-
-def test_a_service_that_does_not_list_and_what_to_do(faults, tmp_path):
-    faults.will(answer(405, b"{}"))
-    environment = {"SVC_API_KEY": KEY, "SVC_BASE_URL": faults.base_url}
-    done = run("list", **environment)
-    assert done.returncode == 2
-    assert "does not list nexus records (HTTP 405)" in done.stderr
-    assert "--register FILE" in done.stderr
-    own = tmp_path / "own.csv"
-    own.write_text("state,nexus_type\nTX,physical\n")
-    with_own = run("list", "--register", str(own), **environment)
-    assert with_own.returncode == 0
-    assert "does not list nexus records (HTTP 405)" in with_own.stdout
-    assert KEY not in done.stderr + with_own.stdout
-
-
-def test_a_wrong_key_is_said(faults):
-    faults.will(answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no"}}'))
-    done = run("list", SVC_API_KEY="wrong-key-0000000", SVC_BASE_URL=faults.base_url)
-    assert done.returncode == 1
-    assert "does not accept the key" in done.stderr
-    assert "wrong-key" not in done.stderr
 
 
 REGISTER = """state,nexus_type,registered_at,address,notes
@@ -380,16 +356,6 @@ def test_a_state_without_records_needs_no_removal_and_no_undo(nexus, invoke, yes
     assert nexus.removals == []
 
 
-def test_what_cannot_be_undone_says_so(nexus, plan, invoke, tmp_path):
-    nexus.adds = False
-    assert "cannot be undone on this service" in invoke("apply", plan).stdout
-    invoke("apply", plan, "--yes")
-    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
-    refusal = invoke("restore", journal, "--yes")
-    assert refusal.exit_code == 2
-    assert "cannot be undone on this service" in refusal.stderr
-
-
 def test_a_changed_receipt_and_none_at_all(nexus, plan, invoke, tmp_path):
     assert "no receipts yet" in invoke("receipts").stdout
     invoke("apply", plan, "--yes")
@@ -402,12 +368,6 @@ def test_a_changed_receipt_and_none_at_all(nexus, plan, invoke, tmp_path):
     assert again.exit_code == 2
     assert "damaged or was changed" in again.stderr
     assert len(RECORDS) - len(nexus.removals) == 3
-
-
-def test_receipts_name_the_embedded_service_as_a_sentence_names_it(invoke, tmp_path):
-    with connect("embedded") as client:
-        remove_state(client, "VT", typed="VT", dry_run=False, folder=tmp_path / "receipts")
-    assert "on the embedded service" in " ".join(invoke("receipts").stdout.split())
 
 
 def test_what_is_to_be_typed_next_can_be_typed(nexus, scripted, invoke, tmp_path):
@@ -425,25 +385,6 @@ def test_what_is_to_be_typed_next_can_be_typed(nexus, scripted, invoke, tmp_path
     assert "1 request would be sent" in invoke(*undo[2:]).stdout
     assert invoke(*undo[2:], "--yes").exit_code == 0
     assert nexus.keys == KEYS
-
-
-def test_a_dry_run_of_what_is_done_says_so_and_is_no_failure(nexus, plan, invoke):
-    invoke("apply", plan, "--yes")
-    again = invoke("apply", plan)
-    assert again.exit_code == 0
-    assert "Dry run: nothing would be sent." in again.stdout
-    assert "DELETE" not in again.stdout
-    assert "To send it" not in again.stdout
-
-
-def test_a_program_reads_what_went_wrong_too(nexus, plan, invoke, tmp_path):
-    nexus.listing = [refused(403)]
-    told = invoke("apply", plan, "--json")
-    assert (told.exit_code, json.loads(told.stdout)["error"]["status_code"]) == (1, 403)
-    told = invoke("restore", "none.jsonl", "--json")
-    assert (told.exit_code, json.loads(told.stdout)["error"]["status_code"]) == (2, None)
-    told = invoke("receipts", plan, "--json")
-    assert "is no journal of removals" in json.loads(told.stdout)["error"]["message"]
 
 
 def test_nothing_that_a_service_says_is_obeyed_by_the_terminal(nexus, plan, invoke, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -63,11 +62,7 @@ MOMENT = st.none() | st.integers(0, 96).map(
     lambda hours: datetime(2026, 4, 29, 0, 30, tzinfo=UTC) + timedelta(hours=hours)
 )
 OUTCOME = st.builds(
-    Outcome,
-    status=st.sampled_from(["ok", "partial"]),
-    error=TEXT,
-    found=FOUND,
-    looked_up_at=MOMENT,
+    Outcome, status=st.sampled_from(["ok", "partial"]), error=TEXT, found=FOUND, looked_up_at=MOMENT
 ) | st.builds(
     Outcome,
     status=st.sampled_from(["failed", "unresolved", "not_attempted"]),
@@ -159,15 +154,6 @@ def by_the_rules(one, own, outcomes):
     }
 
 
-def test_half_a_character_in_one_of_several_answers_is_shown_and_the_others_stay():
-    frame = pd.DataFrame({"zip": ["78701", "78702"]})
-    asked = read_queries(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
-    errors = iter(["broken \ud800", "other"])
-    outcomes = {place: Outcome("failed", next(errors)) for place in asked.places()}
-    made = result_columns(asked, outcomes, WHO)
-    assert list(made["lookup_error"]) == ["broken \\ud800", "other"]
-
-
 def test_columns_of_yes_and_no_can_be_written_to():
     frame = pd.DataFrame({"zip": ["78701", "78702"]})
     asked = read_queries(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
@@ -178,36 +164,6 @@ def test_columns_of_yes_and_no_can_be_written_to():
     table.loc[0, "combined_rate"] = 0.5
     assert table["needs_review"].tolist() == [False, True]
     assert table["freight_taxable"].tolist() == [True, pd.NA]
-
-
-def test_answers_that_differ_in_one_thing_alone_are_judged_apart():
-    found = Found(
-        *(8_250, 6_250, 0, 1_000, 1_000, None, "high", (), "zip5", "2026-05-01"),
-        *("publisher_effective_date", "TX", None, None, None, None, None),
-    )
-    at = datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
-    others = [
-        {"low": 8_000, "high": 8_250},
-        {"low": 8_250, "high": 8_250},
-        {"confidence": "low"},
-        {"warnings": ("seasonal_rates",)},
-        {"effective_date": "2026-05-03"},
-        {"effective_date_basis": "edition_only"},
-    ]
-    made = [
-        Outcome("ok", None, replace(found, **other), looked_up_at=at) for other in [{}, *others]
-    ]
-    made += [Outcome("partial", "why", found, looked_up_at=at), Outcome("failed", "why")]
-    made += [Outcome("ok", None, found, looked_up_at=at + timedelta(hours=1))]
-    zips = [f"{78701 + number}" for number in range(len(made))]
-    frame = pd.DataFrame({"zip": zips, "sold": "2026-05-02"})
-    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
-    outcomes = dict(zip(asked.places(), made, strict=True))
-    columns = result_columns(asked, outcomes, WHO, today=TODAY)
-    for code, one in enumerate(asked.questions):
-        expected = by_the_rules(one, asked.days[code], outcomes)
-        for name in ("lookup_review_reason", "as_of_status", "needs_review"):
-            assert plain(columns[name][code]) == expected[name]
 
 
 WASHINGTON = Component("state", "Washington", "53", 6500)
@@ -239,10 +195,6 @@ def test_a_cell_reads_as_the_answer_would():
         {"level": "state", "code": "53", "name": "Washington", "rate": "0.06500"},
         {"level": "city", "code": "1726", "name": "Seattle", "rate": "0.04050"},
     ]
-
-
-def test_names_stay_readable():
-    assert "Doña Ana County" in encode([Component("county", "Doña Ana County", "013", 4875)])
 
 
 def test_an_answer_without_parts_has_no_cell():

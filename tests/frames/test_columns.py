@@ -86,13 +86,6 @@ def test_another_date_is_neither_taken_nor_ignored(scripted, faults, name, value
     asked(scripted, faults, frame, as_of="today")
 
 
-def test_dates_among_other_things_are_not_passed_over(scripted):
-    days = ["n/a", None, "pending", "01/15/2019", "01/16/2019"]
-    frame = pd.DataFrame({name: cells * 5 for name, cells in PLACE.items()} | {"when": days})
-    with pytest.raises(ColumnAmbiguous, match="'when'"):
-        frame.svc.lookup(client=scripted, progress=False)
-
-
 def test_columns_of_other_things_than_cells_are_left_alone(scripted, faults):
     odd = {"shape": [np.array([1.0, 2.0])], "tags": [["2026-05-01"]], "raw": [b"2026-05-01"]}
     assert "as_of" not in asked(scripted, faults, pd.DataFrame(PLACE | odd))
@@ -164,15 +157,6 @@ def test_a_column_that_is_no_date_is_none(scripted, faults, name):
     assert "as_of" not in asked(scripted, faults, pd.DataFrame(PLACE | {name: [3]}))
 
 
-def test_the_day_that_was_asked_about_stands_in_every_asked_row(scripted):
-    frame = pd.DataFrame({"state": ["TX", "TX", "ZZ"], "zip": ["78701"] * 3})
-    dated = frame.assign(order_date="2019-01-15").svc.lookup(client=scripted, progress=False)
-    assert list(dated["lookup_as_of"])[:2] == [dt.date(2019, 1, 15)] * 2
-    assert pd.isna(dated["lookup_as_of"].iloc[2])
-    today = frame.svc.lookup(client=scripted, progress=False)
-    assert abs(today["lookup_as_of"].iloc[0] - dt.date.today()) <= dt.timedelta(days=1)  # noqa: DTZ011
-
-
 def test_columns_of_another_lookup_answer_nothing(scripted, faults):
     frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
     first = frame.svc.lookup(client=scripted, progress=False)
@@ -222,16 +206,6 @@ def test_two_states_or_zips_are_an_error(scripted):
     assert refused.value.candidates == ("State", "Shipping State/Province")
 
 
-def test_a_shipping_address_is_not_passed_over(scripted, faults):
-    frame = pd.DataFrame(
-        {"shipping_address.zip": ["98101"], "shipping_address.province_code": ["WA"]}
-    )
-    assert asked(scripted, faults, frame).startswith("/v1/tax/WA?zip=98101")
-    both = frame.assign(state="CA", zip="94105")
-    with pytest.raises(ColumnAmbiguous):
-        both.svc.lookup(client=scripted, progress=False)
-
-
 def test_a_code_is_taken_before_a_name_and_the_first_line_before_the_street(scripted, faults):
     frame = pd.DataFrame(
         {
@@ -243,11 +217,6 @@ def test_a_code_is_taken_before_a_name_and_the_first_line_before_the_street(scri
         }
     )
     assert "street=1+Elm+St&" in asked(scripted, faults, frame).replace("%20", "+")
-
-
-def test_names_of_one_party_may_be_plain_and_shipping(scripted, faults):
-    frame = pd.DataFrame({"state": ["WA"], "ship_zip": ["98101"]})
-    assert "zip=98101" in asked(scripted, faults, frame)
 
 
 def test_half_a_pair_of_coordinates_is_not_taken(scripted, faults):
@@ -319,11 +288,6 @@ def test_scalars_of_numpy_are_values(scripted, faults):
     assert target == "/v1/tax/WA?lat=47.5&lng=-122.0&as_of=2024-05-01"
 
 
-def test_a_prefix_is_text(scripted):
-    with pytest.raises(TypeError, match="prefix"):
-        pd.DataFrame(PLACE).svc.lookup(client=scripted, prefix=None)
-
-
 def test_a_city_is_compared_beside_coordinates_and_a_location_beside_a_zip(scripted):
     frame = pd.DataFrame(PLACE | {"lat": [30.2], "lng": [-97.7], "city": ["Dallas"]})
     result = frame.svc.lookup(client=scripted, progress=False)
@@ -331,30 +295,3 @@ def test_a_city_is_compared_beside_coordinates_and_a_location_beside_a_zip(scrip
     frame = pd.DataFrame(PLACE | {"place": ["Dallas"]})
     result = frame.svc.lookup(client=scripted, location="place", progress=False)
     assert result["warnings"].iloc[0] == "place_input_mismatch"
-
-
-def test_every_row_keeps_its_own_question_however_many_columns_there_are(scripted):
-    random = np.random.default_rng(3)
-    count = 400
-    frame = pd.DataFrame(
-        {
-            "state": random.choice(["TX", "CA", "WA", None], count),
-            "zip": random.choice(["78701", "94105", "98101", None], count),
-            "city": random.choice([None, *(f"City {n}" for n in range(50))], count),
-            "order_date": random.choice([None, *(f"2024-01-{n:02d}" for n in range(1, 29))], count),
-            "address": random.choice([None, *(f"{n} Long Street Road" for n in range(90))], count),
-        }
-    )
-    whole = frame.svc.lookup(client=scripted, progress=False)
-    columns = ["resolved_state", "resolved_zip", "lookup_as_of", "lookup_status", "lookup_error"]
-    for start in range(0, count, 80):
-        rows = frame.iloc[start : start + 1]
-        if rows[["zip", "city", "address"]].isna().all(axis=None):
-            continue
-        alone = rows.svc.lookup(client=scripted, progress=False)
-        pd.testing.assert_frame_equal(alone[columns], whole[columns].iloc[start : start + 1])
-
-
-def test_a_wide_frame_is_read_once(scripted, faults):
-    frame = pd.DataFrame(PLACE | {f"column {number}": [number] for number in range(3_000)})
-    assert "zip=98101" in asked(scripted, faults, frame)

@@ -87,16 +87,6 @@ def test_every_column_is_that_of_pandas(embedded, kept, sizes, rates):
     assert set(computed["lookup_status"]) >= {"ok", "partial", "unsupported", "invalid"}
 
 
-@pytest.mark.parametrize("prefix", ["", "svc_"])
-def test_what_it_says_of_itself_is_what_pandas_says(embedded, kept, prefix):
-    asking = {"client": embedded, "progress": False, "cache": kept, "prefix": prefix}
-    MIXED.svc.lookup(**asking)
-    plain = MIXED.svc.lookup(**asking)
-    looked = parted(MIXED, 3, 5).svc.lookup(**asking).compute()
-    assert looked.attrs["svc_lookup"] == plain.attrs["svc_lookup"]
-    assert looked.attrs["svc_lookup"]["prefix"] == prefix
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -143,29 +133,6 @@ def test_categories_may_be_unknown_and_differ_by_partition(embedded, kept):
     pd.testing.assert_frame_equal(computed, plain.reset_index(drop=True))
 
 
-def test_each_place_of_all_partitions_is_asked_for_once_and_computing_asks_for_nothing(
-    faults, scripted
-):
-    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "75201", "78701 ", 78701.0] * 50})
-    ddf = dd.from_pandas(frame.astype({"zip": "str"}), npartitions=9)
-    looked = ddf.svc.lookup(client=scripted, progress=False)
-    assert len(faults.seen) == 2
-    assert set(looked.compute()["lookup_status"]) == {"ok"}
-    assert len(looked) == 200
-    assert len(faults.seen) == 2
-    told = looked.compute().attrs["svc_lookup"]
-    assert (told["rows"], told["asked"], told["requests"]) == (200, 2, 2)
-
-
-def test_a_date_is_found_by_its_values_where_the_first_partitions_have_none(scripted, faults):
-    frame = pd.DataFrame(
-        {"state": "TX", "zip": "78701", "sent": [None, None, None, "2024-02-29", "2024-03-01"]}
-    )
-    with pytest.raises(ValueError, match=r"the date of the sale: 'sent'"):
-        parted(frame, 1, 1, 1, 2).svc.lookup(client=scripted, progress=False)
-    assert faults.seen == []
-
-
 def test_times_with_a_zone_are_dated_in_the_zone_that_is_named(scripted, faults):
     times = pd.to_datetime(["2024-03-01T03:00Z", "2024-03-01T09:00Z"])
     ddf = parted(pd.DataFrame({"state": "TX", "zip": "78701", "order_date": times}), 1, 1)
@@ -174,16 +141,6 @@ def test_times_with_a_zone_are_dated_in_the_zone_that_is_named(scripted, faults)
     ddf.svc.lookup(client=scripted, progress=False, tz="America/Chicago")
     asked = sorted(seen.target.partition("as_of=")[2] for seen in faults.seen)
     assert asked == ["2024-02-29", "2024-03-01"]
-
-
-def test_what_was_decided_is_said_once_with_the_rows_of_all_partitions(scripted, capsys):
-    frame = pd.DataFrame({"zip": ["78701.0", "78701"] * 4})
-    parted(frame, 3, 5).svc.lookup(client=scripted)
-    said = capsys.readouterr().err
-    assert said.count("zip from column 'zip'") == 1
-    assert "whose state was taken from the ZIP: 8" in said
-    assert "normalized (such as 2134 to 02134): 4" in said
-    assert "rows: 8 ok" in said
 
 
 def test_an_exception_counts_the_rows_and_carries_the_lazy_frame(embedded):
@@ -203,19 +160,6 @@ def test_a_run_that_ends_early_keeps_what_was_found(faults, scripted):
     counted = looked.compute()["lookup_status"].value_counts()
     assert counted["ok"] == 1
     assert counted["not_attempted"] > 20
-
-
-def test_without_a_configuration_the_embedded_service_answers_and_the_caller_is_told():
-    with pytest.warns(UserWarning, match="EMBEDDED") as warned:
-        looked = parted(MIXED, 3, 5).svc.lookup(progress=False)
-    assert warned[0].filename == __file__
-    assert set(looked.compute()["lookup_status"]) >= {"ok", "partial"}
-
-
-def test_a_frame_without_rows(embedded, kept):
-    asking = {"client": embedded, "progress": False, "cache": kept}
-    empty = MIXED.iloc[:0]
-    assert_same(parted(empty, 0, 0).svc.lookup(**asking), empty.svc.lookup(**asking))
 
 
 def test_the_columns_of_an_earlier_lookup_are_replaced_and_a_users_are_not(embedded):
@@ -277,15 +221,6 @@ def test_tax_is_that_of_pandas(embedded, kept):
         looked.svc.tax("amuont")
 
 
-def test_a_single_column_of_money_adds_up_exactly(embedded, kept):
-    asking = {"client": embedded, "progress": False, "cache": kept}
-    plain = MIXED.svc.lookup(**asking).svc.tax("amount", progress=False)
-    taxed = parted(MIXED, 3, 5).svc.lookup(**asking).svc.tax("amount")
-    for kind in ("sum", "min", "max"):
-        assert getattr(taxed["tax"], kind)().compute() == getattr(plain["tax"], kind)()
-    assert taxed["tax"].sum().compute() == sum(plain["tax"].dropna())
-
-
 def test_the_register_of_nexus_is_read_here_once(embedded, kept, tmp_path):
     register = tmp_path / "nexus.csv"
     register.write_text("state,nexus_type,registered_at\nCA,physical,\nNJ,economic,2020-01-01\n")
@@ -311,15 +246,6 @@ def test_tax_by_invoice_needs_an_invoice_in_one_partition(embedded, kept):
         split.svc.tax("amount", invoice="invoice")
 
 
-def test_the_plan_is_that_of_pandas_and_asks_for_nothing(faults, scripted):
-    frame = MIXED.assign(sold=MIXED["sold"].fillna("2026-02-28"))
-    plain = frame.svc.plan(client=scripted, price="0.004")
-    planned = parted(frame, 3, 0, 5).svc.plan(client=scripted, price="0.004")
-    assert planned == plain
-    assert planned.rows == 8
-    assert faults.seen == []
-
-
 def test_a_computed_frame_is_frozen_and_a_lock_file_needs_no_service(embedded, kept, tmp_path):
     first = parted(MIXED, 3, 5).svc.lookup(client=embedded, cache=kept, progress=False).compute()
     lock = first.svc.freeze(tmp_path / "orders.svclock", cache=kept).path
@@ -327,16 +253,6 @@ def test_a_computed_frame_is_frozen_and_a_lock_file_needs_no_service(embedded, k
     assert again.attrs["svc_lookup"]["requests"] == 0
     rates = ["combined_rate", "lookup_status", "looked_up_at"]
     pd.testing.assert_frame_equal(again[rates], first[rates])
-
-
-def test_the_key_stands_nowhere_in_the_graph(embedded, faults, scripted, monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.dask._LEVEL", 0)  # packed, and legible
-    ddf = parted(MIXED, 3, 5).svc.lookup(client=scripted, progress=False).svc.tax("amount")
-    for carried in (ddf, dict(ddf.__dask_graph__()), ddf.optimize()):
-        told = cloudpickle.dumps(carried)
-        assert KEY.encode() not in told
-        assert b"confidence" in told
-        assert KEY not in repr(carried)
 
 
 def test_what_needs_all_rows_in_one_place_says_so():

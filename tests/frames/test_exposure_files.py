@@ -8,7 +8,6 @@ import pytest
 
 import svc_tools
 from svc_tools import tabular
-from svc_tools.csv_files import FileError
 from svc_tools.frames import exposure_of_file
 
 
@@ -71,22 +70,6 @@ def test_columns_and_sheets_are_named_as_for_a_lookup(sales, tmp_path):
     rows &= sales["Order Date"].between(str(last[0]), str(last[1]))
     assert str(last[1]) == as_of
     assert found.set_index("state").loc["TX", "transactions"] == rows.sum()
-
-
-def test_a_file_without_rows_has_no_sales(tmp_path):
-    path = tmp_path / "sales.csv"
-    path.write_text("state,date,amount\n")
-    found = exposure_of_file(path, as_of="2026-11-21", progress=False)
-    assert found["below_all"].isna().all()
-    assert found["why"].str.contains("No sales were given.").sum() == 47
-
-
-def test_a_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(FileError, match="there is no file"):
-        exposure_of_file(tmp_path / "none.csv")
-    (tmp_path / "own.txt").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="amount"):
-        exposure_of_file(tmp_path / "own.txt")
 
 
 SALES = pd.DataFrame(

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.taxed import (
+from support.frames import (
     ATLANTA,
-    DELAWARE,
     SEATTLE,
     half,
     line,
@@ -24,7 +23,6 @@ from support.taxed import (
     units,
 )
 
-from svc_tools.frames.analysis.filing import is_official, parts_of
 from svc_tools.frames.results import encode
 
 MINNEAPOLIS = parts(
@@ -64,22 +62,6 @@ def test_the_cents_of_each_line_are_shared_out_and_not_those_of_the_sum():
     assert made.totals.tax == Decimal("9.00")
 
 
-def test_refunds_reduce():
-    made = taxed([line()] * 2, ["100.00", "-30.00"]).svc.filing("GA")
-    assert rows(made.table, "taxable", "tax")[0] == ("70.00", "2.80")
-    refund = taxed([line()], ["-30.00"]).svc.filing("GA").table
-    sale = taxed([line()], ["30.00"]).svc.filing("GA").table
-    for column in ("taxable", "tax", "tax_of_total"):
-        assert [-figure for figure in refund[column]] == sale[column].tolist()
-
-
-def test_exempt_amounts_stand_beside_the_taxable_ones():
-    made = taxed(
-        [line(), line()], ["100.00", "50.00"], terms={"exempt": "exempt"}, exempt=["25.00", "50.00"]
-    ).svc.filing("GA")
-    assert rows(made.table, "taxable", "exempt") == [("75.00", "75.00")] * 3
-
-
 def test_washington_is_filed_by_location_code_with_the_whole_local_rate():
     shared = parts(
         "state 53 Washington 6500", "city 1726 Seattle 2650", "district - Regional Transit 1400"
@@ -95,13 +77,6 @@ def test_washington_is_filed_by_location_code_with_the_whole_local_rate():
     ]
 
 
-def test_several_districts_of_one_line_each_get_their_own():
-    made = taxed([line("MN", MINNEAPOLIS)], ["19.99"]).svc.filing("MN")
-    assert made.table["level"].tolist() == ["state", "county", "city", *["district"] * 3]
-    assert sum(made.table["tax"]) == made.totals.tax == Decimal("1.80")
-    made.check()
-
-
 def test_a_cent_that_the_levels_place_elsewhere_is_not_lost():
     # the rate's columns say county what the answer's parts call a district
     components = parts("state 13 Georgia 3000", "district 5 Transit 4000")
@@ -110,18 +85,6 @@ def test_a_cent_that_the_levels_place_elsewhere_is_not_lost():
     assert made.table["tax"].tolist() == [Decimal("0.00"), Decimal("0.01")]
     assert not made.by_level
     made.check()
-
-
-def test_a_rate_that_changed_has_two_rows():
-    later = parts(
-        "state 13 Georgia 4000", "county 121 Fulton County 2900", "city 04000 Atlanta 1900"
-    )
-    made = taxed([line(), line(components=later)], ["100", "100"]).svc.filing("GA")
-    county = made.table[made.table["level"] == "county"]
-    assert rows(county, "rate", "rows", "tax") == [
-        ("0.02900", "1", "2.90"),
-        ("0.03000", "1", "3.00"),
-    ]
 
 
 def test_a_code_is_one_row_however_it_is_spelled():
@@ -206,12 +169,6 @@ def test_only_what_is_due_is_filed():
     assert len(washington.table) == 0
     for made in (georgia, washington):
         made.check()
-
-
-def test_rows_that_name_no_state_are_said():
-    made = taxed([line(), lost()], ["1", "2"]).svc.filing("GA")
-    assert made.totals.unknown_state_rows == 1
-    assert "Perhaps of this state, too: 1 row" in str(made)
 
 
 def test_by_month_each_month_has_its_rows():
@@ -303,16 +260,6 @@ def test_a_frame_without_detail_or_tax_is_told_what_to_do():
         looked_up([line()]).svc.filing("GA")
     with pytest.raises(ValueError, match=r"df\.svc\.lookup\("):
         pd.DataFrame({"a": [1]}).svc.filing("GA")
-
-
-def test_the_parts_of_a_cell_are_those_of_its_rate():
-    assert [part.level for part in parts_of(encode(ATLANTA), 8900, state="GA")] == [
-        "state",
-        "county",
-        "city",
-    ]
-    (only,) = parts_of(encode(DELAWARE), 0, state="DE")
-    assert (only.code, only.units) == ("10", 0)
 
 
 def test_a_return_from_the_first_lookup_to_the_last_cent(embedded):
@@ -417,29 +364,6 @@ def test_a_name_made_into_a_code_is_not_called_official():
     assert "Not official: 2 codes made of a name" in str(made)
 
 
-@pytest.mark.parametrize(
-    ("code", "official"),
-    [
-        ("L1726", True),
-        ("1726", True),
-        ("053", True),
-        ("county-003", False),  # the district taxes of a county, under a name
-        ("route-66", False),
-        ("", False),
-        (None, False),
-    ],
-)
-def test_only_a_number_is_official(code, official):
-    assert is_official(code) is official
-
-
-def test_numbers_of_the_census_are_not_taken_for_those_of_a_form():
-    census = "the state's form may require its own numbers"
-    assert census in " ".join(str(taxed([line()], ["100"]).svc.filing("GA")).split())
-    of_washington = taxed([line("WA", SEATTLE)], ["100"]).svc.filing("WA")
-    assert census not in " ".join(str(of_washington).split())
-
-
 def test_lines_that_need_a_person_are_filed_and_said():
     doubted = line(needs_review=True, lookup_review_reason="several_rates", rate_high=units(9000))
     over_cap = line("FL", parts("state 12 Florida 6000", "county 086 Miami-Dade County 1000"))
@@ -452,10 +376,3 @@ def test_lines_that_need_a_person_are_filed_and_said():
     sure = taxed([line()], ["100.00"]).svc.filing("GA")
     assert sure.totals.review_rows == 0
     assert "looked at" not in str(sure)
-
-
-def test_a_return_without_a_line_does_not_boast_that_it_ties():
-    made = taxed([lost(state="GA")], ["100.00"]).svc.filing("GA")
-    assert "0 rows to file" in str(made)
-    assert "ties to the lines" not in str(made)
-    assert "Left out: 1 row of the state ($100.00 of sales)" in str(made)

@@ -273,13 +273,6 @@ def _cast(dates, dtype):
     return dates.astype(dtype)
 
 
-@pytest.mark.parametrize("missing", [pd.NA, pd.NaT, np.nan, None])
-def test_missing_cells_of_pandas_are_missing_by_themselves_too(missing):
-    cells = Cells(state="TX", zip="78701", city=missing, as_of=missing)
-    assert question(cells, dated=False).place.zip == "78701"
-    assert question(cells, dated=True).reason == "as_of: the row has no date"
-
-
 @pytest.mark.parametrize("grain", ["day", "quarter"])
 def test_what_is_said_of_every_row_is_what_the_rules_say_of_its_answer(embedded, grain):
     frame = demo_orders().iloc[::4].svc.lookup(client=embedded, progress=False, as_of_grain=grain)

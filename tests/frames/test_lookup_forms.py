@@ -18,7 +18,7 @@ from support.faults import echoing
 
 from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals, units_of
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, LOOKUP_COLUMNS
-from svc_tools.frames.queries import _numbers, distinct_rows, factorized
+from svc_tools.frames.queries import distinct_rows
 
 DICTIONARY = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
 
@@ -81,19 +81,6 @@ def test_frames_of_no_row_and_of_one_have_all_columns_in_their_form(scripted, ro
             assert result[name].dtype == whole[name].dtype, name
         assert (result[name].dtype == "category") is (name in CATEGORY_COLUMNS), name
     assert len(result) == rows
-
-
-def test_rows_of_several_levels_keep_their_index(scripted):
-    index = pd.MultiIndex.from_tuples([("a", 1), ("a", 1), ("b", 2)], names=["x", "y"])
-    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702", "78701"]}, index=index)
-    result = looked(frame, scripted)
-    pd.testing.assert_index_equal(result.index, index)
-    assert list(result["resolved_zip"]) == ["78701", "78702", "78701"]
-
-
-def test_a_frame_of_many_columns_is_not_called_fragmented(scripted):
-    wide = {f"c{number}": pd.array(["x"], dtype="str") for number in range(120)}
-    assert len(looked(pd.DataFrame({"state": ["TX"], "zip": ["78701"], **wide}), scripted)) == 1
 
 
 def test_half_a_character_in_an_answer_does_not_lose_the_others(scripted, faults):
@@ -168,29 +155,6 @@ def test_rows_share_a_question_exactly_where_their_cells_are_equal(rows):
         assert codes[position] == number
         assert rows[first[number]] == row
     assert len(first) == len(seen)
-
-
-@pytest.mark.parametrize(
-    ("choices", "short"),
-    [
-        (["00501", "78701", "99950"], True),
-        (["TX", "CA", "tx", "N\x00"], True),
-        (["é", "ü"], True),
-        (["78701", "787O1"], False),
-        (["78701", "7030"], False),
-        (["12/34", "78701"], False),
-    ],
-)
-def test_the_short_way_for_zips_and_states_finds_what_the_long_way_finds(choices, short):
-    values = np.random.default_rng(5).choice(np.array(choices, object), 20_001)
-    column = pd.Series(pd.array(values, dtype="str")).iloc[1:]
-    codes, uniques = factorized(column, "zip")
-    assert [uniques[code] for code in codes.tolist()] == column.tolist()
-    assert sorted(uniques) == sorted(set(choices))
-    gone = column.where(np.arange(len(column)) % 7 != 0)
-    codes, uniques = factorized(gone, "zip")
-    assert (codes == -1).tolist() == gone.isna().tolist()
-    assert (_numbers(column) is not None) is short
 
 
 def test_a_million_rows_hold_no_more_than_three_times_their_own_memory():

@@ -6,7 +6,6 @@ import copy
 import inspect
 import json
 import pickle
-import sys
 from datetime import date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -21,7 +20,6 @@ from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
 from svc_tools.frames.results import decode
-from svc_tools.progress import say
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"
@@ -99,10 +97,7 @@ def test_one_moment_for_all_rows_needs_its_zone_too(scripted, faults):
     ],
 )
 def test_a_coarser_grain_asks_about_the_first_day_of_the_period(scripted, faults, grain, days):
-    published = {
-        "effective_date": "2024-01-01",
-        "effective_date_basis": "publisher_effective_date",
-    }
+    published = {"effective_date": "2024-01-01", "effective_date_basis": "publisher_effective_date"}
     faults.will(echoing(**published))
     own = ["2024-02-29", "2024-03-01", "2024-03-31", "2024-05-15"]
     result = looked(pd.DataFrame(PLACE | {"order_date": own}), scripted, as_of_grain=grain)
@@ -176,15 +171,6 @@ def test_the_exception_of_a_failed_lookup_keeps_its_frame_between_processes(scri
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     pd.testing.assert_frame_equal(again.frame, caught.value.frame)
-
-
-def test_a_column_of_yours_with_a_name_that_was_not_selected_stays_yours(scripted):
-    frame = pd.DataFrame({"state": ["WA"], "zip": ["98101"], "confidence": ["mine"]})
-    few = ["combined_rate", "lookup_as_of", "lookup_source", "lookup_edition"]
-    again = looked(looked(frame, scripted, columns=few), scripted, columns=few)
-    assert list(again["confidence"]) == ["mine"]
-    with pytest.raises(ValueError, match="'confidence'"):
-        looked(again, scripted)
 
 
 _ALWAYS = ("lookup_status", "lookup_error")
@@ -272,24 +258,6 @@ def test_a_second_lookup_is_answered_from_the_cache_and_says_so(scripted, faults
     assert (noted["asked"], noted["cached"], noted["requests"]) == (0, 2, 0)
 
 
-def test_a_locked_lookup_gives_the_same_figures_and_asks_nobody(scripted, faults, tmp_path, capsys):
-    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702"], "order_date": "2024-05-01"})
-    first = looked(frame, scripted)
-    first.svc.freeze(tmp_path / "may.svclock", cache=False)
-    again = frame.svc.lookup(locked=tmp_path / "may.svclock")
-    source = "lookup_source"
-    pd.testing.assert_frame_equal(again.drop(columns=source), first.drop(columns=source))
-    assert "may.svclock" in again[source].iloc[0]
-    assert "places: 2 from the lock file" in capsys.readouterr().err
-    other = frame.assign(zip=["78701", "78799"])
-    other = other.svc.lookup(locked=tmp_path / "may.svclock", progress=False)
-    assert list(other["lookup_status"]) == ["ok", "not_attempted"]
-    assert "may.svclock" in other["lookup_error"].iloc[1]
-    assert len(faults.seen) == 2
-    with pytest.raises(ValueError, match="locked"):
-        looked(frame, scripted, locked=tmp_path / "may.svclock")
-
-
 def test_a_deadline_ends_the_asking_and_keeps_the_frame(scripted, faults):
     def late(seen):
         faults.over.wait(0.2)
@@ -332,35 +300,3 @@ def test_the_typed_twin_is_the_accessor(scripted):
     pd.testing.assert_frame_equal(twin, looked(frame, scripted, columns=["combined_rate"]))
     with pytest.raises(TypeError, match=r"pandas\.DataFrame"):
         svc_tools.svc([1])
-
-
-def test_a_missing_date_is_refused_and_a_timestamp_counts_as_its_day(scripted, faults):
-    with pytest.raises(ValueError, match="as_of"):
-        scripted.lookup("TX", zip="78701", as_of=pd.NaT)
-    assert faults.seen == []
-    scripted.lookup("TX", zip="78701", as_of=pd.Timestamp("2024-02-29 23:00"))
-    assert faults.seen[0].target.endswith("as_of=2024-02-29")
-
-
-NOTE = "state from column 'ship_to_state_or_province', zip from column 'ship_to_zip', as_of today"
-
-
-@pytest.mark.parametrize(
-    ("terminal", "lines"),
-    [
-        (False, [f"svc: {NOTE}"]),
-        (
-            True,
-            [
-                "svc: state from column",
-                "     'ship_to_state_or_province', zip from",
-                "     column 'ship_to_zip', as_of today",
-            ],
-        ),
-    ],
-)
-def test_notes_are_wrapped_at_words_on_a_terminal_only(capsys, monkeypatch, terminal, lines):
-    monkeypatch.setenv("COLUMNS", "44")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    say([NOTE])
-    assert capsys.readouterr().err.splitlines() == lines

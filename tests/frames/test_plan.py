@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -22,7 +22,7 @@ from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.enrich import plan_of
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.queries import combined, factorized, numbered, read_queries
+from svc_tools.frames.queries import combined, read_queries
 from svc_tools.places import (
     GRAINS,
     NO_DATE,
@@ -109,16 +109,6 @@ def test_the_lookups_that_are_left_are_those_that_the_service_said_last(scripted
     assert (plan.to_ask, plan.fits_quota) == (3, False)
 
 
-def test_an_empty_frame_takes_nothing(scripted):
-    plan = ORDERS.iloc[:0].svc.plan(client=scripted, cache=False)
-    assert (plan.rows, plan.places, plan.to_ask, plan.refused) == (0, 0, 0, ())
-
-
-def test_places_without_a_date_take_the_same_at_every_grain(scripted):
-    plan = ORDERS.svc.plan(client=scripted, cache=False, as_of="today")
-    assert plan.grains == {"day": 2, "month": 2, "quarter": 2}
-
-
 def test_no_service_is_started_for_a_plan_and_its_cache_is_then_unknown(tmp_path):
     code = (
         "import sys, pandas as pd, svc_tools;"
@@ -158,24 +148,6 @@ def test_combinations_are_numbered_as_they_appear(small, rows):
         patch.setattr(queries, "_DENSE_SPAN", small)
         codes, first = combined(columns, len(rows))
     assert (codes.tolist(), first.tolist()) == as_they_appear(rows)
-
-
-def test_numbers_go_on_from_block_to_block():
-    keys = np.random.default_rng(5).permutation(200_000).astype(np.int32) // 2
-    codes, first = numbered(keys, 100_000)
-    again, uniques = pd.factorize(keys)
-    assert (codes == again).all()
-    assert (keys[first] == uniques).all()
-    assert (np.diff(first) > 0).all()
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 5, 6])
-def test_short_texts_are_told_apart_as_texts_are(width):
-    values = np.random.default_rng(width).integers(0, min(10**width, 5_000), 20_000)
-    texts = [f"{value:0{width}d}" for value in values.tolist()]
-    codes, known = factorized(pd.Series(texts, dtype="str"), "zip")
-    assert [known[code] for code in codes.tolist()] == texts
-    assert len(set(known)) == len(known)
 
 
 PLACES = st.builds(
@@ -244,13 +216,6 @@ def test_days_at_the_ends_of_time_are_no_others(unit):
     frame = pd.DataFrame({"zip": "78701", "sold": np.array(ends, f"datetime64[{unit}]")})
     asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     assert [str(one.place.as_of) for one in asked.questions] == ends
-
-
-def test_orders_of_one_day_are_one_question_whatever_their_hour():
-    hours = [datetime(2026, 5, 1, tzinfo=UTC) + timedelta(seconds=8 * n) for n in range(10_000)]
-    frame = pd.DataFrame({"zip": "78701", "sold": pd.Series(hours).dt.tz_localize(None)})
-    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
-    assert (len(asked.questions), asked.rows.tolist()) == (1, [10_000])
 
 
 DATES = st.none() | st.dates(date(2025, 1, 1), date(2025, 12, 31)).map(str) | st.just("soon")

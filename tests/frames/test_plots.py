@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
-from support.enriched import enriched, partial, row
+from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.charting import plots
@@ -97,13 +97,6 @@ def test_the_map_shows_each_tax_and_draws_the_kinds_apart():
     assert sum(isinstance(patch, Polygon) for patch in grid.patches) == 1
 
 
-def test_the_legend_names_what_occurs_and_nothing_else():
-    words = " ".join(texts(plot(enriched(row())).tax_map()))
-    assert "no rows" in words
-    assert "refunds" not in words
-    assert "partial rates only" not in words
-
-
 def test_the_darker_the_more_and_white_letters_on_dark_tiles_only():
     frame = enriched(*(row(code, f"{10 ** (n % 7)}.00") for n, code in enumerate(STATES)))
     made = tile_map(summarize(frame))
@@ -144,13 +137,6 @@ def test_the_map_says_every_figure_in_words():
         "AK $40.00",
     ):
         assert said in label
-
-
-def test_the_map_has_a_source_note_and_says_what_has_no_tile():
-    said = " ".join(" ".join(texts(plot(enriched(*MIXED)).tax_map())).split())
-    assert "Source of the rates: embedded service: state table (2026-11)." in said
-    assert "Rows whose state is not known have no tile" in said
-    assert "sales without a tax are in no tile's figure" in said
 
 
 @pytest.mark.parametrize(
@@ -198,23 +184,6 @@ def test_what_a_rate_may_be_is_a_bar_from_the_lowest_to_the_highest():
     assert "from the lowest to the highest rate it may be" in words
     assert "partial rate: a lower bound" not in words
     assert "6.625%" in words
-
-
-def test_rates_as_text_and_as_floats_are_read_alike():
-    frame = enriched(*MIXED)
-    for kind in (str, float):
-        other = frame.copy()
-        rates = [None if pd.isna(rate) else kind(rate) for rate in frame["combined_rate"]]
-        other["combined_rate"] = pd.Series(rates, dtype="str" if kind is str else "float64")
-        assert [strip.dots for strip in strips_of(other)] == [
-            strip.dots for strip in strips_of(frame)
-        ]
-
-
-def test_sure_and_doubtful_rows_of_one_rate_are_both_seen():
-    figure = plot(enriched(row("NJ"), row("NJ", confidence="low"))).rates()
-    marks = [tuple(offset) for mark in chart(figure).collections for offset in mark.get_offsets()]
-    assert len({y for _, y in marks}) == len(marks) == 2
 
 
 def test_the_chart_of_rates_says_every_state_in_words():
@@ -279,11 +248,6 @@ def test_nothing_is_outside_the_page_and_no_part_overlaps_another(name, width):
             assert lower.y1 <= upper.y0 + 1
 
 
-def test_the_height_follows_from_the_rows_that_are_shown():
-    few, many = (plot(FRAMES[name]).rates() for name in ("one", "all"))
-    assert many.get_figheight() - few.get_figheight() == pytest.approx(50 * 0.28, abs=0.05)
-
-
 def test_dollar_signs_are_not_taken_for_formulas():
     figure = plot(enriched(*MIXED)).tax_map(title="$1 and $2")
     assert "$1 and $2" in texts(figure)
@@ -295,12 +259,6 @@ def test_a_notebook_shows_a_chart_with_its_words():
     drawn, metadata = figure._repr_png_()
     assert drawn.startswith(b"\x89PNG")
     assert metadata["alt"] == figure.get_label()
-
-
-def test_a_chart_can_be_saved_in_any_form(tmp_path):
-    plot(enriched(*MIXED)).rates().savefig(tmp_path / "rates.svg")
-    plot(enriched(*MIXED)).tax_map().savefig(tmp_path / "map.pdf")
-    assert {path.name for path in tmp_path.iterdir()} == {"rates.svg", "map.pdf"}
 
 
 def test_frames_that_cannot_be_drawn_are_refused_with_what_to_do():
@@ -324,7 +282,7 @@ def test_charts_without_their_library_are_one_clear_sentence(monkeypatch):
 
 def test_no_global_state_of_pyplot_and_no_display_is_needed():
     code = (
-        "import sys; from support.enriched import enriched, row;"
+        "import sys; from support.frames import enriched, row;"
         " from svc_tools.frames import SvcAccessor;"
         " plot = SvcAccessor(enriched(row())).plot;"
         " assert 'matplotlib' not in sys.modules;"

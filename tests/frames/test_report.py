@@ -1,9 +1,7 @@
 """The report as a page for the browser, and which file a path means."""
 
-import re
 import subprocess
 import sys
-from decimal import Decimal
 from html.parser import HTMLParser
 
 import openpyxl
@@ -11,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.enriched import enriched, partial, row
+from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports import page as report_page
@@ -108,15 +106,6 @@ def test_tax_by_state_adds_up_to_the_total(page):
     assert made.row("Total")[6:] == ["1", "300.00", "1", "40.00"]
 
 
-def test_the_map_says_its_figures_in_words(page):
-    labels = dict(page(enriched(*MIXED)).attributes)
-    made = page(enriched(*MIXED))
-    (label,) = [value for key, value in made.attributes if key == "aria-label" and "NJ" in value]
-    assert "NJ $6.63" in label
-    assert "TX $300.00" in label
-    assert labels
-
-
 def test_nothing_is_fetched_and_nothing_runs(page):
     made = page(enriched(row(lookup_error="http://a.example/x.js")))
     assert not {"script", "iframe", "img", "link", "object", "embed", "form"} & set(made.tags)
@@ -127,12 +116,6 @@ def test_nothing_is_fetched_and_nothing_runs(page):
     assert "@import" not in style
     policy = [value for key, value in made.attributes if key == "content"]
     assert any("default-src 'none'" in value for value in policy)
-
-
-def test_the_page_follows_light_dark_paper_and_narrow_windows(page):
-    style = page(enriched(row())).said
-    for rule in ("prefers-color-scheme: dark", "@media print {", "@media (max-width", "overflow-x"):
-        assert rule in style
 
 
 NASTY = st.one_of(
@@ -224,22 +207,11 @@ def test_what_is_due_and_why_not_is_said(page):
     assert "Whether you must collect at all" not in made.said
 
 
-def test_a_frame_without_tax_has_its_report_too(page):
-    made = page(enriched(row(), partial(), taxed=False))
-    assert "Tax by state" not in made.said
-    assert "Rows by status" in made.said
-
-
 def test_an_empty_frame_and_a_prefix_have_their_reports(page):
     assert "0 rows" in page(enriched()).said
     made = page(enriched(row(), prefix="p_"), prefix="p_")
     assert "$6.63 Tax computed" in made.said
     assert "p_combined_rate" in made.said
-
-
-def test_a_cut_frame_says_that_the_lookup_was_over_more_rows(page):
-    made = page(enriched(row(), row(), row()).iloc[:2])
-    assert "the lookup was over 3 rows, these are 2" in made.said
 
 
 @pytest.mark.parametrize("name", ["report.xlsx", "report.XLSX", "report.html", "report.htm"])
@@ -265,20 +237,6 @@ def test_what_cannot_be_a_report_is_refused_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_leaves_the_old_page_and_no_litter(tmp_path, monkeypatch):
-    path = tmp_path / "report.html"
-    path.write_text("old", encoding="utf-8")
-
-    def broken(*_args):
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(report_page, "page", broken)
-    with pytest.raises(RuntimeError, match="broken"):
-        SvcAccessor(enriched(row())).report(path)
-    assert path.read_text(encoding="utf-8") == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_workbook_without_its_library_is_one_clear_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "find_spec", lambda _name: None)
     with pytest.raises(ModuleNotFoundError, match=r"svc-tax-tools\[report\].*\.html does without"):
@@ -288,7 +246,7 @@ def test_a_workbook_without_its_library_is_one_clear_sentence(tmp_path, monkeypa
 def test_a_page_needs_neither_of_the_libraries_for_charts_and_workbooks(tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = sys.modules['xlsxwriter'] = None;"
-        " from support.enriched import enriched, row; from svc_tools.frames import SvcAccessor;"
+        " from support.frames import enriched, row; from svc_tools.frames import SvcAccessor;"
         f" SvcAccessor(enriched(row())).report({str(tmp_path / 'report.html')!r})"
     )
     subprocess.run(
@@ -298,35 +256,6 @@ def test_a_page_needs_neither_of_the_libraries_for_charts_and_workbooks(tmp_path
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "text"),
-    [
-        (None, "money", ""),
-        (Decimal("0.08625"), "rate", "8.62500%"),
-        ("0.08625", "rate", "8.62500%"),
-        (0.0725, "rate", "7.2500%"),
-        ("about 8", "rate", "about 8"),
-        (Decimal("-1234.50"), "money", "-1,234.50"),
-        (float("inf"), "money", "inf"),
-        (pd.Timestamp("2026-01-02"), "date", "2026-01-02"),
-        (pd.Timestamp("2026-01-02 03:04"), "time", "2026-01-02 03:04:00"),
-        (pd.Timestamp("2026-01-02T03:04Z"), "utc", "2026-01-02 03:04:00 UTC"),
-        (7, "plain", "7"),
-    ],
-)
-def test_a_value_is_shown_in_full(value, kind, text):
-    assert report_page.shown(value, kind) == text
-
-
-def test_the_page_says_the_same_every_time(tmp_path):
-    paths = [tmp_path / f"{number}.html" for number in range(2)]
-    texts = [
-        re.sub(r"\s+", " ", SvcAccessor(enriched(*MIXED)).report(path).read_text(encoding="utf-8"))
-        for path in paths
-    ]
-    assert texts[0] == texts[1]
-
-
 def test_dollars_at_stake_of_refunds_are_said_without_their_sign(page):
     ranged = {"rate_low": "0.06000", "rate_high": "0.07000"}
     said = page(enriched(row(**ranged), row(amount="-300.00", **ranged))).said
@@ -334,11 +263,6 @@ def test_dollars_at_stake_of_refunds_are_said_without_their_sign(page):
     assert "at the highest, a difference of $4.00, refunds without their sign." in said
     said = page(enriched(row(**ranged))).said
     assert "$6.00 at the lowest of them and to $7.00 at the highest, a difference of $1.00." in said
-
-
-def test_amounts_in_a_column_whose_label_is_no_text_are_found_again(page):
-    frame = enriched(row(), taxed=False).rename(columns={"amount": ("net", 1)})
-    assert "$100.00 Sales" in page(SvcAccessor(frame).tax(("net", 1), progress=False)).said
 
 
 @pytest.mark.parametrize(

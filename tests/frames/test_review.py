@@ -9,17 +9,20 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.enriched import enriched, partial, row
-from support.taxed import DELAWARE, half, line, looked_up, lost, money, taxed, units
+from support.frames import (
+    enriched,
+    half,
+    line,
+    looked_up,
+    lost,
+    money,
+    partial,
+    row,
+    taxed,
+    units,
+)
 
 from svc_tools.codes import CODES, codes_of, lookup_page, what_to_do
-from svc_tools.frames.lookup_columns import (
-    COLUMN_MEANINGS,
-    DETAIL_COLUMNS,
-    LOOKUP_COLUMNS,
-    TAX_COLUMNS,
-    TAX_OPTION_COLUMNS,
-)
 from svc_tools.frames.review import REVIEW_COLUMNS, ReviewCounts, reviewed
 
 RANGED = line(
@@ -77,11 +80,6 @@ def test_a_row_without_a_tax_is_estimated_at_the_highest_rate_of_its_state():
     assert "$28.75 at stake (of it $28.70 an estimate for 2 rows)" in made.sentence
 
 
-def test_a_partial_rate_is_at_least_its_known_part():
-    made = review_of([half(), line("TX", DELAWARE)], ["100", "1"])
-    assert made.rows["review_dollars"].tolist() == [Decimal("6.25")]
-
-
 def test_unknown_delivery_is_at_most_the_tax_with_it():
     unknown = line(freight_taxable=None)
     made = review_of([unknown], ["100"], terms={"shipping": "10.00"})
@@ -90,24 +88,9 @@ def test_unknown_delivery_is_at_most_the_tax_with_it():
     assert made.rows["review_reasons"].tolist() == ["freight_taxable_unknown"]
 
 
-def test_rows_without_a_figure_come_last_and_are_in_no_sum():
-    made = review_of(
-        [lost("unsupported"), line(), DOUBTED, lost()],
-        ["100", None, "10", None],
-        index=list("abcd"),
-    )
-    assert made.rows.index.tolist()[0] == "c"
-    assert made.rows["review_dollars"].isna().tolist() == [False, True, True, True]
-    assert made.totals.dollars == Decimal("0.89")
-    assert made.totals.unknown_rows == 3
-    assert "In no sum: 3 rows without a figure." in str(made)
-
-
 def test_reasons_of_rate_and_tax_stand_together_with_what_to_do():
     made = review_of(
-        [RANGED, lost("failed"), line()],
-        ["10000", "1", None],
-        terms={"ship_from": "GA"},
+        [RANGED, lost("failed"), line()], ["10000", "1", None], terms={"ship_from": "GA"}
     )
     by_row = made.rows.sort_index()
     assert by_row["review_reasons"].tolist() == ["several_rates", "failed", "no_tax"]
@@ -116,13 +99,6 @@ def test_reasons_of_rate_and_tax_stand_together_with_what_to_do():
     capped = line("FL", needs_review=False)
     over = review_of([capped], ["6000"]).rows
     assert over["review_reasons"].tolist() == ["over_cap"]
-
-
-def test_a_sale_whose_channel_is_not_known_needs_a_person():
-    made = review_of([line()], ["100"], terms={"channel": "channel"}, channel=["kiosk"])
-    assert made.rows["review_reasons"].tolist() == ["channel_unknown"]
-    settled = review_of([line()], ["100"], terms={"channel": "channel"}, channel=["marketplace"])
-    assert len(settled.rows) == 0
 
 
 def test_rows_of_one_place_and_reason_are_one_group():
@@ -179,17 +155,6 @@ def test_nobody_is_needed():
     assert made.sentence == "None of 2 rows requires review."
     assert (len(made.rows), len(made.groups), len(made.by_state)) == (0, 0, 0)
     assert review_of([], []).sentence == "None of 0 rows requires review."
-
-
-def test_a_group_by_place_names_its_state_and_its_most_urgent_reason():
-    both = line(needs_review=True, lookup_review_reason="several_rates; low_confidence")
-    made = review_of([both, DOUBTED], ["100", "10"])
-    assert made.groups["state"].tolist() == ["GA", "GA"]
-    assert made.groups["reason"].tolist() == ["several_rates", "low_confidence"]
-    assert made.by_state["reason"].tolist() == ["several_rates", "low_confidence"]
-    assert made.by_state["dollars"].tolist() == [Decimal("8.90"), Decimal("0.89")]
-    for name in ("meaning", "to_do", "where"):
-        assert all(made.by_state[name])
 
 
 def test_the_frame_and_its_index_stay_as_they_are_and_a_second_review_replaces_the_first():
@@ -281,7 +246,6 @@ def test_nothing_is_at_stake_in_a_wholly_exempt_sale_without_a_rate():
 
 
 BEFORE, AFTER = "as_of_before_history", "as_of_after_edition"
-ASK_FOR_DATE = "Check the rate for this date with the state."
 
 
 def listed(frame, prefix=""):
@@ -337,20 +301,6 @@ def test_a_row_that_needs_a_person_says_why_and_what_to_do(cells, kind, reason):
     assert to_do.endswith(".")
 
 
-def test_the_advice_is_that_of_the_faults_each_sentence_once():
-    cells = row(confidence="low", warnings=f"place_input_mismatch; source_conflict; {AFTER}")
-    ((*_, to_do, _),) = listed(enriched(cells))
-    assert to_do == (
-        f"Check the place against the order. Check the rate with the state. {ASK_FOR_DATE}"
-    )
-
-
-def test_a_city_that_is_not_the_rates_is_told_with_the_one_it_is_for():
-    cells = row(warnings="place_input_mismatch", resolved_city="Hoboken")
-    ((_, _, why, _, _),) = listed(enriched(cells))
-    assert why == "The city given is not the place the rate is for: Hoboken."
-
-
 def test_what_the_tax_marked_for_review_is_listed():
     frame = enriched(row(), row())
     frame["tax_review"] = pd.array([None, "over_cap; origin_sourced"], dtype="str")
@@ -373,19 +323,6 @@ def test_a_frame_of_few_columns_is_judged_by_what_it_has():
     few = frame.drop(columns=["needs_review", "lookup_review_reason"])
     assert listed(few) == listed(frame)
     assert positions(few.drop(columns=["warnings"])) == [1]
-
-
-def test_a_partial_row_that_was_taxed_on_request_is_to_review_not_failed():
-    (without,) = listed(enriched(partial()))
-    (taxed,) = listed(enriched(partial(), use_partial=True))
-    assert (without[-1], taxed[-1]) == (True, False)
-    assert taxed[1] == "partial"
-
-
-def test_the_most_dollars_come_first_refunds_too_then_unknown_ones_and_zero_last():
-    amounts = ("5.00", None, "-80.00", "0.00", "20.00")
-    frame = enriched(row(), *(row(amount=one, rate=None) for one in amounts))
-    assert positions(frame) == [3, 5, 1, 2, 4]
 
 
 def test_rows_group_by_state_and_reason_with_their_exact_dollars():
@@ -415,32 +352,11 @@ def test_rows_group_by_state_and_reason_with_their_exact_dollars():
     assert table["rows"].sum() == made.totals.rows
 
 
-def test_a_row_is_in_the_group_of_its_most_urgent_reason():
-    both = row("TX", warnings="source_conflict; place_input_mismatch")
-    (group,) = reviewed(enriched(both), amount="amount", prefix="").review.state_reasons
-    assert (group.state, group.reason) == ("TX", "place_input_mismatch")
-
-
 def test_what_another_run_settles_is_not_looked_up_on_a_states_page():
     (group,) = reviewed(
         enriched(row("TX", rate=None, lookup_status="failed")), amount="amount", prefix=""
     ).review.state_reasons
     assert (group.reason, group.where, group.advice) == ("failed", "", group.to_do)
-
-
-def test_the_parts_of_a_file_add_up_to_its_groups():
-    rows = [
-        row("TX", "100.00", rate_low="0.06000", rate_high="0.08000"),
-        row("TX", "50.00", rate_low="0.06000", rate_high="0.07000"),
-        row("NJ", "10.00", confidence="low"),
-        row(),
-    ]
-    whole = reviewed(enriched(*rows), amount="amount", prefix="").review
-    counts = ReviewCounts()
-    for one in rows:
-        counts.add(enriched(one), "")
-    assert counts.groups() == whole.state_reasons
-    assert counts.rows == whole.totals.rows
 
 
 def in_parts(frame, size):
@@ -482,13 +398,6 @@ def test_an_estimate_is_never_below_the_least_tax_of_its_row():
     assert whole.state_reasons[0].dollars == Decimal("1.51")
     for size in (1, 3):
         assert in_parts(frame, size).groups() == whole.state_reasons
-
-
-def test_without_any_rate_no_group_has_dollars():
-    frame = enriched(row("LA", "10.00", rate=None), row("AL", "20.00", rate=None))
-    counts = in_parts(frame, 1)
-    assert counts.groups() == reviewed(frame, amount=None, prefix="").review.state_reasons
-    assert [one.dollars for one in counts.groups()] == [None, None]
 
 
 def test_without_a_tax_the_dollars_are_those_of_the_sales():
@@ -565,42 +474,14 @@ def test_an_address_that_was_given_is_looked_up_with_the_state():
     assert in_parts(both, 1).groups() == made.state_reasons
 
 
+def test_a_partial_row_that_was_taxed_on_request_is_to_review_not_failed():
+    (without,) = listed(enriched(partial()))
+    (used,) = listed(enriched(partial(), use_partial=True))
+    assert (without[1], without[-1], used[1], used[-1]) == ("partial", True, "partial", False)
+
+
 def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
     made = reviewed(enriched(row("AK", rate=None)), amount="amount", prefix="").review
-    (group,) = made.state_reasons
-    assert group.advice == (
-        "Check state, ZIP Code and city; if they are right, get the rate from the borough or"
-        " city. Where: the borough's or city's own site."
-    )
+    assert "borough" in made.state_reasons[0].advice
     for code in CODES:
-        for ending in ("from the state", "with the state", "sk the state"):
-            assert ending not in what_to_do(code, "AK").replace("the state's", "")
-
-
-def test_zero_dollars_that_are_known_are_said():
-    made = reviewed(enriched(row(amount="0.00", confidence="low")), amount=None, prefix="").review
-    assert made.sentence == "1 of 1 row requires review; $0.00 is at stake."
-    made = reviewed(enriched(row(rate=None, amount=None)), amount=None, prefix="").review
-    assert made.sentence.endswith("no dollars are known to be at stake.")
-
-
-def test_a_frame_without_tax_is_judged_by_its_rates():
-    assert listed(enriched(row(amount=None), taxed=False)) == []
-    ((*_, failed),) = listed(enriched(partial(), taxed=False))
-    assert failed
-
-
-def test_a_prefix_is_followed():
-    ((_, code, *_),) = listed(enriched(row(amount=None), row(), prefix="p_"), prefix="p_")
-    assert code == "no_tax"
-
-
-def test_an_empty_frame_needs_nobody():
-    made = reviewed(enriched(), amount="amount", prefix="")
-    assert (made.positions.tolist(), made.review.state_reasons) == ([], ())
-    assert len(made.review.by_state) == 0
-
-
-def test_every_column_of_ours_has_its_meaning_and_no_other():
-    ours = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-    assert set(COLUMN_MEANINGS) == set(ours)
+        assert "the state" not in what_to_do(code, "AK").replace("the state's", "")

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from support.enriched import enriched, row
-from support.taxed import line, money, taxed
+from support.frames import enriched, line, money, row, taxed
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.analysis.periods import periods_of_rows
@@ -69,8 +68,6 @@ def test_what_is_no_state_of_the_50_and_dc_is_none(given):
 
 
 DAY = "2026-02-01"
-NO_STATE = "state: it is missing, and neither a ZIP nor the end of the address names one"
-
 ORDERS = pd.DataFrame(
     {
         "address": [
@@ -102,15 +99,6 @@ def test_the_end_of_an_address_gives_the_state(orders):
     assert orders["combined_rate"].iloc[3:].isna().all()
 
 
-def test_a_row_that_names_no_state_says_why(orders):
-    assert list(orders["lookup_error"].iloc[3:7]) == [
-        NO_STATE,
-        "state: it is missing, and ZIP 42223 lies in KY and TN",
-        "state: the address names IL, but ZIP 90210 lies in CA",
-        "M5V 2T6 is a Canadian postal code",
-    ]
-
-
 def test_a_zip_of_one_state_gives_the_state(embedded):
     frame = pd.DataFrame({"zip": ["94105", "07030", "42223", "00000", None]})
     found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
@@ -118,14 +106,6 @@ def test_a_zip_of_one_state_gives_the_state(embedded):
     assert list(found["combined_rate"].iloc[:2]) == [Decimal("0.08625"), Decimal("0.06625")]
     assert "lies in KY and TN" in found["lookup_error"].iloc[2]
     assert "in no state's range" in found["lookup_error"].iloc[3]
-
-
-def test_the_state_of_a_row_comes_before_that_of_its_address(embedded):
-    states, address = ["CA", None, "TX"], "1 Market St, San Francisco, CA"
-    frame = pd.DataFrame({"state": states, "address": [address] * 3})
-    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
-    assert list(found["lookup_status"]) == ["ok", "ok", "invalid"]
-    assert "names CA, but the state given is TX" in found["lookup_error"].iloc[2]
 
 
 def test_a_row_whose_address_and_zip_disagree_is_invalid(embedded):
@@ -160,44 +140,6 @@ def test_another_city_than_that_of_the_zip_is_reviewed_unless_the_row_named_the_
     assert list(found["lookup_status"]) == ["ok"] * 4
     assert found["warnings"].str.contains("place_input_mismatch").all()
     assert list(found["needs_review"]) == [True, False, True, False]
-
-
-@pytest.mark.parametrize("city", ["Washington, DC", "Washington DC", "Washington, D.C."])
-def test_washington_dc_is_a_city_with_its_state(embedded, city):
-    frame = pd.DataFrame({"address": [None, "1600 Pennsylvania Ave NW"], "city": city})
-    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
-    assert list(found["resolved_state"]) == ["DC", "DC"]
-    assert list(found["combined_rate"]) == [Decimal("0.06000")] * 2
-
-
-def test_a_zip_that_ends_an_address_gives_the_state(embedded):
-    frame = pd.DataFrame({"address": ["Austin 78701", "600 Congress Ave 78701", "TX 78701"]})
-    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
-    assert list(found["combined_rate"]) == [Decimal("0.08250")] * 3
-
-
-def test_a_city_decides_between_the_states_of_a_zip(embedded):
-    frame = pd.DataFrame(
-        {"zip": ["42223", "42223"], "city": ["Fort Campbell, KY", "Fort Campbell"]}
-    )
-    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
-    assert list(found["lookup_status"]) == ["ok", "invalid"]
-    assert found["combined_rate"].iloc[0] == Decimal("0.06000")
-
-
-def test_a_short_form_of_the_city_is_no_other_city(embedded):
-    frame = pd.DataFrame(
-        {"zip": ["90755", "90755", "94040"], "city": ["Signal Hl", "Signal Bch", "Mt View"]}
-    )
-    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
-    differs = found["warnings"].fillna("").str.contains("place_input_mismatch")
-    assert list(differs) == [False, True, False]
-
-
-def test_how_many_rows_it_was_is_said(embedded, capsys):
-    ORDERS.svc.lookup(client=embedded, as_of=DAY, progress=True)
-    said = " ".join(capsys.readouterr().err.split())
-    assert "state was taken from the end of the address or place name: 3" in said
 
 
 def test_reports_count_a_row_in_the_state_that_its_address_names(embedded):
@@ -235,11 +177,6 @@ def test_every_form_of_date_has_its_period(values):
     assert of(values, "month") == ["2026-05", "", "1969-12", "2026-06"]
     assert of(values, "quarter") == ["2026Q2", "", "1969Q4", "2026Q2"]
     assert of(values, "year") == ["2026", "", "1969", "2026"]
-
-
-def test_no_rows_and_no_dates():
-    assert of([], "month") == []
-    assert of([None, None], "month") == ["", ""]
 
 
 @pytest.mark.parametrize(

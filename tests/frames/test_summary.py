@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.enriched import enriched, partial, row
+from support.frames import enriched, partial, row
 
 from svc_tools.frames.summary import (
     ConfidenceTax,
@@ -43,12 +43,6 @@ def test_every_row_is_counted_by_its_status_in_a_fixed_order():
 def test_confidence_is_counted_for_rows_with_a_rate_only():
     summary = summarize(enriched(row(), partial(), row(rate=None), row(confidence=None)))
     assert summary.by_confidence == (Count("high", 1), Count("low", 1), Count("not stated", 1))
-
-
-def test_each_advisory_of_a_row_counts():
-    both = "source_conflict; place_input_mismatch"
-    summary = summarize(enriched(row(warnings=both), row(warnings="source_conflict"), row()))
-    assert summary.by_warning == (Count("source_conflict", 2), Count("place_input_mismatch", 1))
 
 
 def test_the_reasons_for_missing_rates_come_most_frequent_first_and_the_rest_as_a_number():
@@ -111,14 +105,6 @@ def test_the_totals_keep_whole_partial_and_open_rows_apart():
     assert (nj.rows, nj.tax, nj.open_rows) == (3, Decimal("6.63"), 2)
 
 
-def test_tax_of_partial_rows_that_was_asked_for_stays_apart_from_the_tax():
-    summary = summarize(enriched(row(), partial("TX", "200.00"), use_partial=True))
-    assert summary.money.tax == Decimal("6.63")
-    assert summary.money.partial_tax == Decimal("12.50")
-    assert summary.money.untaxed_sales == 0
-    assert summary.money.partial_sales == Decimal("200.00")
-
-
 def test_the_tax_is_told_by_the_confidence_of_its_rate():
     summary = summarize(
         enriched(row(), row("WA", "10.00", "0.10000", confidence="low"), partial(), row(rate=None))
@@ -173,50 +159,10 @@ def test_the_summary_leads_with_what_can_be_used():
     assert summary.review.totals.rows == 4
 
 
-def test_what_can_be_used_is_not_known_without_the_mark():
-    frame = enriched(row(), row(confidence="low")).drop(columns="needs_review")
-    assert summarize(frame).by_use == ()
-
-
-def test_a_whole_rate_whose_tax_is_missing_is_to_check():
-    summary = summarize(enriched(row(amount=None), row()))
-    assert [one.rows for one in summary.by_use] == [1, 1, 0, 0]
-
-
 def test_without_a_tax_there_are_no_totals_rather_than_zeros():
     summary = summarize(enriched(row(), taxed=False))
     assert summary.money is None
     assert summary.states == ()
-
-
-def test_the_state_is_the_answers_else_what_the_row_says_else_that_of_its_zip():
-    summary = summarize(
-        enriched(
-            row("new jersey", resolved_state="NJ"),
-            row("Texas", rate=None),
-            row(None, rate=None, zip="98101"),
-            row("ON", rate=None, zip="M5H 1K4"),
-            row(None, rate=None, zip=None),
-            row(None, rate=None, zip="see notes"),
-        )
-    )
-    assert [(state.state, state.totals.rows) for state in summary.states] == [
-        ("NJ", 1),
-        ("TX", 1),
-        ("WA", 1),
-        ("", 3),
-    ]
-
-
-def test_a_prefix_is_followed():
-    summary = summarize(enriched(row(), partial(), prefix="svc_"), prefix="svc_")
-    assert summary.by_status == (Count("ok", 1), Count("partial", 1))
-    assert summary.money.tax == Decimal("6.63")
-
-
-def test_an_empty_frame_sums_to_nothing():
-    summary = summarize(enriched())
-    assert (summary.rows, summary.by_status, summary.money.rows) == (0, (), 0)
 
 
 def test_a_frame_that_was_not_looked_up_is_refused_with_what_to_do():

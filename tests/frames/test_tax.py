@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from decimal import Decimal
 
@@ -12,26 +11,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.frames import rated, tax_of
 
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_tools.frames.lookup_columns import TAX_COLUMNS
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.taxes.tax import TaxFailedError
-
-
-def looked_up(**columns):
-    """A frame as a lookup leaves it."""
-    frame = pd.DataFrame(columns)
-    if "combined_rate" not in frame:
-        frame["combined_rate"] = "0.08250"
-    if "lookup_status" not in frame:
-        frame["lookup_status"] = "ok"
-    frame["lookup_source"] = "embedded service"
-    return frame
-
-
-def tax_of(amounts, **columns):
-    return looked_up(amount=amounts, **columns).svc.tax(progress=False)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +63,7 @@ def test_a_row_without_a_rate_has_no_tax_and_says_why(status):
 
 
 def test_a_partial_rate_gives_no_tax_unless_it_is_asked_for():
-    frame = looked_up(amount=["10.00", "10.00"], lookup_status=["ok", "partial"])
+    frame = rated(amount=["10.00", "10.00"], lookup_status=["ok", "partial"])
     result = frame.svc.tax(progress=False)
     assert list(result["tax"].isna()) == [False, True]
     assert result["tax_error"].iloc[1] == "the rate lacks its local or district part"
@@ -89,7 +74,7 @@ def test_a_partial_rate_gives_no_tax_unless_it_is_asked_for():
 
 
 def test_floats_near_a_whole_cent_snap_and_are_counted(capsys):
-    result = looked_up(amount=[1.1 * 3, 0.1 + 0.2, 1.005, 19.99, float("inf"), np.nan]).svc.tax()
+    result = rated(amount=[1.1 * 3, 0.1 + 0.2, 1.005, 19.99, float("inf"), np.nan]).svc.tax()
     assert list(result["tax"][:2]) == [Decimal("0.27"), Decimal("0.02")]
     assert result["tax"].isna().tolist() == [False, False, True, False, True, True]
     assert "1.005 is not a whole number of cents" in result["tax_error"].iloc[2]
@@ -114,63 +99,16 @@ def test_a_fraction_of_a_cent_is_refused_never_rounded(cents, thousandths):
 
 
 @pytest.mark.parametrize(
-    "amounts",
+    "odd",
     [
-        pd.Series([10, -5]),
-        pd.Series([10, -5], dtype="int8"),
-        pd.Series([10.0, -5.0]),
-        pd.Series([10.0, -5.0], dtype="float32"),
-        pd.Series(["10.00", " -5"]),
-        pd.Series([Decimal("10.00"), Decimal(-5)]),
-        pd.Series([10, "-5.00"], dtype=object),
-        pd.Series([10, -5], dtype="Int64"),
-        pd.Series([10, -5], dtype="Float64"),
-        pd.Series([Decimal(10), Decimal(-5)], dtype="object").convert_dtypes(
-            dtype_backend="pyarrow"
-        ),
-        pd.Series(pd.Categorical(["10", "-5"])),
+        *("$", "1,00.00", "(5.00", "-(5)", "(-5)", "10 USD", "ten", "", "-", "NaN", "1e400"),
+        *("0.005", "1_000", [1], {"a": 1}, True, None, object(), Decimal("1e999999")),
     ],
-    ids=lambda series: str(series.dtype),
 )
-def test_amounts_of_every_kind(amounts):
-    result = tax_of(amounts)
-    assert list(result["tax"]) == [Decimal("0.83"), Decimal("-0.41")]
-
-
-@pytest.mark.parametrize("kind", ["Int64", "Float64", "object", "float64", "string"])
-def test_a_missing_amount_is_no_tax_of_zero(kind):
-    amounts = pd.Series(["10", None] if kind == "string" else [10, None], dtype=kind)
-    result = tax_of(amounts)
-    assert result["tax"].isna().tolist() == [False, True]
-    assert "missing" in result["tax_error"].iloc[1]
-
-
-@pytest.mark.parametrize(
-    "text", ["$", "1,00.00", "(5.00", "-(5)", "10 USD", "ten", "", "NaN", "1e400", "0.005"]
-)
-def test_text_that_is_no_amount_is_refused_by_row(text):
-    result = tax_of([text, "10.00"])
-    assert result["tax"].isna().tolist() == [True, False]
+def test_an_odd_amount_loses_only_its_own_row(odd):
+    result = tax_of(pd.Series([odd, 1, "10.00"], dtype=object))
+    assert result["tax"].isna().tolist() == [True, False, False]
     assert result["tax_error"].iloc[0].startswith("amount:")
-
-
-@pytest.mark.parametrize(
-    ("text", "tax"),
-    [
-        ("$1,000.00", "82.50"),
-        ("(5.00)", "-0.41"),
-        ("-$5.00", "-0.41"),
-        ("1,234,567.89", "101851.85"),
-    ],
-)
-def test_amounts_as_accountants_write_them(text, tax):
-    assert tax_of([text])["tax"].iloc[0] == Decimal(tax)
-
-
-def test_rows_without_a_tax_are_said(capsys):
-    frame = looked_up(amount=["10", "ten", "eleven", "10"], lookup_status=["ok"] * 3 + ["invalid"])
-    frame.svc.tax()
-    assert "rows without a tax: 3" in capsys.readouterr().err
 
 
 def test_an_amount_too_large_for_exact_arithmetic_loses_only_its_own_row():
@@ -186,22 +124,11 @@ def test_what_stands_in_the_way_is_named():
     with pytest.raises(ValueError, match="lookup"):
         pd.DataFrame({"amount": [1]}).svc.tax()
     with pytest.raises(ValueError, match="'price'"):
-        looked_up(amount=[1]).svc.tax("price")
+        rated(amount=[1]).svc.tax("price")
     with pytest.raises(ValueError, match=r"'tax' that was not added"):
-        looked_up(amount=[1], tax=[1]).svc.tax()
+        rated(amount=[1], tax=[1]).svc.tax()
     with pytest.raises(TypeError, match="truth values"):
-        looked_up(amount=[True]).svc.tax()
-
-
-def test_an_empty_frame_has_an_empty_tax():
-    frame = looked_up(amount=pd.Series([], dtype=float), combined_rate=pd.Series([], dtype=object))
-    assert list(frame.svc.tax(progress=False)["tax"]) == []
-
-
-def test_floats_among_other_amounts(capsys):
-    result = looked_up(amount=pd.Series([0.1 + 0.2, "10.00", 1.005, 10], dtype=object)).svc.tax()
-    assert result["tax"].isna().tolist() == [False, False, True, False]
-    assert "that cent: 1" in capsys.readouterr().err
+        rated(amount=[True]).svc.tax()
 
 
 def test_what_is_no_rate_loses_only_its_own_row():
@@ -211,14 +138,8 @@ def test_what_is_no_rate_loses_only_its_own_row():
     assert result["tax_error"].iloc[2:].str.startswith("combined_rate: ").all()
 
 
-def test_an_ok_row_without_a_rate_has_no_tax_of_zero():
-    result = tax_of(["10.00", "10.00"], combined_rate=["0.08250", None])
-    assert result["tax"].isna().tolist() == [False, True]
-    assert result["tax_error"].iloc[1] == "the row has no rate"
-
-
 def test_rows_added_since_the_lookup_are_said_to_be_new():
-    looked = looked_up(amount=["10.00"])
+    looked = rated(amount=["10.00"]).drop(columns="lookup_as_of")  # pandas converts no date32
     joined = pd.concat([looked, pd.DataFrame({"amount": ["5.00"]})], ignore_index=True)
     for frame in (joined, joined.convert_dtypes(), joined.convert_dtypes(dtype_backend="pyarrow")):
         result = frame.svc.tax(progress=False)
@@ -226,25 +147,9 @@ def test_rows_added_since_the_lookup_are_said_to_be_new():
         assert "not looked up" in result["tax_error"].iloc[1]
 
 
-@pytest.mark.parametrize(
-    "odd", [[1], {"a": 1}, True, "1_000", object(), Decimal("1e999999"), "(-5)", "-", "$"]
-)
-def test_an_odd_amount_loses_only_its_own_row(odd):
-    result = tax_of(pd.Series([odd, 1, "10.00"], dtype=object))
-    assert result["tax"].isna().tolist() == [True, False, False]
-    assert result["tax_error"].iloc[0].startswith("amount:")
-
-
 @pytest.mark.parametrize(("off", "fits"), [(9e-7, True), (-9e-7, True), (2e-6, False)])
 def test_where_a_float_stops_being_a_rounding_error(off, fits):
     assert tax_of([10.0 + off])["tax"].notna().iloc[0] == fits
-
-
-def test_a_stale_tax_does_not_stay_beside_a_new_rate(embedded):
-    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "amount": ["10.00"]})
-    taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax(progress=False)
-    again = taxed.drop(columns="tax_error").svc.lookup(client=embedded, progress=False)
-    assert "tax" not in again
 
 
 def test_a_tax_of_yours_in_place_of_ours_stays(embedded):
@@ -260,21 +165,8 @@ def test_a_tax_of_yours_in_place_of_ours_stays(embedded):
         exact.svc.tax()
 
 
-def test_a_tax_of_yours_stays(embedded):
-    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "tax": ["1.00"]})
-    exact = frame.astype({"tax": pd.ArrowDtype(pa.decimal128(18, 2))})
-    for one in (frame, exact):
-        looked = one.svc.lookup(client=embedded, progress=False)
-        again = looked.svc.lookup(client=embedded, progress=False)
-        assert list(again["tax"]) == list(one["tax"])
-        with pytest.raises(ValueError, match="'tax' that was not added"):
-            looked.assign(amount=1).svc.tax()
-    with pytest.raises(ValueError, match="'tax_error' that was not added"):
-        looked_up(amount=[1], tax_error=["mine"]).svc.tax()
-
-
 def test_the_columns_stand_in_their_documented_order():
-    frame = looked_up(amount=["10.00"], freight_taxable=True)
+    frame = rated(amount=["10.00"], freight_taxable=True)
     taxed = frame.svc.tax(shipping="1.00", channel="direct", progress=False)
     added = [*TAX_COLUMNS, "shipping_tax", "tax_due", "tax_due_reason"]
     assert list(taxed.columns) == [*frame.columns, *added]
@@ -282,25 +174,8 @@ def test_the_columns_stand_in_their_documented_order():
     assert {str(taxed[name].dtype) for name in money} == {"decimal128(18, 2)[pyarrow]"}
 
 
-def test_the_arguments_are_those_of_the_issue():
-    arguments = inspect.signature(pd.DataFrame({"amount": [1]}).svc.tax).parameters
-    terms = {
-        "amount": "amount",
-        "shipping": None,
-        "exempt": None,
-        "rounding": "half_up",
-        "invoice": None,
-        "partial": None,
-        "nexus": None,
-        "channel": None,
-        "ship_from": None,
-    }
-    assert {name: arguments[name].default for name in terms} == terms
-    assert list(arguments)[: len(terms)] == list(terms)
-
-
 def test_an_exception_only_where_it_was_asked_for():
-    frame = looked_up(amount=["10.00", "ten", "1.005", "ten"])
+    frame = rated(amount=["10.00", "ten", "1.005", "ten"])
     with pytest.raises(TaxFailedError, match=r"3 of 4 rows have no tax.*'ten'.*rows: 2") as failed:
         frame.svc.tax(errors="raise", progress=False)
     assert failed.value.frame["tax"].iloc[0] == Decimal("0.83")
@@ -316,14 +191,14 @@ def test_rows_keep_their_index_whatever_it_is():
         pd.MultiIndex.from_tuples([("a", 1), ("a", 1), ("b", 2)]),
         pd.to_datetime(["2026-05-03", "2026-05-01", "2026-05-02"]),
     ):
-        frame = looked_up(amount=["1.00", "2.00", "3.00"], order=[1, 1, 2]).set_axis(index)
+        frame = rated(amount=["1.00", "2.00", "3.00"], order=[1, 1, 2]).set_axis(index)
         taxed = frame.svc.tax(invoice="order", progress=False)
         assert taxed.index.equals(index)
         assert list(taxed["tax"]) == [Decimal("0.08"), Decimal("0.17"), Decimal("0.25")]
 
 
 def test_an_empty_frame_has_every_column_on_every_term():
-    frame = looked_up(
+    frame = rated(
         amount=pd.Series([], dtype=object),
         combined_rate=pd.Series([], dtype=object),
         order=pd.Series([], dtype=object),
@@ -344,7 +219,7 @@ def test_an_empty_frame_has_every_column_on_every_term():
 
 
 def test_a_tax_on_other_terms_replaces_the_former_one():
-    frame = looked_up(amount=["10.00"], freight_taxable=True)
+    frame = rated(amount=["10.00"], freight_taxable=True)
     first = frame.svc.tax(shipping="1.00", channel="direct", progress=False)
     again = first.svc.tax(rounding="down", progress=False)
     assert list(again.columns) == [*frame.columns, *TAX_COLUMNS]
@@ -354,14 +229,14 @@ def test_a_tax_on_other_terms_replaces_the_former_one():
 
 @pytest.mark.parametrize("name", ["shipping_tax", "tax_due", "tax_due_reason"])
 def test_an_optional_column_of_yours_is_not_overwritten(name):
-    frame = looked_up(amount=["10.00"], freight_taxable=True, **{name: ["mine"]})
+    frame = rated(amount=["10.00"], freight_taxable=True, **{name: ["mine"]})
     with pytest.raises(ValueError, match=f"'{name}' that was not added"):
         frame.svc.tax(shipping="1.00", channel="direct", progress=False)
     assert list(frame.svc.tax(progress=False)[name]) == ["mine"]
 
 
 def test_the_terms_are_remembered_by_prefix_and_survive_a_file(tmp_path):
-    frame = looked_up(amount=["10.00"]).add_prefix("svc_").rename(columns={"svc_amount": "amount"})
+    frame = rated(amount=["10.00"]).add_prefix("svc_").rename(columns={"svc_amount": "amount"})
     frame["svc_freight_taxable"] = True
     taxed = frame.svc.tax(shipping="1.00", prefix="svc_", rounding="up", progress=False)
     terms = taxed.attrs["svc_tax_terms"]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from support.taxed import line, money, taxed, units
+from support.frames import line, money, taxed, units
 
 from svc_tools.frames import TaxFailedError
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import random
 from decimal import Decimal
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.looked_up import dollars, found, looked_up, taxed
+from support.frames import dollars, found, rated, tax_of
 
 from svc_tools.frames.taxes.invoices import tax_by_invoice
 
@@ -95,46 +94,22 @@ def test_the_order_of_the_rows_does_not_matter(lines, shuffled):
 
 def test_an_invoice_is_rounded_once():
     amounts = ["1.00", "1.00", "1.00", "0.06"]
-    by_row = taxed(amounts, combined_rate="0.08500")
+    by_row = tax_of(amounts, combined_rate="0.08500")
     assert found(by_row, "tax") == dollars(["0.09", "0.09", "0.09", "0.01"])  # 0.28
-    result = taxed(amounts, {"invoice": "order"}, combined_rate="0.08500", order="A1")
+    result = tax_of(amounts, {"invoice": "order"}, combined_rate="0.08500", order="A1")
     assert found(result, "tax") == dollars(["0.09", "0.08", "0.08", "0.01"])  # 0.2601
     assert result.attrs["svc_tax_terms"][""]["invoice"] == "order"
 
 
-def test_lines_of_different_rates_and_a_discount_on_one_invoice():
-    result = taxed(
-        ["10.00", "10.00", "-5.00"],
-        {"invoice": "order"},
-        combined_rate=["0.08875", "0.06625", "0.08875"],
-        order=[7, 7, 7],
-    )
-    assert result["tax"].sum() == Decimal("1.11")  # 0.8875 + 0.6625 - 0.44375 = 1.10625
-
-
-@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_of_equal_fractions_the_larger_product_gets_the_cent_then_the_higher_rate(order):
-    def tax_of(amounts, rates):
-        rates = [rates[place] for place in order]
-        amounts = [amounts[place] for place in order]
-        result = taxed(amounts, {"invoice": "order"}, combined_rate=rates, order=1)
-        return [found(result, "tax")[order.index(place)] for place in (0, 1)]
-
-    # half a cent and one and a half, 0.02 together
-    assert tax_of(["0.05", "0.15"], ["0.10000"] * 2) == dollars(["0.00", "0.02"])
-    # half a cent each, 0.01 together
-    assert tax_of(["0.05", "0.10"], ["0.10000", "0.05000"]) == dollars(["0.01", "0.00"])
-
-
 def test_rows_that_name_no_invoice_are_invoices_of_their_own():
     order = ["A", None, " ", "A", None, " "]
-    result = taxed(["0.06"] * 6, {"invoice": "order"}, order=order)  # 0.00495 each
+    result = tax_of(["0.06"] * 6, {"invoice": "order"}, order=order)  # 0.00495 each
     assert found(result, "tax") == dollars(["0.01", "0.00", "0.00", "0.00", "0.00", "0.00"])
     assert result["tax_review"].isna().all()
 
 
 def test_an_invoice_with_a_line_without_tax_says_so_on_its_other_lines():
-    result = taxed(
+    result = tax_of(
         ["10.00", "ten", "10.00", "1.00"],
         {"invoice": "order"},
         order=["A", "A", "B", None],
@@ -155,40 +130,22 @@ def test_an_invoice_with_a_line_without_tax_says_so_on_its_other_lines():
     ids=lambda order: str(order.dtype),
 )
 def test_invoices_of_every_kind(order):
-    result = taxed(["0.06", "0.06", "0.06"], {"invoice": "order"}, order=order)
+    result = tax_of(["0.06", "0.06", "0.06"], {"invoice": "order"}, order=order)
     assert found(result, "tax") == dollars(["0.01", "0.00", "0.00"])
 
 
 def test_an_invoice_too_large_to_add_up_loses_only_its_own_rows():
     rows = 300
     amounts = ["900000000000.00"] * rows + ["10.00"]
-    result = taxed(
+    result = tax_of(
         amounts, {"invoice": "order"}, order=["A"] * rows + ["B"], combined_rate="0.50000"
     )
     assert result["tax"].isna().tolist() == [True] * rows + [False]
     assert result["tax_error"].iloc[0] == "invoice: its lines are too large together for exact tax"
 
 
-def test_many_invoices_at_once():
-    chance = random.Random(5)  # noqa: S311 - not a secret
-    lines = [
-        (chance.randrange(-5_000, 50_000), chance.choice([6_625, 8_875]), chance.randrange(3_000))
-        for _ in range(10_000)
-    ]
-    tax = lines_tax(lines)
-    sums, taxes = {}, {}
-    for (cents, units, invoice), cent in zip(lines, tax, strict=True):
-        sums[invoice] = sums.get(invoice, 0) + cents * units
-        taxes[invoice] = taxes.get(invoice, 0) + cent
-    expected = {
-        invoice: int(Decimal(exact).quantize(Decimal("1e5"), decimal.ROUND_HALF_UP)) // 100_000
-        for invoice, exact in sums.items()
-    }
-    assert taxes == expected
-
-
 def test_an_invoice_column_must_be_there_and_be_plain():
     with pytest.raises(ValueError, match="invoice='…'"):
-        looked_up(amount=[1]).svc.tax(invoice="order")
+        rated(amount=[1]).svc.tax(invoice="order")
     with pytest.raises(TypeError, match="invoice: column 'order'"):
-        looked_up(amount=[1, 2], order=[[1], [2]]).svc.tax(invoice="order")
+        rated(amount=[1, 2], order=[[1], [2]]).svc.tax(invoice="order")

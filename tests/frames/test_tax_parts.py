@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import decimal
 from decimal import Decimal
 
@@ -12,20 +11,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.looked_up import dollars, found, looked_up, taxed
+from support.frames import dollars, found, rated, tax_of
 
 from svc_tools.frames.arrow import cents_of
 from svc_tools.frames.lookup_columns import LEVEL_TAX_COLUMNS
 from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.rounding import ROUNDINGS, rounded_tax
-from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
-from svc_tools.places import STATES
 
 ROWS = st.lists(
-    st.tuples(
-        st.integers(-(10**9), 10**9),
-        st.tuples(*[st.integers(0, 9_000) | st.just(0)] * 4),
-    ),
+    st.tuples(st.integers(-(10**9), 10**9), st.tuples(*[st.integers(0, 9_000) | st.just(0)] * 4)),
     min_size=1,
     max_size=40,
 )
@@ -46,40 +40,6 @@ def test_levels_add_up_and_are_neighbours_of_their_exact_figure(rows, rounding):
     assert [(-share).tolist() for share in mirrored] == [share.tolist() for share in shares]
 
 
-def test_the_largest_fraction_gets_the_cent_and_of_equal_ones_the_first():
-    result = taxed(
-        ["10.00", "10.00", "-10.00", "2.00"],
-        combined_rate=["0.08875", "0.00200", "0.08875", "0.00500"],
-        state_rate=["0.04000", "0.00050", "0.04000", "0.00250"],
-        county_rate=["0.00000", "0.00050", "0.00000", "0.00250"],
-        city_rate=["0.04500", "0.00050", "0.04500", "0.00000"],
-        combined_district_rate=["0.00375", "0.00050", "0.00375", "0.00000"],
-    )
-    by_row = list(zip(*(found(result, name) for name in LEVEL_TAX_COLUMNS), strict=True))
-    assert by_row == [
-        tuple(dollars(["0.40", "0.00", "0.45", "0.04"])),  # 0.8875: 0.89
-        tuple(dollars(["0.01", "0.01", "0.00", "0.00"])),  # half a cent each, 0.02 in all
-        tuple(dollars(["-0.40", "0.00", "-0.45", "-0.04"])),
-        tuple(dollars(["0.01", "0.00", "0.00", "0.00"])),
-    ]
-
-
-def test_levels_are_missing_where_the_parts_are_or_do_not_add_up():
-    rate = ["0.08000", "0.08000", "0.08000"]
-    result = taxed(
-        ["10.00"] * 3,
-        combined_rate=rate,
-        state_rate=["0.06000", "0.06000", "0.06000"],
-        county_rate=["0.02000", "0.01000", None],
-        city_rate="0.00000",
-        combined_district_rate="0.00000",
-    )
-    assert found(result, "state_tax") == dollars(["0.60", None, None])
-    for name in LEVEL_TAX_COLUMNS:
-        assert result[name].isna().tolist() == [False, True, True]
-    assert found(result, "tax") == dollars(["0.80"] * 3)
-
-
 @settings(max_examples=30)  # frames of 40 to 60 rows each
 @given(st.integers(0, 2**32), st.sampled_from(ROUNDINGS), st.booleans())
 def test_a_frame_adds_up_by_level_also_by_invoice(seed, rounding, by_invoice):
@@ -92,7 +52,7 @@ def test_a_frame_adds_up_by_level_also_by_invoice(seed, rounding, by_invoice):
         return pd.array([Decimal(int(unit)).scaleb(-5) for unit in units], dtype=text)
 
     names = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
-    result = taxed(
+    result = tax_of(
         [Decimal(int(cents)).scaleb(-2) for cents in random.integers(-5_000, 90_000, rows)],
         {"rounding": rounding} | ({"invoice": "order"} if by_invoice else {}),
         combined_rate=rate(sum(parts)),
@@ -104,7 +64,7 @@ def test_a_frame_adds_up_by_level_also_by_invoice(seed, rounding, by_invoice):
 
 
 def test_several_candidates_put_dollars_at_stake():
-    result = taxed(
+    result = tax_of(
         ["100.00", "100.00", "-100.00"],
         combined_rate="0.08000",
         rate_low=["0.06000", None, "0.06000"],
@@ -113,38 +73,6 @@ def test_several_candidates_put_dollars_at_stake():
     assert found(result, "tax_low") == dollars(["6.00", "8.00", "-6.00"])
     assert found(result, "tax_high") == dollars(["8.50", "8.00", "-8.50"])
     assert found(result, "at_stake") == dollars(["2.50", "0.00", "2.50"])
-
-
-def test_a_frame_without_a_range_has_nothing_at_stake():
-    result = taxed(["100.00", "ten"])
-    assert found(result, "tax_low") == found(result, "tax_high") == found(result, "tax")
-    assert found(result, "at_stake") == dollars(["0.00", None])
-
-
-def test_of_a_partial_rate_only_the_low_tax_is_known():
-    columns = {"lookup_status": ["partial", "partial"], "rate_low": [None, "0.05000"]}
-    columns |= {"rate_high": [None, "0.09000"]}
-    without = taxed(["100.00"] * 2, **columns)
-    assert found(without, "tax") == [None, None]
-    assert found(without, "tax_low") == dollars(["8.25", "5.00"])
-    assert found(without, "tax_high") == found(without, "at_stake") == [None, None]
-    used = taxed(["100.00"] * 2, {"partial": "use"}, **columns)
-    assert found(used, "tax") == dollars(["8.25", "8.25"])
-    assert found(used, "tax_low") == dollars(["8.25", "5.00"])
-    assert found(used, "tax_high") == [None, None]
-    assert found(used, "tax_review") == ["partial_rate"] * 2
-
-
-def test_a_row_without_any_rate_has_no_range_unless_the_answer_has_one():
-    result = taxed(
-        ["100.00"] * 2,
-        combined_rate=[None, None],
-        lookup_status="unresolved",
-        rate_low=[None, "0.05000"],
-        rate_high=[None, "0.06000"],
-    )
-    assert found(result, "tax_low") == dollars([None, "5.00"])
-    assert found(result, "at_stake") == dollars([None, "1.00"])
 
 
 @settings(max_examples=30)  # frames of 40 to 60 rows each
@@ -158,7 +86,7 @@ def test_the_tax_never_lies_outside_of_its_range(seed, rounding, invoice):
         texts = [f"{unit / 100_000:.5f}" for unit in units]
         return pd.Series(texts).where(pd.Series(there), None)
 
-    result = taxed(
+    result = tax_of(
         random.integers(-300, 900, 40) / 100,
         {"rounding": rounding, "invoice": invoice},
         combined_rate=[f"{unit / 100_000:.5f}" for unit in rate],
@@ -206,10 +134,6 @@ def test_a_million_rows_with_ties_and_refunds_are_what_decimal_says(million, rou
     assert (rounded_tax(cents, units, rounding) * 100_000).tolist() == expected
 
 
-def test_every_rounding_is_shown():
-    assert set(MODES) == set(ROUNDINGS)
-
-
 @given(st.lists(PRODUCTS, min_size=1, max_size=40), st.sampled_from(sorted(MODES)))
 def test_any_row_is_what_decimal_says(pairs, rounding):
     cents, units = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
@@ -234,18 +158,18 @@ def test_each_mode_in_a_frame(rounding, expected):
     # exactly 0.345, 0.175, 0.011, 0.0086 and their refunds
     amounts = ["4.00", "1.75", "0.11", "0.10", "-4.00", "-1.75", "-0.11", "-0.10"]
     rates = ["0.08625", "0.10000", "0.10000", "0.08600"] * 2
-    result = taxed(amounts, {"rounding": rounding}, combined_rate=rates)
+    result = tax_of(amounts, {"rounding": rounding}, combined_rate=rates)
     assert found(result, "tax") == dollars(expected)
     assert result.attrs["svc_tax_terms"][""]["rounding"] == rounding
 
 
 def test_a_rounding_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match="half_up, half_even, up, down"):
-        looked_up(amount=[1]).svc.tax(rounding="bankers")
+        rated(amount=[1]).svc.tax(rounding="bankers")
 
 
 def test_amounts_over_a_cap_on_local_tax_are_marked_and_not_changed():
-    result = taxed(
+    result = tax_of(
         ["5000.00", "5000.01", "-5000.01", "1600.00", "1600.01", "9000.00", "5000.01"],
         resolved_state=["FL", "FL", "FL", "TN", "TN", "NY", "FL"],
         combined_rate=["0.07000"] * 6 + ["0.06000"],
@@ -259,13 +183,8 @@ def test_amounts_over_a_cap_on_local_tax_are_marked_and_not_changed():
     assert found(result, "tax")[1] == dollars(["350.00"])[0]
 
 
-def test_exempt_goods_are_over_no_cap():
-    result = taxed(["9000.00"], {"exempt": True}, resolved_state="FL")
-    assert found(result, "tax_review") == [None]
-
-
 def test_sales_within_a_state_that_sources_by_origin_are_marked():
-    result = taxed(
+    result = tax_of(
         ["10.00"] * 6,
         {"ship_from": "warehouse"},
         resolved_state=["TX", "TX", "NY", "CA", "TX", "NY"],
@@ -283,42 +202,14 @@ def test_sales_within_a_state_that_sources_by_origin_are_marked():
 
 
 def test_one_origin_for_all_rows():
-    result = taxed(["10.00"] * 2, {"ship_from": "Ohio"}, resolved_state=["OH", "PA"])
+    result = tax_of(["10.00"] * 2, {"ship_from": "Ohio"}, resolved_state=["OH", "PA"])
     assert found(result, "tax_review") == ["origin_sourced", None]
     with pytest.raises(ValueError, match="ship_from: 'warehouse' is neither a column"):
-        taxed(["10.00"], {"ship_from": "warehouse"})
+        tax_of(["10.00"], {"ship_from": "warehouse"})
 
 
 def test_goods_from_abroad_are_not_of_the_state():
-    result = taxed(
+    result = tax_of(
         ["10.00"] * 2, {"ship_from": "from"}, resolved_state="TX", **{"from": ["Ontario", "Mars"]}
     )
     assert found(result, "tax_review") == [None, "origin_unknown"]
-
-
-def test_several_marks_stand_in_one_order():
-    result = taxed(
-        ["9000.00", "ten"],
-        {"ship_from": "TN", "partial": "use", "invoice": "order", "channel": "channel"},
-        resolved_state="TN",
-        lookup_status=["partial", "ok"],
-        order=[1, 1],
-        channel="fax",
-    )
-    assert found(result, "tax_review") == [
-        "partial_rate; over_cap; origin_sourced; invoice_incomplete; channel_unknown",
-        "origin_sourced; channel_unknown",
-    ]
-
-
-def test_the_rules_of_states_say_how_sure_and_how_old_they_are():
-    for state, rule in [*ORIGIN_SOURCED.items(), *CAPS.items()]:
-        assert state in STATES
-        assert rule.note
-        assert rule.certainty in {"high", "medium", "low"}
-        assert dt.date.fromisoformat(rule.checked) <= dt.date(2026, 11, 21)
-
-
-def test_rows_to_review_are_told(capsys):
-    looked_up(amount=["9000.00"], resolved_state="TN").svc.tax()
-    assert "rows to review before the tax is used (tax_review): 1" in capsys.readouterr().err

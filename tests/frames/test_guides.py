@@ -1,0 +1,105 @@
+"""docs/COLUMNS.md, docs/RECONCILE.md and docs/TAX.md say what the code does."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.frames import dollars, found, tax_of
+
+from svc_tools.frames.analysis.comparison import CLASSES
+from svc_tools.frames.analysis.filing import FILING_COLUMNS
+from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
+from svc_tools.frames.lookup_columns import (
+    COLUMN_MEANINGS,
+    DETAIL_COLUMNS,
+    LOOKUP_COLUMNS,
+    TAX_COLUMNS,
+    TAX_OPTION_COLUMNS,
+)
+from svc_tools.frames.review import REVIEW_COLUMNS
+from svc_tools.frames.taxes.rounding import ROUNDINGS
+from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
+from svc_tools.places import STATES
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def text(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def tables(page, first):
+    """The tables of a page whose first heading is `first`: their heads and rows."""
+    made = []
+    for block in re.findall(r"(?:^\|.*\n)+", text(page), re.MULTILINE):
+        rows = [
+            [cell.strip() for cell in line.strip("|\n").split("|")] for line in block.splitlines()
+        ]
+        if rows[0][0] == first:
+            made.append((rows[0], rows[2:]))
+    return made
+
+
+def names(rows):
+    return [row[0].strip("`") for row in rows]
+
+
+def test_every_column_of_a_lookup_has_its_order_form_and_meaning(embedded):
+    (_, plain), (_, detail), *_ = tables("COLUMNS.md", "Column")
+    assert names(plain) == list(LOOKUP_COLUMNS)
+    assert names(detail) == list(DETAIL_COLUMNS)
+    frame = pd.DataFrame({"state": ["CA", "TX"], "zip": ["94105", "bad"]})
+    looked = frame.svc.lookup(
+        client=embedded, as_of="2026-02-01", detail=True, cache=False, progress=False
+    )
+    for cell, form, meaning in plain + detail:
+        name = cell.strip("`")
+        assert meaning == COLUMN_MEANINGS[name]
+        dtype = str(looked[name].dtype).replace("[day]", "").removesuffix("[pyarrow]")
+        assert dtype == form.strip("`"), name
+
+
+def test_every_column_of_ours_has_its_meaning_and_no_other():
+    ours = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+    assert set(COLUMN_MEANINGS) == set(ours)
+
+
+def test_the_classes_and_columns_of_a_reconciliation_a_review_and_a_return():
+    ((_, classes),) = tables("RECONCILE.md", "class")
+    assert tuple(names(classes)) == CLASSES
+    named = set(re.findall(r"`([a-z_]+)`", text("RECONCILE.md")))
+    assert {*LINE_COLUMNS, *REVIEW_COLUMNS, *FILING_COLUMNS[1:]} <= named
+
+
+def test_every_column_of_a_tax_is_described_in_order():
+    ((_, rows),) = tables("TAX.md", "column")
+    assert names(rows) == [*TAX_COLUMNS, *TAX_OPTION_COLUMNS]
+
+
+def test_the_rules_of_states_are_those_of_the_code():
+    (_, origin), (_, caps) = tables("TAX.md", "state")
+    assert origin == [[STATES[code], *rule] for code, rule in ORIGIN_SOURCED.items()]
+    assert caps == [
+        [STATES[code], f"${rule.cents // 100:,}", *rule[1:]] for code, rule in CAPS.items()
+    ]
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_the_rounding_of_the_examples(rounding):
+    ((header, rows),) = tables("TAX.md", "`rounding=`")
+    (cells,) = (row for row in rows if row[0] == f"`{rounding}`")
+    amounts = [Decimal(exact) * 1000 for exact in header[2:]]
+    result = tax_of(amounts, {"rounding": rounding}, combined_rate="0.00100")
+    assert found(result, "tax") == dollars(cells[2:])
+    assert len(rows) == len(ROUNDINGS)
+
+
+def test_the_example_of_an_invoice():
+    example = re.search(r"0\.2601 together: 0\.26, as (.*)\.$", text("TAX.md"), re.MULTILINE)
+    amounts = ["1.00", "1.00", "1.00", "0.06"]
+    result = tax_of(amounts, {"invoice": "order"}, combined_rate="0.08500", order=1)
+    assert found(result, "tax") == dollars(re.findall(r"[0-9.]*[0-9]", example[1]))
