@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import re
 
 import pytest
@@ -16,22 +15,15 @@ from svc_tools.config import EmbeddedSvc, service_name, source_of
 
 
 def test_arguments_then_the_environment(monkeypatch):
-    monkeypatch.setenv("SVC_API_KEY", KEY)
-    monkeypatch.setenv("SVC_BASE_URL", "https://rates.example/")
-    with svc_tools.connect() as client:
-        assert client.base_url == "https://rates.example"
-        assert service_name(client) == "https://rates.example"
-    with svc_tools.connect(base_url="https://other.example", api_key="k") as client:
-        assert client.base_url == "https://other.example"
-
-
-def test_the_configured_key_travels(monkeypatch):
     with serving() as faults:
         monkeypatch.setenv("SVC_API_KEY", f" {KEY}\n")
-        monkeypatch.setenv("SVC_BASE_URL", faults.base_url)
+        monkeypatch.setenv("SVC_BASE_URL", f"{faults.base_url}/")
         with svc_tools.connect() as client:
             client.lookup("TX", zip="78701")
+            assert client.base_url == service_name(client) == faults.base_url
         assert faults.seen[0].headers["x-api-key"] == KEY
+        with svc_tools.connect(base_url="https://other.example", api_key="k") as client:
+            assert client.base_url == "https://other.example"
 
 
 @pytest.mark.parametrize(
@@ -60,12 +52,13 @@ def test_the_address_of_a_database_is_a_secret(monkeypatch):
     assert svc_tools.config.database() is None
 
 
-def test_nothing_configured_is_the_embedded_service_with_one_warning():
+@pytest.mark.parametrize("connect", [svc_tools.connect, svc_tools.aconnect])
+def test_nothing_configured_is_the_embedded_service_with_one_warning(connect):
     with pytest.warns(UserWarning, match=r"EMBEDDED.*SVC_BASE_URL") as seen:
-        client = svc_tools.connect()
+        client = connect()
     assert (len(seen), seen[0].filename) == (1, __file__)
-    assert isinstance(client, EmbeddedSvc)
-    client.close()
+    assert isinstance(client, EmbeddedSvc) == (connect is svc_tools.connect)
+    asyncio.run(client.aclose()) if connect is svc_tools.aconnect else client.close()
 
 
 def test_the_embedded_service_uses_the_database_that_is_named(tmp_path, monkeypatch):
@@ -109,32 +102,15 @@ def test_the_asynchronous_client_is_of_the_same_service_and_account(monkeypatch)
     asyncio.run(configured.aclose())
 
 
-def test_connecting_takes_the_same_arguments_for_both_clients():
-    same = inspect.signature(svc_tools.connect).parameters
-    assert inspect.signature(svc_tools.aconnect).parameters == same
-
-
-def test_nothing_configured_says_so_in_asynchronous_code_too():
-    with pytest.warns(UserWarning, match=r"EMBEDDED.*SVC_BASE_URL") as seen:
-        client = svc_tools.aconnect()
-    assert (len(seen), seen[0].filename) == (1, __file__)
-    asyncio.run(client.aclose())
-
-
 def test_the_embedded_service_keeps_running_between_clients():
     with svc_tools.connect("embedded") as first:
         address = first.base_url
         rate = first.lookup("CA", zip="94105").combined_rate_string
+        first.add_nexus("MT", notes="kept")
     with svc_tools.connect("embedded") as second:
         assert second.base_url == address
         assert second.lookup("CA", zip="94105").combined_rate_string == rate
         assert service_name(second) == "embedded service"
         assert len(second.book_digest) == 64
-
-
-def test_nexus_records_of_the_embedded_service_outlast_the_client():
-    with svc_tools.connect("embedded") as first:
-        first.add_nexus("MT", notes="kept")
-    with svc_tools.connect("embedded") as second:
         assert [one.notes for one in second.list_nexus("MT").nexus] == ["kept"]
         second.remove_nexus("MT")

@@ -7,9 +7,7 @@ import json
 import os
 import zipfile
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 from support.command import COMMANDS
 from support.secrets import files_with, forms_of
 from support.serving import serving_service
@@ -18,20 +16,6 @@ KEY = "Dist1nctive/key+of=the~tests"
 
 ORDERS = "order,state,zip\n1,LA,70112\n2,CA,94105\n"
 REGISTER = "state,nexus_type,registered_at,address,notes\nOR,economic,2020-02-01,,\n"
-
-NOTEBOOK = """
-import logging, os
-from pydantic import SecretStr
-logging.basicConfig(level=logging.DEBUG)
-import svc_tools
-panel = svc_tools.panel(folder="work")
-panel.key.form.submit(address="{url}", key=SecretStr("mistyped-key-1234"))
-panel.key.form.submit(address="{url}", key=SecretStr(os.environ["TYPED"]))
-panel.session.background.settle()
-print(repr(panel), panel.session, panel.session.client, vars(panel.session))
-print(panel.session.client.lookup("TX", zip="78701").rate.combined_rate)
-panel
-"""
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +90,3 @@ def test_no_command_writes_the_key(place):
     names = {path.name for path in written}
     assert {"found.csv", "found.xlsx", "plan.csv", "answers.db", "said.log"} <= names
     assert [name for name in names if name.endswith(".jsonl")]
-
-
-def test_no_notebook_holds_the_key_that_was_typed(place, account):
-    root, environment = place
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK.format(url=account))])
-    environment |= {"TYPED": KEY, "SVC_API_KEY": "", "SVC_BASE_URL": ""}
-    NotebookClient(
-        book, resources={"metadata": {"path": str(root / "work")}}, store_widget_state=True
-    ).execute(env=environment)
-    nbformat.write(book, root / "work" / "saved.ipynb")
-    assert "0.08250" in json.dumps(book.cells)
-    assert "application/vnd.jupyter.widget-state+json" in book.metadata.widgets
-    assert files_with(KEY, root)[0] == []

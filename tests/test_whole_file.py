@@ -9,13 +9,19 @@ import pytest
 from svc_tools.atomic import whole_file
 
 
-def test_the_file_has_its_name_once_it_is_written(tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="there, files have no such modes")
+def test_the_file_has_its_name_once_it_is_written_and_stays_private(tmp_path):
     path = tmp_path / "out.txt"
     with whole_file(path) as draft:
         draft.write_text("whole", encoding="utf-8")
         assert not path.exists()
         assert draft.suffix == ".txt"
-    assert path.read_text(encoding="utf-8") == "whole"
+    path.chmod(0o600)
+    with whole_file(path) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+        draft.write_text("new", encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -52,14 +58,3 @@ def test_what_a_killed_process_left_is_swept_and_what_another_writes_is_not(tmp_
         assert (draft.exists(), left.exists(), notes.exists()) == (True, False, True)
         draft.write_text("first", encoding="utf-8")
     assert path.read_text(encoding="utf-8") == "first"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there, files have no such modes")
-def test_a_file_that_is_replaced_stays_as_private_as_it_was(tmp_path):
-    path = tmp_path / "out.txt"
-    path.write_text("old", encoding="utf-8")
-    path.chmod(0o600)
-    with whole_file(path) as draft:
-        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
-        draft.write_text("new", encoding="utf-8")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600

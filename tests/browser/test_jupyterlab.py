@@ -54,10 +54,7 @@ def lab(account, tmp_path_factory):
 
 
 def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(chrome, account, lab):
-    with (
-        lab.notebook(CELL) as (address, notebook),
-        new_page(chrome) as (page, seen),
-    ):
+    with lab.notebook(CELL) as (address, notebook), new_page(chrome) as (page, seen):
         page.goto(address)
         panel = run_all(page)
         use_key(panel, account.url, TYPED_KEY)
@@ -79,10 +76,7 @@ def test_a_file_and_a_cleanup_in_jupyterlab(chrome, account, lab, tmp_path):
     orders.write_text("order,state,zip\n1,TX,78701\n2,CA,94105\n")
     account.fill()
     before = account.records()
-    with (
-        lab.notebook(WITH_KEY) as (address, _),
-        new_page(chrome) as (page, seen),
-    ):
+    with lab.notebook(WITH_KEY) as (address, _), new_page(chrome) as (page, seen):
         page.goto(address)
         panel = run_all(page)
         panel.get_by_role("tab", name="File").click()
@@ -137,10 +131,7 @@ def test_figures_beside_the_panel_are_no_formulas_and_lie_on_nothing(chrome, lab
 
 def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(chrome, lab):
     cells = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.length"
-    with (
-        lab.notebook(WITH_KEY) as (address, notebook),
-        new_page(chrome) as (page, _),
-    ):
+    with lab.notebook(WITH_KEY) as (address, notebook), new_page(chrome) as (page, _):
         page.goto(address)
         panel = run_all(page)
         press = page.keyboard.press

@@ -70,8 +70,7 @@ def new_page(running, *, width=1200, height=900, colours="light", **options):
     page.on("websocket", lambda socket: seen.asked.append(socket.url))
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     page.on(
-        "console",
-        lambda said: seen.complaints.append(said.text) if said.type == "error" else None,
+        "console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None
     )
     try:
         yield page, seen
@@ -81,8 +80,21 @@ def new_page(running, *, width=1200, height=900, colours="light", **options):
 
 @contextlib.contextmanager
 def panel_page(running, served):
-    """The panel on a page of its own, with a process of its own; and what happens in it."""
-    with new_page(running) as (page, seen):
-        page.goto(served.url)
-        page.get_by_role("tab", name="Lookup").wait_for()
+    """The panel on a page of its own, with a process of its own; and what happens in it.
+
+    Where a busy machine does not show it in time, the page is opened once more.
+    """
+    from playwright.sync_api import TimeoutError as TooLateError  # noqa: PLC0415 - as above
+
+    with contextlib.ExitStack() as opened:
+        for last in (False, True):
+            page, seen = opened.enter_context(new_page(running))
+            try:
+                page.goto(served.url, timeout=2 * PATIENCE)
+                page.get_by_role("tab", name="Lookup").wait_for(timeout=2 * PATIENCE)
+                break
+            except TooLateError:
+                if last:
+                    raise
+                opened.close()
         yield page, seen

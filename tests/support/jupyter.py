@@ -81,10 +81,7 @@ def jupyterlab(folder, **environment):
     with (
         log.open("wb") as written,
         subprocess.Popen(
-            command,
-            stdout=written,
-            stderr=written,
-            env=os.environ | own | environment,
+            command, stdout=written, stderr=written, env=os.environ | own | environment
         ) as process,
     ):
         try:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from urllib.parse import parse_qsl, urlsplit
 
-import pytest
 from support.faults import KEY
 
 SHELL = """
@@ -73,7 +72,6 @@ def test_a_line_that_cannot_be_looked_up_is_one_line_of_error(service, monkeypat
 
 
 UNCONFIGURED = """
-import svc_tools
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "svc_tools")
@@ -83,12 +81,7 @@ print(shell.user_ns["one"].rate.state, shell.user_ns["two"].combined_rate_string
 """
 
 
-@pytest.mark.parametrize("chosen", [False, True])
-def test_with_nothing_configured_the_embedded_service_answers_and_says_so_once(chosen):
-    first = "client = svc_tools.connect('embedded')"
-    script = UNCONFIGURED.replace(
-        "import svc_tools", f"import svc_tools\n{first if chosen else ''}"
-    )
-    done = run(script)
+def test_with_nothing_configured_the_embedded_service_is_used_and_named_once():
+    done = run(UNCONFIGURED)
     assert done.stdout.endswith("WA 0.08250\n")
-    assert done.stdout.count("No service is configured") == (0 if chosen else 1)
+    assert done.stdout.count("No service is configured") == 1

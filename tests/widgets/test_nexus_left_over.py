@@ -9,7 +9,6 @@ from support.nexus import click, confirm, planned, previewed, row, tick
 from support.nexus import message as said
 
 from svc_sdk import Svc
-from svc_tools.nexus import read_plan
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
 
@@ -36,13 +35,6 @@ def stopped_in_the_middle(tab, lean):
     confirm(tab, tab.apply.confirm, "2")
     lean.before = None
     assert lean.sent == [("DELETE", "DE", "economic")]
-
-
-def test_without_unfinished_work_nothing_is_offered(tab, scripted, tmp_path):
-    assert tab.left_over.view.layout.display == "none"
-    tick(planned(tab), "DE economic")
-    tab.plan.untick_button.click()
-    assert offered(opened(scripted, tmp_path / "later")) == ""
 
 
 def test_a_removal_that_ended_early_is_offered_and_continued(tab, lean, scripted, tmp_path):
@@ -88,15 +80,6 @@ def test_what_another_account_left_over_is_offered_only_to_that_account(
         later.session.use(other)
         later.session.background.settle()
         assert offered(later) == ""
-
-
-def test_what_is_left_alone_stays_on_the_disk(tab, scripted, own_receipts, tmp_path):
-    tick(planned(tab), "DE economic")
-    later = opened(scripted, tmp_path / "later")
-    later.left_over.leave_button.click()
-    assert later.left_over.view.layout.display == "none"
-    [kept] = (own_receipts / "plans").iterdir()
-    assert [one.state for one in read_plan(kept).ticked] == ["DE"]
 
 
 def test_the_plan_of_an_earlier_receipt_is_opened_from_it(tab, lean, scripted, tmp_path):

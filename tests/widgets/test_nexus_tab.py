@@ -180,24 +180,6 @@ def test_a_service_that_goes_down_in_the_middle_leaves_a_receipt_that_says_what_
     assert {item.outcome for item in lean_tab.cleanup.receipt.items} == {"done"}
 
 
-def test_what_was_done_but_not_answered_is_settled_later_without_sending_it_again(lean_tab, lean):
-    def down_after(state, nexus_type):
-        lean.lost, lean.away = {state}, True
-
-    lean.before = down_after
-    previewed(lean_tab, "DE economic")
-    confirm(lean_tab, lean_tab.apply.confirm, "DE")
-    assert [item.outcome for item in lean_tab.cleanup.receipt.items] == ["unknown"]
-    assert ("DE", "economic") not in lean.records
-
-    lean.down = False
-    click(lean_tab, lean_tab.apply.preview_button)
-    assert lean_tab.apply.confirm.button.description == "Settle 1 record"
-    confirm(lean_tab, lean_tab.apply.confirm, "DE")
-    assert [item.outcome for item in lean_tab.cleanup.receipt.items] == ["done"]
-    assert lean.sent == [("DELETE", "DE", "economic")]
-
-
 def test_another_account_hides_the_list_and_the_preview_and_refuses_the_plan(
     tab, lean, scripted, client
 ):
@@ -271,17 +253,13 @@ def doubled(tab, tmp_path):
     return [one for one in tab.plan.rows.rows if one.row and one.row.state == "CA"]
 
 
-def test_a_duplicate_is_ticked_as_a_whole_and_that_is_said(tab, tmp_path):
+def test_a_duplicate_is_removed_as_a_whole_or_replaced_by_one(tab, tmp_path):
     first, second = doubled(tab, tmp_path)
     first.remove.value = True
     assert second.remove.value
     assert "2 times" in said(tab.plan)
     first.remove.value = False
     assert not second.remove.value
-
-
-def test_remove_then_add_one_is_offered_for_a_duplicate_where_the_service_adds(tab, tmp_path):
-    first, second = doubled(tab, tmp_path)
     assert first.replace in first.view.children
     second.replace.value = True
     assert (first.remove.value, first.replace.value) == (False, False)
@@ -290,7 +268,7 @@ def test_remove_then_add_one_is_offered_for_a_duplicate_where_the_service_adds(t
     assert "POST /v1/portability/nexus" in tab.apply.preview.value
 
 
-def test_remove_then_add_one_is_not_offered_where_the_service_cannot_add(lean_tab, lean, tmp_path):
+def test_a_duplicate_is_not_replaced_where_the_service_cannot_add(lean_tab, lean, tmp_path):
     lean.adds = False
     first, _ = doubled(lean_tab, tmp_path)
     assert first.replace not in first.view.children
@@ -357,19 +335,6 @@ def test_ticks_stay_when_the_plan_is_made_anew(tab, client):
     click(tab, tab.plan.make_button)
     assert [row.state for row in tab.cleanup.plan.ticked] == ["DE"]
     assert "1 tick of the former plan could not be carried over" in said(tab.plan)
-
-
-def test_an_earlier_receipt_is_opened_and_undone(tab, client, tmp_path):
-    previewed(tab, "DE economic")
-    confirm(tab, tab.apply.confirm, "DE")
-    later = NexusTab(Session(client, folder=tmp_path / "later"))
-    click(later, later.history.list_button)
-    assert len(later.history.chosen.options) == 1
-    click(later, later.history.open_button)
-    assert "1 removed" in later.receipt.result.value
-    click(later, later.receipt.preview_button)
-    confirm(later, later.receipt.confirm, "DE")
-    assert len(there(client)) == 5
 
 
 def test_a_damaged_receipt_is_listed_and_said_to_be_one(tab, tmp_path):

@@ -7,7 +7,6 @@ import errno
 from datetime import date
 from pathlib import Path
 
-import ipywidgets
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from pydantic import SecretStr
 import svc_sdk
 from svc_sdk import AuthError, SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.display import number, prose
+from svc_tools.display import prose
 from svc_tools.widgets.parts import (
     CodeView,
     Entry,
@@ -24,8 +23,6 @@ from svc_tools.widgets.parts import (
     MessageArea,
     Name,
     as_code,
-    button,
-    field,
     heading,
     note,
     table_html,
@@ -51,43 +48,6 @@ def test_nothing_given_becomes_markup():
         assert "<img" not in html
         assert "&lt;img" in html
         assert "&quot;" in html or "&#34;" in html
-
-
-def test_a_trouble_says_what_to_do_and_the_reference():
-    area = MessageArea()
-    area.show_trouble(AuthError("no", support_reference="req_7", status_code=401))
-    assert "does not accept the key" in area.html
-    assert "req_7" in area.html
-    area.clear()
-    assert area.html == ""
-
-
-def test_a_table_has_a_caption_scoped_heads_and_can_be_scrolled_by_keyboard():
-    html = table_html(["State", number("Rate")], [["TX", "8.25%"]], "Rates")
-    assert "<caption>Rates</caption>" in html
-    assert html.count('scope="col"') == 2
-    assert '<td class="svc-number">8.25%</td>' in html
-    assert 'tabindex="0"' in html
-
-
-def test_a_field_has_its_label_and_sends_its_text_when_it_is_left():
-    text = ipywidgets.Text(description="Path")
-    box = field(text, help="Where the file lies.")
-    assert text.continuous_update is False
-    assert "Where the file lies." in box.children[1].value
-
-
-def test_a_button_that_removes_is_told_apart():
-    assert button("Remove", "danger").button_style == "danger"
-    assert button("Close", "plain").button_style == ""
-
-
-def test_code_is_shown_only_where_there_is_some():
-    code = CodeView()
-    assert code.layout.display == "none"
-    code.show("f(1)")
-    assert code.layout.display == ""
-    assert "<summary>Show as code</summary>" in code.view.value
 
 
 ENTRIES = (Entry("name", "Name", value="first"), Entry("key", "Key", "password"))
@@ -126,25 +86,12 @@ def test_nothing_is_sent_twice_while_it_is_under_way(form, sent):
     assert sent == []
 
 
-def test_cancel_reaches_who_asked(sent):
-    form = Form(ENTRIES, submit="Send", on_submit=sent.append, on_cancel=lambda: sent.append("no"))
-    page_sends(form, event="cancel")
-    assert sent == ["no"]
-
-
 @pytest.mark.parametrize(
     "content", [{}, {"event": "submit"}, {"event": "submit", "values": [1]}, {"event": "other"}]
 )
 def test_a_strange_message_does_nothing(form, sent, content):
     page_sends(form, **content)
     assert sent == []
-
-
-def test_a_test_drives_it_as_the_page_does(form, sent):
-    form.submit(name="given", key=SecretStr(SECRET))
-    assert sent[0].texts == {"name": "given"}
-    with pytest.raises(ValueError, match="no such field"):
-        form.submit(nome="x")
 
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
@@ -174,23 +121,11 @@ def test_days_and_paths_are_texts_names_are_bare_and_nothing_is_left_out():
     assert code == "f('a/b.csv', client=client, as_of='2026-05-01')"
 
 
-def test_a_long_call_has_its_arguments_on_lines_of_their_own():
-    code = as_code("client.lookup", "TX", address="x" * 60, city="y" * 30)
-    assert code.splitlines()[0] == "client.lookup("
-    ast.parse(code)
-
-
 def test_a_secret_is_refused_wherever_it_stands():
     with pytest.raises(ValueError, match="malformed"):
         as_code("connect", api_key=SecretStr("k"))
     with pytest.raises(ValueError, match="malformed"):
         as_code("connect", [SecretStr("k")])
-
-
-@pytest.mark.parametrize("call", ["", "a b", "client.", "f()", "class"])
-def test_what_is_no_name_is_not_called(call):
-    with pytest.raises(ValueError, match="not the name"):
-        as_code(call)
 
 
 OF_SERVICE = [
@@ -215,11 +150,6 @@ def test_every_error_of_the_service_has_words_of_its_own_and_its_reference(kind)
     assert "It is so (status 499, after 3 attempts)" in said.text
     assert said.title
     assert said.what_to_do.endswith(".")
-
-
-def test_errors_of_the_service_can_be_told_apart():
-    titles = {trouble_of(kind("x", error_code="C", status_code=500)).title for kind in OF_SERVICE}
-    assert len(titles) == len(OF_SERVICE) - 1  # a plain SvcError reads as trouble of the service
 
 
 def test_a_quota_a_delay_and_a_strange_page_say_what_helps():

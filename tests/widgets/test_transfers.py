@@ -14,13 +14,7 @@ from support.browser import browser, new_page
 
 import svc_tools.widgets.transfers
 from svc_tools.widgets import transfers
-from svc_tools.widgets.transfers import (
-    CopyButton,
-    DownloadButton,
-    UploadButton,
-    free_name,
-    size_text,
-)
+from svc_tools.widgets.transfers import DownloadButton, UploadButton, free_name
 
 
 class Page:
@@ -80,19 +74,6 @@ def test_a_page_asks_for_no_other_file_than_the_one_that_is_offered(result, monk
         page.widget._handle_custom_msg(said, [])
     assert [said["type"] for said, _ in page.told] in ([], ["end"])
     assert not any(pieces for _, pieces in page.told)
-
-
-def test_the_text_to_copy_may_change():
-    button = CopyButton("Copy the rate", "0.08250")
-    button.text = "0.06250"
-    assert button.get_state()["text"] == "0.06250"
-
-
-@pytest.mark.parametrize(
-    ("count", "told"), [(0, "0 bytes"), (999, "999 bytes"), (9_520, "9.5 kB"), (12e6, "12 MB")]
-)
-def test_a_size_is_told_as_one_reads_it(count, told):
-    assert size_text(int(count)) == told
 
 
 # uploads
@@ -157,16 +138,6 @@ def test_an_upload_above_the_limit_is_refused_on_its_way(upload, monkeypatch, tm
     assert "too large" in str(upload.failures[0])
     assert page.told[-1][0]["type"] == "trouble"
     assert list((tmp_path / "uploads").iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_is_told(monkeypatch, tmp_path):
-    (tmp_path / "uploads").write_text("no folder")
-    failures = []
-    button = UploadButton(
-        "x", "", folder=lambda: tmp_path / "uploads", done=print, failed=failures.append
-    )
-    Page(button, monkeypatch).say({"type": "begin", "name": "a.csv"})
-    assert isinstance(failures[0], OSError)
 
 
 @given(
@@ -311,13 +282,6 @@ def test_a_large_file_is_a_link_or_a_place_with_its_path_to_copy(page):
     page.get_by_role("button", name="Copy the path").click()
     page.get_by_role("status").get_by_text("Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == "/data/<b>a.csv"
-
-
-def test_a_button_without_a_file_is_not_there(page):
-    made(page, "actions.js", **FILE | {"name": ""}, url="", place="")
-    assert page.get_by_role("button").count() == 0
-    page.evaluate("model.change('name', 'a.csv')")
-    page.get_by_role("button", name="Download").wait_for()
 
 
 def upload_state(**more):
