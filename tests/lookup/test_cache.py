@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -25,12 +25,10 @@ from svc_tools.lookup.cache import (
     FOR_EVER,
     Cache,
     LocalDays,
-    ResultStore,
     keeps_until,
     opened_cache,
 )
 from svc_tools.lookup.cache_store import _OWN, Profile, place_key
-from svc_tools.lookup.lock_file import Lock
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.places import Place
 
@@ -58,28 +56,6 @@ def held(cache, place, source=SOURCE, *, detail=False):
 
 def as_cached(outcome):
     return dataclasses.replace(outcome, cached=True)
-
-
-def test_an_answer_comes_back_exactly_as_it_was_given(cache):
-    answer = Outcome(
-        "partial",
-        "districts_not_covered",
-        ok(
-            combined=9999,
-            warnings=("a", "b"),
-            accepted_places=("Austin", "Wells Branch"),
-            low=8000,
-            high=9999,
-            components=(Component("state", "Texas", "48", 6250), Component("city", "A", None, 1)),
-        ).found,
-        "req_1",
-        "CODE",
-        NOW,
-    )
-    cache.store(SOURCE, [(zip_place(1), answer), (zip_place(2), ok())], detail=False)
-    known = cache.known(SOURCE, [zip_place(2), zip_place(1), zip_place(3)], detail=False)
-    assert known == {zip_place(1): as_cached(answer), zip_place(2): as_cached(ok())}
-    assert cache.notes == []
 
 
 _numbers = itertools.count()
@@ -112,64 +88,12 @@ def test_a_field_that_is_new_cannot_be_forgotten():
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(st.dictionaries(PLACES, st.integers(1, 99_999), max_size=20))
-def test_any_places_are_kept_each_with_its_own_answer(cache, rates):
+def test_any_places_are_stored_each_with_its_own_result(cache, rates):
     assume(len({place_key(place) for place in rates}) == len(rates))
-    answers = [(place, ok(combined=rate)) for place, rate in rates.items()]
-    cache.store(SOURCE, answers, detail=False)
+    results = [(place, ok(combined=rate)) for place, rate in rates.items()]
+    cache.store(SOURCE, results, detail=False)
     known = cache.known(SOURCE, list(rates), detail=False)
     assert {place: one.found.combined for place, one in known.items()} == rates
-
-
-def test_other_accounts_services_places_and_dates_do_not_share(cache):
-    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
-    assert held(cache, zip_place(1), OTHER) is None
-    assert held(cache, zip_place(1), Source("https://other.example", SOURCE.account)) is None
-    assert held(cache, zip_place(1, date(2024, 5, 2))) is None
-    assert held(cache, zip_place(1, None)) is None
-
-
-def test_a_full_answer_serves_a_simple_question_and_not_the_other_way_round(cache):
-    simple, full = ok(), ok(combined=9000)
-    cache.store(SOURCE, [(zip_place(1), simple)], detail=False)
-    assert held(cache, zip_place(1), detail=True) is None
-    cache.store(SOURCE, [(zip_place(1), full)], detail=True)
-    assert held(cache, zip_place(1), detail=True) == as_cached(full)
-    assert held(cache, zip_place(1), detail=False) == as_cached(full)
-    cache.store(SOURCE, [(zip_place(1), simple)], detail=False)  # another process, a bit late
-    assert held(cache, zip_place(1), detail=True) == as_cached(full)
-
-
-def test_an_answer_is_forgotten_when_its_time_is_over(cache, clock):
-    cache.store(
-        SOURCE, [(zip_place(1), Outcome("unresolved", "no", looked_up_at=NOW))], detail=False
-    )
-    clock.now = NOW + timedelta(minutes=59)
-    assert held(cache, zip_place(1)).status == "unresolved"
-    clock.now = NOW + timedelta(hours=1)
-    assert held(cache, zip_place(1)) is None
-
-
-def test_todays_rate_is_asked_anew_tomorrow_unless_longer_is_asked_for(cache, clock):
-    patient = Cache(cache.path, hours=72, clock=clock)
-    cache.store(SOURCE, [(zip_place(1, None), ok())], detail=False)
-    patient.store(SOURCE, [(zip_place(2, None), ok())], detail=False)
-    assert held(cache, zip_place(1, None))
-    clock.now = NOW + timedelta(hours=48)
-    assert held(cache, zip_place(1, None)) is None
-    assert held(cache, zip_place(2, None))
-
-
-def test_a_new_answer_replaces_the_former_also_in_memory(cache):
-    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
-    assert held(cache, zip_place(1)).found.combined == 8250
-    cache.store(SOURCE, [(zip_place(1), ok(combined=7000))], detail=False)
-    assert held(cache, zip_place(1)).found.combined == 7000
-
-
-def test_failures_and_what_was_not_asked_are_not_kept(cache):
-    for number, status in enumerate(["failed", "not_attempted", "invalid", "unsupported"]):
-        cache.store(SOURCE, [(zip_place(number), Outcome(status, "why"))], detail=False)
-    assert cache.known(SOURCE, [zip_place(number) for number in range(4)], detail=False) == {}
 
 
 def test_more_places_than_one_query_takes(cache):
@@ -178,6 +102,47 @@ def test_more_places_than_one_query_takes(cache):
     known = cache.known(SOURCE, places, detail=False)
     assert len(known) == len(places)
     assert all(known[place].found.resolved_zip == place.zip for place in places[::997])
+    with Svc(KEY) as client:
+        cache.store(source_of(client), [(zip_place(1), ok())], detail=False)
+    assert all(KEY.encode() not in path.read_bytes() for path in cache.path.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        (zip_place(1), OTHER),
+        (zip_place(1), Source("https://other.example", SOURCE.account)),
+        (zip_place(1, date(2024, 5, 2)), SOURCE),
+        (zip_place(1, None), SOURCE),
+    ],
+)
+def test_other_accounts_services_places_and_dates_do_not_share(cache, place, source):
+    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
+    assert held(cache, place, source) is None
+
+
+def test_a_full_result_serves_a_simple_query_and_not_the_other_way_round(cache):
+    simple, full = ok(), ok(combined=9000)
+    cache.store(SOURCE, [(zip_place(1), simple)], detail=False)
+    assert held(cache, zip_place(1)) == as_cached(simple)
+    assert held(cache, zip_place(1), detail=True) is None
+    cache.store(SOURCE, [(zip_place(1), full)], detail=True)
+    assert held(cache, zip_place(1), detail=True) == as_cached(full)
+    assert held(cache, zip_place(1), detail=False) == as_cached(full)
+    cache.store(SOURCE, [(zip_place(1), simple)], detail=False)  # another process, a bit late
+    assert held(cache, zip_place(1), detail=True) == as_cached(full)
+
+
+def test_a_result_expires_when_its_time_is_over(cache, clock):
+    patient = Cache(cache.path, hours=72, clock=clock)
+    unknown = Outcome("unresolved", "no", looked_up_at=NOW)
+    cache.store(SOURCE, [(zip_place(1, None), ok()), (zip_place(3), unknown)], detail=False)
+    patient.store(SOURCE, [(zip_place(2, None), ok())], detail=False)
+    places = [zip_place(1, None), zip_place(2, None), zip_place(3)]
+    for hours, there in ((0.99, [1, 2, 3]), (1, [1, 2]), (48, [2])):
+        clock.now = NOW + timedelta(hours=hours)
+        known = cache.known(SOURCE, places, detail=False)
+        assert [int(place.zip) for place in known] == there
 
 
 def test_the_quota_is_remembered_for_its_month(cache, clock):
@@ -197,17 +162,11 @@ def test_threads_share_a_cache(cache):
     def work(number):
         for step in range(20):
             place = zip_place(1000 * number + step)
-            cache.store(SOURCE, [(place, ok(combined=place_rate(place)))], detail=False)
-            assert held(cache, place).found.combined == place_rate(place)
+            cache.store(SOURCE, [(place, ok(combined=int(place.zip)))], detail=False)
+            assert held(cache, place).found.combined == int(place.zip)
 
-    def place_rate(place):
-        return int(place.zip)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(1, 5)))
     places = [zip_place(1000 * number + step) for number in range(1, 5) for step in range(20)]
     assert len(cache.known(SOURCE, places, detail=False)) == 80
     assert cache.notes == []
@@ -221,13 +180,6 @@ def test_the_account_is_told_by_a_fingerprint_that_is_not_the_key():
         assert len(source.account) == 16
         assert KEY not in source.account
         assert account_fingerprint(another) != source.account
-
-
-def test_no_file_of_the_cache_holds_the_key(cache):
-    with Svc(KEY) as client:
-        cache.store(source_of(client), [(zip_place(1), ok())], detail=False)
-    for path in cache.path.parent.iterdir():
-        assert KEY.encode() not in path.read_bytes()
 
 
 @pytest.mark.usefixtures("_own_home")
@@ -267,49 +219,32 @@ def test_a_time_that_makes_no_sense_is_refused(monkeypatch, told):
     assert config.cache_hours() == 36.5
 
 
-def test_the_cache_that_a_person_chooses(monkeypatch, tmp_path, cache):
-    with opened_cache(False) as none:  # noqa: FBT003 - what a person writes is cache=False
-        assert none is None
-    with opened_cache() as off:  # SVC_CACHE=off in the tests
-        assert off is None
+def test_the_cache_that_a_user_chooses(monkeypatch, tmp_path, cache):
+    with opened_cache(False) as none, opened_cache() as off:  # noqa: FBT003 - and SVC_CACHE=off
+        assert none is off is None
     monkeypatch.setenv("SVC_CACHE", str(tmp_path / "a.db"))
     with opened_cache() as configured, opened_cache(str(tmp_path / "b.db")) as named:
         assert (configured.path.name, named.path.name) == ("a.db", "b.db")
-        configured.store_quota(SOURCE, 5)
-    assert cache.quota(SOURCE) is None
     with opened_cache(cache) as same:
         assert same is cache
-    with pytest.raises(TypeError, match="cache: expected a path"), opened_cache(7):
+    with pytest.raises(TypeError, match="cache"), opened_cache(7):
         pass
 
 
-def test_a_cache_and_a_lock_are_both_answers(cache):
-    lock = Lock("x", NOW, PAST, "s", SOURCE, None, {Place("TX", "zip", zip="1"): ok()})
-    assert isinstance(cache, ResultStore)
-    assert isinstance(lock, ResultStore)
-
-
-def test_equal_answers_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_path):
+def test_equal_results_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_path):
     path = tmp_path / "answers.db"
     now = datetime.now(UTC)
-    days = [date(2024, 5, day) for day in range(1, 29)]
-    places = [Place("TX", "zip", zip="78701", as_of=day) for day in days]
+    places = [zip_place(1, date(2024, 5, day)) for day in range(1, 29)]
     full = ok(now, components=(Component("state", "Texas", "48", 6250),))
     first = Cache(path)
     first.store(SOURCE, [(place, ok(now)) for place in places[2:]], detail=False)
     first.store(SOURCE, [(place, full) for place in places[:2]], detail=True)
-    cache_stores_close()
+    cache_module._stores.close()  # as a new process: nothing is in memory
     known = Cache(path).known(SOURCE, places, detail=False)
     assert [known[place] for place in places] == [
         as_cached(full if place in places[:2] else ok(now)) for place in places
     ]
     assert len({id(known[place].found) for place in places[2:]}) == 1
-    assert [len(known[place].found.components) for place in places] == [1] * 2 + [0] * 26
-
-
-def cache_stores_close():
-    """As a new process: nothing is in memory."""
-    cache_module._stores.close()
 
 
 @given(PLACES, PLACES)
@@ -324,13 +259,6 @@ def test_one_field_that_differs_is_enough(one, other, data):
     assert (place_key(one) == place_key(changed)) == (one == changed)
 
 
-@given(PLACES)
-def test_a_key_is_plain_ascii(place):
-    key = place_key(place)
-    assert key.isascii()
-    assert key.isprintable()
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -343,19 +271,22 @@ def test_a_key_is_plain_ascii(place):
         (Place("TX", "coordinates", lat=0.1), Place("TX", "coordinates", lat=0.1 + 2**-55)),
     ],
 )
-def test_what_looks_alike_is_kept_apart(one, other):
+def test_what_looks_alike_is_separate(one, other):
     assert place_key(one) != place_key(other)
 
 
-def test_numbers_that_are_equal_are_one_question():
-    one = Place("TX", "coordinates", lat=30, lng=-0.0)
-    assert place_key(one) == place_key(Place("TX", "coordinates", lat=30.0, lng=0.0))
-
-
-def test_a_moment_counts_as_its_day():
-    moment = datetime(2024, 5, 1, 23, 59)  # noqa: DTZ001 - as pandas gives them
-    key = place_key(Place("TX", "zip", zip="78701", as_of=moment))
-    assert key == place_key(Place("TX", "zip", zip="78701", as_of=date(2024, 5, 1)))
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Place("TX", "zip", as_of=datetime(2024, 5, 1, 23)), Place("TX", "zip", as_of=PAST)),  # noqa: DTZ001
+        (
+            Place("TX", "coordinates", lat=30, lng=-0.0),
+            Place("TX", "coordinates", lat=30.0, lng=0.0),
+        ),
+    ],
+)
+def test_equal_numbers_and_moments_of_one_day_are_one_query(one, other):
+    assert place_key(one) == place_key(other)
 
 
 TODAY = NOW.date()
@@ -363,43 +294,43 @@ ENDS = datetime(2026, 5, 21, 5, tzinfo=UTC)
 DAYS_30 = NOW + timedelta(days=30)
 
 
-def until(outcome, as_of=PAST, hours=None):
-    return keeps_until(outcome, as_of, responded_at=NOW, today=TODAY, day_ends=ENDS, hours=hours)
-
-
-def test_the_proven_rate_of_a_past_date_is_kept_for_ever():
-    assert until(ok()) == FOR_EVER
-    assert until(ok(effective_date=PAST.isoformat())) == FOR_EVER
-
-
 @pytest.mark.parametrize(
-    "changes",
+    ("outcome", "as_of", "hours", "expected"),
     [
-        {"effective_date_basis": "edition_only"},
-        {"effective_date_basis": "no_published_date"},
-        {"effective_date_basis": None},
-        {"effective_date": None},
-        {"effective_date": "soon"},
-        {"effective_date": "2024-05-02"},
-        {"warnings": ("as_of_before_history",)},
-        {"warnings": ("zip_spans_jurisdictions", "as_of_after_edition")},
+        (ok(), PAST, None, FOR_EVER),
+        (ok(), PAST, 48, FOR_EVER),
+        (ok(effective_date=PAST.isoformat()), PAST, None, FOR_EVER),
+        # what does not prove a past date
+        *(
+            (ok(**changes), PAST, None, DAYS_30)
+            for changes in (
+                {"effective_date_basis": "edition_only"},
+                {"effective_date_basis": "no_published_date"},
+                {"effective_date_basis": None},
+                {"effective_date": None},
+                {"effective_date": "soon"},
+                {"effective_date": "2024-05-02"},
+                {"warnings": ("as_of_before_history",)},
+                {"warnings": ("zip_spans_jurisdictions", "as_of_after_edition")},
+            )
+        ),
+        (Outcome("partial", "districts_not_covered", found()), PAST, None, DAYS_30),
+        # rates of today and later
+        *(
+            (ok(), day, hours, NOW + timedelta(hours=48) if hours == 48 else ENDS)
+            for day in (None, TODAY, TODAY + timedelta(days=1), date(2030, 1, 1))
+            for hours in (None, 0.5, 48)
+        ),
+        (Outcome("unresolved", "no such ZIP"), PAST, None, NOW + timedelta(hours=1)),
+        *(
+            (Outcome(status, "why"), PAST, None, None)
+            for status in ("failed", "not_attempted", "invalid", "unsupported")
+        ),
     ],
 )
-def test_what_does_not_prove_a_past_date_is_asked_again_after_30_days(changes):
-    assert until(ok(**changes)) == DAYS_30
-
-
-def test_a_rate_that_lacks_a_part_is_asked_again_after_30_days():
-    partial = Outcome("partial", "districts_not_covered", found())
-    assert until(partial) == DAYS_30
-
-
-@pytest.mark.parametrize("as_of", [None, TODAY, TODAY + timedelta(days=1), date(2030, 1, 1)])
-def test_rates_of_today_and_later_are_kept_until_the_day_ends_or_as_long_as_asked(as_of):
-    assert until(ok(), as_of) == ENDS
-    assert until(ok(), as_of, hours=48) == NOW + timedelta(hours=48)
-    assert until(ok(), as_of, hours=0.5) == ENDS
-    assert until(ok(), PAST, hours=48) == FOR_EVER
+def test_how_long_a_result_is_cached(outcome, as_of, hours, expected):
+    ends = {"responded_at": NOW, "today": TODAY, "day_ends": ENDS}
+    assert keeps_until(outcome, as_of, hours=hours, **ends) == expected
 
 
 def test_a_day_that_is_still_today_for_the_service_is_not_past():
@@ -407,15 +338,6 @@ def test_a_day_that_is_still_today_for_the_service_is_not_past():
     rules = {"responded_at": late, "today": date(2026, 5, 21), "day_ends": ENDS}
     assert keeps_until(ok(), date(2026, 5, 20), **rules) == ENDS
     assert keeps_until(ok(), date(2026, 5, 19), **rules) == FOR_EVER
-
-
-def test_a_place_that_is_not_known_is_asked_again_after_an_hour():
-    assert until(Outcome("unresolved", "no such ZIP")) == NOW + timedelta(hours=1)
-
-
-@pytest.mark.parametrize("status", ["failed", "not_attempted", "invalid", "unsupported"])
-def test_what_is_no_answer_is_never_kept(status):
-    assert until(Outcome(status, "why")) is None
 
 
 @pytest.fixture

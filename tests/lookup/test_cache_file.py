@@ -79,19 +79,18 @@ def test_nobody_else_may_read_it_whatever_the_umask(path, cache):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_commit_that_returned_outlives_a_power_cut(cache, path):
+@pytest.mark.parametrize(
+    ("network", "journal", "synchronous"),
+    [(False, "wal", 2), (True, "delete", 3)],  # FULL and, on another machine's disk, EXTRA
+)
+def test_a_commit_that_returned_outlives_a_power_cut(  # noqa: PLR0917 - fixtures
+    cache, path, monkeypatch, network, journal, synchronous
+):
+    monkeypatch.setattr(cache_store, "is_on_network", lambda _: network)
     assert works(cache)
     connection = cache_module._stores.at(path)._file.connection
-    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
-    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
-
-
-def test_on_another_machines_disk_it_works_without_a_write_ahead_log(cache, path, monkeypatch):
-    monkeypatch.setattr(cache_store, "is_on_network", lambda _: True)
-    assert works(cache)
-    connection = cache_module._stores.at(path)._file.connection
-    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
-    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 3  # EXTRA
+    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == journal
+    assert connection.execute("PRAGMA synchronous").fetchone()[0] == synchronous
     assert works(fresh(path))
 
 
@@ -118,70 +117,54 @@ def test_another_machines_disk_is_told_by_its_mount(tmp_path, path, there):
     assert cache_store.is_on_network(Path(path), tmp_path / "absent") is False
 
 
-def test_a_file_that_is_no_database_is_set_aside_and_named(path):
-    path.parent.mkdir()
-    path.write_bytes(b"not a database at all" * 100)
-    cache = fresh(path)
-    assert works(cache)
-    (damaged,) = aside(path)
-    assert damaged.read_bytes().startswith(b"not a database")
-    (note,) = cache.notes
-    assert damaged.name in note
-    assert str(path) in note
-    assert "new one" in note
-
-
-@pytest.mark.parametrize("left", [0.3, 0.9])
-def test_a_file_that_was_cut_off_is_set_aside(path, left):
-    filled(path)
+def cut(path, left):
     os.truncate(path, int(path.stat().st_size * left) // 4096 * 4096)
-    cache = fresh(path)
-    assert len(known(cache)) < len(PLACES)
-    assert works(cache)
-    assert aside(path)
-    assert "damaged" in cache.notes[0]
 
 
-def test_a_page_that_is_overwritten_is_found_out(path):
-    filled(path)
+def overwritten(path):
     content = bytearray(path.read_bytes())
     for page in range(3, len(content) // 4096 - 1, 3):
         content[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
     path.write_bytes(content)
-    cache = fresh(path)
-    assert not known(cache)
-    assert aside(path)
-    assert works(cache)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b",8250,6250,", b",9250,6250,"),  # a rate
-        (b"zip TX 00007", b"zip TX 99907"),  # the place
-        (b'"2026-04"', b'"2026-05"'),  # what many answers share
-    ],
-)
-def test_one_changed_byte_is_never_served(path, old, new):
-    filled(path)
+def changed(path, old, new):
     content = path.read_bytes()
     assert old in content
     path.write_bytes(content.replace(old, new, 1))
-    cache = fresh(path)
-    assert known(cache, [*PLACES, zip_place(99_907)]) == {}
-    assert aside(path)
-    assert works(cache)
 
 
-def test_results_whose_shared_part_is_missing_are_never_served(path):
-    filled(path)
+def executed(path, sql):
     with closing(sqlite3.connect(path)) as raw:
-        raw.execute("DELETE FROM profile")
+        raw.execute(sql)
         raw.commit()
+
+
+@pytest.mark.parametrize(
+    ("damage", "word"),
+    [
+        (lambda path: path.write_bytes(b"not a database at all" * 100), "damaged"),
+        (lambda path: cut(path, 0.3), "damaged"),
+        (lambda path: cut(path, 0.9), "damaged"),
+        (overwritten, "damaged"),
+        (lambda path: changed(path, b",8250,6250,", b",9250,6250,"), "damaged"),  # a rate
+        (lambda path: changed(path, b"zip TX 00007", b"zip TX 99907"), "damaged"),  # the place
+        (lambda path: changed(path, b'"2026-04"', b'"2026-05"'), "damaged"),  # shared by many
+        (lambda path: executed(path, "DELETE FROM profile"), "damaged"),
+        (lambda path: executed(path, "PRAGMA user_version = 0"), "older"),
+    ],
+)
+def test_a_damaged_or_older_file_is_never_served_and_set_aside(path, damage, word):
+    filled(path)
+    damage(path)
     cache = fresh(path)
-    assert known(cache) == {}
-    assert aside(path)
+    for place, outcome in known(cache, [*PLACES, zip_place(99_907)]).items():
+        assert (outcome.found.combined, outcome.found.resolved_zip) == (8250, place.zip)
     assert works(cache)
+    (moved,) = aside(path, word)
+    (note,) = cache.notes
+    assert moved.name in note
+    assert str(path) in note
 
 
 def test_damage_in_the_middle_of_a_run_costs_no_answer_that_comes(path):
@@ -199,72 +182,55 @@ def test_damage_in_the_middle_of_a_run_costs_no_answer_that_comes(path):
     assert "damaged" in cache.notes[0]
 
 
-def test_a_file_that_disappears_is_made_again(path, cache):
+def test_a_file_that_disappears_is_made_again(cache, path):
     assert works(cache)
+    path.unlink()  # while a run writes
+    cache.store(SOURCE, [(place, ok()) for place in PLACES[5:]], detail=False)
+    assert known(fresh(path)).keys() == set(PLACES[5:])
     shutil.rmtree(path.parent)
     assert known(cache) == {}
     assert works(cache)
     assert cache.notes == []
 
 
-@pytest.mark.parametrize("name", ["orders.csv", "notes"])
-def test_a_file_that_is_not_named_like_a_cache_is_never_moved(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "make", "problem"),
+    [
+        ("orders.csv", lambda path: path.write_text("order,zip\n1,78701\n" * 100), "without it"),
+        ("notes", lambda path: path.write_text("order,zip\n1,78701\n" * 100), "without it"),
+        (
+            "a.db",
+            lambda path: executed(path, "CREATE TABLE accounts (id INTEGER)"),
+            "another program",
+        ),
+        (
+            "b.db",
+            lambda path: executed(filled(path).path, "PRAGMA user_version = 99"),
+            "newer release",
+        ),
+        ("c.db/answers.db", lambda path: path.parent.write_text("in the way"), "without it"),
+        ("folder", Path.mkdir, "it is a folder"),
+    ],
+)
+def test_what_is_not_a_cache_of_this_release_is_left_alone(tmp_path, name, make, problem):
     path = tmp_path / name
-    path.write_text("order,zip\n1,78701\n" * 100)
+    make(path)
+    before = {one: one.is_file() and one.read_bytes() for one in tmp_path.rglob("*")}
     cache = fresh(path)
-    assert not works(cache)
-    assert path.read_text().startswith("order,zip")
-    assert [one.name for one in tmp_path.iterdir()] == [name]
-    assert "continues without it" in cache.notes[0]
-
-
-def test_the_database_of_another_program_is_left_alone(tmp_path):
-    path = tmp_path / "service.db"
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("CREATE TABLE accounts (id INTEGER)")
-        other.commit()
-    before = path.read_bytes()
-    cache = fresh(path)
-    assert not works(cache)
-    assert path.read_bytes() == before
+    for _ in range(2):
+        assert not works(cache)
+    assert {one: one.is_file() and one.read_bytes() for one in tmp_path.rglob("*")} == before
     (note,) = cache.notes
-    assert "another program" in note
-    assert "SVC_CACHE" in note
+    assert problem in note
 
 
-def stamped(path, schema):
-    with closing(sqlite3.connect(path)) as raw:
-        raw.execute(f"PRAGMA user_version = {schema}")
-
-
-def test_the_file_of_a_newer_release_is_left_alone(path):
-    filled(path)
-    stamped(path, 99)
-    cache = fresh(path)
-    assert known(cache) == {}
-    assert not works(cache)
-    (note,) = cache.notes
-    assert "newer release" in note
-    assert not aside(path)
-
-
-def test_the_file_of_an_older_release_is_set_aside(path):
-    filled(path)
-    stamped(path, 0)
-    cache = fresh(path)
-    assert works(cache)
-    assert aside(path, "older")
-    assert "older release" in cache.notes[0]
-
-
-def test_a_full_disk_is_said_once_and_what_was_kept_is_still_read(path):
+def test_a_full_disk_is_reported_once_and_what_was_stored_is_still_read(path):
     filled(path)
     cache = fresh(path)
     assert known(cache, PLACES[:1])
-    pages = (
-        cache_module._stores.at(path)._file.connection.execute("PRAGMA page_count").fetchone()[0]
-    )
-    cache_module._stores.at(path)._file.connection.execute(f"PRAGMA max_page_count = {pages}")
+    connection = cache_module._stores.at(path)._file.connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
     new = [zip_place(number) for number in range(50_000, 60_000)]
     for _ in range(2):
         cache.store(SOURCE, [(place, ok()) for place in new], detail=False)
@@ -274,15 +240,6 @@ def test_a_full_disk_is_said_once_and_what_was_kept_is_still_read(path):
     assert "the disk is full" in note
     assert not aside(path)
     fresh(path)
-
-
-def test_a_folder_that_cannot_be_made_is_said_once(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    cache = Cache(tmp_path / "file" / "answers.db")
-    for _ in range(2):
-        assert not works(cache)
-    assert len(cache.notes) == 1
-    assert "continues without it" in cache.notes[0]
 
 
 def test_another_process_that_never_ends_writing_is_not_waited_for_for_ever(path, monkeypatch):
@@ -314,14 +271,6 @@ def test_rate_books_that_nobody_asks_any_more_are_forgotten_and_paid_answers_are
     assert {one.service for one in cache_info(path).sources} == {current.service, SOURCE.service}
 
 
-def test_a_folder_is_not_a_cache_and_is_left_alone(tmp_path):
-    cache = fresh(tmp_path)
-    assert not works(cache)
-    (note,) = cache.notes
-    assert "it is a folder; name a file in it" in note
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_ctrl_c_between_a_transaction_and_its_work_does_not_close_the_cache(cache, path):
     assert works(cache)
     connection = cache_module._stores.at(path)._file.connection
@@ -330,14 +279,6 @@ def test_a_ctrl_c_between_a_transaction_and_its_work_does_not_close_the_cache(ca
     assert cache.notes == []
     with closing(sqlite3.connect(path, timeout=0)) as other:  # nobody is locked out
         other.execute("BEGIN IMMEDIATE")
-
-
-def test_a_file_that_is_removed_while_a_run_writes_is_made_anew(cache, path):
-    assert works(cache)
-    path.unlink()
-    cache.store(SOURCE, [(place, ok()) for place in PLACES[5:]], detail=False)
-    assert known(fresh(path)).keys() == set(PLACES[5:])
-    assert cache.notes == []
 
 
 _START = """

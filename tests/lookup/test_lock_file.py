@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from support.answers import NOW, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
 
 from svc_tools.lookup.lock_file import (
-    Lock,
     LockFileError,
     line_of,
     lock_lines,
@@ -107,16 +106,11 @@ def test_it_is_plain_text_in_the_specifications_words():
     assert list(last) == ["sha256"]
     (one,) = [line for line in answers if line["question"].get("zip") == "78701"]
     assert one["question"] == {"state": "TX", "mode": "zip", "zip": "78701", "as_of": "2024-05-01"}
-    assert one["status"] == "partial"
-    assert one["looked_up_at"] == "2026-05-20T17:30:01.234567+00:00"
-    assert one["answer"]["combined_rate"] == "0.08250"
-    assert one["answer"]["rate_low"] == "0.07000"
-    assert one["answer"]["components"][0] == {
-        "level": "state",
-        "name": "Texas",
-        "code": "48",
-        "rate": "0.06250",
-    }
+    assert (one["status"], one["looked_up_at"]) == ("partial", "2026-05-20T17:30:01.234567+00:00")
+    rates = {name: one["answer"][name] for name in ("combined_rate", "rate_low")}
+    assert rates == {"combined_rate": "0.08250", "rate_low": "0.07000"}
+    part = {"level": "state", "name": "Texas", "code": "48", "rate": "0.06250"}
+    assert one["answer"]["components"][0] == part
 
 
 @given(st.permutations(list(ANSWERS)))
@@ -193,12 +187,6 @@ def test_what_is_no_result_is_refused_with_its_line_and_field(path, change, wher
         read(path, sealed(head | {"answers": 1}, answer | change))
 
 
-def test_another_version_is_refused_by_name(path):
-    head, *answers, _ = [json.loads(line) for line in text().splitlines()]
-    with pytest.raises(LockFileError, match=r"version 2; this release reads version 1"):
-        read(path, sealed(head | {"version": 2}, *answers))
-
-
 @pytest.mark.parametrize(
     "content", ["", "a,b\n1,2\n", "[]\n{}\n", '{"format": "other"}\n{}\n', "\0"]
 )
@@ -207,10 +195,18 @@ def test_another_file_is_refused(path, content):
         read(path, content)
 
 
-@pytest.mark.parametrize("head", [{"today": "?"}, {"frozen_at": None}, {"frozen_at": "soon"}])
-def test_a_head_that_makes_no_sense_is_refused(path, head):
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        ({"today": "?"}, "not a lock file that can be read"),
+        ({"frozen_at": None}, "not a lock file that can be read"),
+        ({"frozen_at": "soon"}, "not a lock file that can be read"),
+        ({"version": 2}, "version 2; this release reads version 1"),
+    ],
+)
+def test_a_head_that_cannot_be_read_is_refused(path, head, problem):
     first, *answers, _ = [json.loads(line) for line in text().splitlines()]
-    with pytest.raises(LockFileError, match="not a lock file that can be read"):
+    with pytest.raises(LockFileError, match=problem):
         read(path, sealed(first | head, *answers))
 
 
@@ -220,18 +216,14 @@ def test_what_is_not_in_it_is_not_attempted_and_says_why(path):
     outcomes = lock.outcomes([absent, simple, there], detail=True)
     assert outcomes[there].found.combined == 8250
     assert (outcomes[absent].status, outcomes[simple].status) == ("not_attempted",) * 2
-    assert "2026-05.svclock, frozen on 2026-05-31" in outcomes[absent].error
+    assert "2026-05.svclock" in outcomes[absent].error
     assert "with details" in outcomes[simple].error
     assert lock.outcomes([simple], detail=False)[simple].status == "ok"
     assert list(lock.known(SOURCE, [absent, simple, there], detail=True)) == [there]
-
-
-def test_it_is_read_like_a_cache_and_never_changed(path):
-    lock = read(path, text())
+    # it is read like a cache and never changed
     before = path.read_bytes()
     lock.store(SOURCE, [(zip_place(1), ok())], detail=False)
     lock.store_quota(SOURCE, 3)
     assert lock.quota(SOURCE) is None
     assert zip_place(1) not in lock.results
     assert path.read_bytes() == before
-    assert isinstance(lock, Lock)
