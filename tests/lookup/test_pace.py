@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -10,15 +11,20 @@ import time
 
 import pytest
 from support.answers import places, statuses
-from support.faults import answer, echo
+from support.faults import KEY, answer, echo
+from support.waiting import until
 
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
 from svc_tools.lookup.pace import Pace, rate_limit
 
 
-def pace(most=16):
-    return Pace(most, chance=lambda: 0.5)
+def pace(most=16, *, refused=False):
+    one = Pace(most, chance=lambda: 0.5)
+    assert (one.limit, one.ready_at) == (most, 0.0)
+    if refused:
+        one.refused(began=99.9, now=100.0, retry_after=None)
+    return one
 
 
 def good(one, count, *, at, took=0.01, every=0.001):
@@ -27,20 +33,18 @@ def good(one, count, *, at, took=0.01, every=0.001):
     return at + count * every
 
 
-def test_it_begins_with_all_that_is_allowed():
-    assert (pace(16).limit, pace(16).ready_at) == (16, 0.0)
-
-
 def test_a_burst_of_429s_halves_once():
     one = pace()
     for _ in range(10):
         one.refused(began=99.9, now=100.0, retry_after=None)
     assert one.limit == 8
+    one = pace()
+    one.refused(99.9, 100.0, retry_after=0.0)  # a delay of nothing is no pause
+    assert (one.ready_at, one.waited(200.0)) == (0.0, 0.0)
 
 
 def test_a_429_to_a_request_that_began_later_halves_again_but_not_within_a_second():
-    one = pace()
-    one.refused(99.9, 100.0, None)
+    one = pace(refused=True)
     one.responded(100.0, 100.1)
     one.refused(100.2, 100.3, None)
     assert one.limit == 8
@@ -57,22 +61,17 @@ def test_it_never_falls_below_one():
     assert one.limit == 1
 
 
-def test_good_answers_let_it_grow_slowly_up_to_what_is_allowed():
-    one = pace()
-    one.refused(99.9, 100.0, None)
+def test_good_responses_let_it_grow_slowly_up_to_what_is_allowed():
+    one = pace(refused=True)
+    good(one, 7, at=100.1, every=0.0001)  # fewer than are under way
+    assert one.limit == 8
+    one = pace(refused=True)
     grown = []
     for step in range(20):
         good(one, 20, at=100.2 + step * 0.2, every=0.0001)
         grown.append(one.limit)
     assert grown[:4] == [9, 10, 11, 12]
     assert grown[-1] == 16
-
-
-def test_it_does_not_grow_without_as_many_answers_as_are_under_way():
-    one = pace()
-    one.refused(99.9, 100.0, None)
-    good(one, 7, at=101.0)
-    assert one.limit == 8
 
 
 def test_a_delay_that_was_named_keeps_every_request_back():
@@ -96,12 +95,6 @@ def test_the_first_requests_after_a_pause_are_spread():
         now = max(now, one.ready_at)
     assert starts[:4] == pytest.approx([102.0, 102.05, 102.1, 102.15])
     assert starts[6] == starts[7]  # the ramp is over
-
-
-def test_a_delay_of_nothing_is_no_pause():
-    one = pace()
-    one.refused(99.9, 100.0, 0.0)
-    assert (one.ready_at, one.waited(200.0)) == (0.0, 0.0)
 
 
 def test_429s_in_a_row_without_a_delay_pause_as_the_backoff_does():
@@ -181,11 +174,17 @@ def test_where_nothing_is_left_the_next_request_waits_until_one_is():
     assert (one.ready_at, one.waited(200.0)) == (101.5, 1.5)
 
 
-KEY = "test-key-0123456789abcdef"
+OVER = "Wed, 21 Oct 2015 07:28:00 GMT"
 
 
 def limited(after):
     return answer(429, b'{"error": {"code": "RATE_LIMITED"}}', retry_after=after)
+
+
+def with_limit(seen, limit, left, reset):
+    """The usual response with the headers of a limit."""
+    headers = b"RateLimit-Limit: %d\r\nRateLimit-Remaining: %d\r\nRateLimit-Reset: %d\r\n\r\n"
+    return echo(seen).replace(b"\r\n\r\n", b"\r\n" + headers % (limit, left, reset), 1)
 
 
 @pytest.fixture
@@ -195,29 +194,22 @@ def client(faults):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_a_long_pause_is_said_and_a_ctrl_c_ends_it_at_once(client, faults, caplog):
+def test_a_long_pause_is_reported_and_a_ctrl_c_ends_it_at_once(client, faults, caplog):
     faults.will(*[echo] * 5, limited("3600"))
-    done = threading.Event()
 
     def interrupt():
-        while "pause of 3,600 s" not in caplog.text and not done.wait(0.01):
-            pass
+        with contextlib.suppress(AssertionError):  # the run has failed by then
+            until(lambda: "pause of 3,600 s" in caplog.text)
         os.kill(os.getpid(), signal.SIGINT)
 
     watcher = threading.Thread(target=interrupt)
     watcher.start()
-    began = time.monotonic()
-    try:
-        run = look_up(client, places(30), concurrency=1)
-    finally:
-        done.set()
-        watcher.join()
-    assert time.monotonic() - began < 20
+    run = look_up(client, places(30), concurrency=1)
+    watcher.join()
     assert run.stopped == "interrupted"
     assert statuses(run) == {"ok": 5, "not_attempted": 25}
     (record,) = caplog.records
     assert record.levelname == "WARNING"  # what Python shows where nobody has set logging up
-    assert "continues at 20" in record.message
 
 
 def test_a_pause_beyond_the_deadline_ends_the_run_at_once(client, faults):
@@ -225,31 +217,22 @@ def test_a_pause_beyond_the_deadline_ends_the_run_at_once(client, faults):
     began = time.monotonic()
     run = look_up(client, places(30), concurrency=1, deadline=600)
     assert time.monotonic() - began < 20
-    assert run.stopped == ("the service requires a pause of 3,600 s, which is beyond the deadline")
+    assert "3,600 s" in run.stopped
     assert statuses(run) == {"ok": 5, "not_attempted": 25}
 
 
-@pytest.mark.parametrize("after", ["-5", "NaN", "inf", "1e9", "soon", "5, 7", ""])
+@pytest.mark.parametrize("after", ["-5", "NaN", "inf", "1e9", "soon", "5, 7", "", OVER])
 def test_a_delay_that_cannot_be_read_is_the_usual_one(client, faults, after, caplog):
     faults.will(echo, limited(after), echo)
     run = look_up(client, places(5), concurrency=1)
     assert statuses(run) == {"ok": 5}
     assert run.requests == 6
     assert caplog.text == ""
-
-
-def test_a_date_that_is_over_is_no_pause(client, faults):
-    faults.will(echo, limited("Wed, 21 Oct 2015 07:28:00 GMT"), echo)
-    run = look_up(client, places(5), concurrency=1)
-    assert (statuses(run), run.waited) == ({"ok": 5}, 0.0)
+    assert run.waited == 0.0 or after != OVER
 
 
 def test_where_the_last_request_of_a_limit_is_used_the_next_waits_for_its_share(client, faults):
-    def last(seen):
-        told = b"RateLimit-Limit: 60\r\nRateLimit-Remaining: 0\r\nRateLimit-Reset: 12\r\n\r\n"
-        return echo(seen).replace(b"\r\n\r\n", b"\r\n" + told, 1)
-
-    faults.will(echo, last, echo)
+    faults.will(echo, lambda seen: with_limit(seen, 60, 0, 12), echo)
     run = look_up(client, places(5), concurrency=1)
     assert statuses(run) == {"ok": 5}
     assert 0.15 < run.waited < 0.3  # a sixtieth of twelve seconds: no 429 had to be met
@@ -274,7 +257,7 @@ def test_what_a_limit_says_of_the_next_request(left, limit, reset, told):
     assert rate_limit(dict(zip(names, (left, limit, reset), strict=True))) == told
 
 
-def test_a_service_with_a_limit_is_asked_as_fast_as_it_lets_in(client, faults):
+def test_a_service_with_a_limit_is_used_as_fast_as_it_lets_in(client, faults):
     """A bucket of ten, and one more every twentieth of a second; 429 where it is empty."""
     clock = time.monotonic
     bucket = {"tokens": 10.0, "at": clock(), "refused": 0}
@@ -291,8 +274,7 @@ def test_a_service_with_a_limit_is_asked_as_fast_as_it_lets_in(client, faults):
             bucket["tokens"] -= 1
             left = int(bucket["tokens"])
         # seconds are whole on the wire: this bucket says it of 200 requests in ten of them
-        told = b"RateLimit-Limit: %d\r\nRateLimit-Remaining: %d\r\nRateLimit-Reset: %d\r\n\r\n"
-        return echo(seen).replace(b"\r\n\r\n", b"\r\n" + told % (200 + left, left, 10), 1)
+        return with_limit(seen, 200 + left, left, 10)
 
     faults.will(limiting)
     run = look_up(client, places(60))
