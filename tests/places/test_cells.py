@@ -27,57 +27,38 @@ from svc_tools.places import (
 
 
 @pytest.mark.parametrize(
-    ("cell", "state", "zip_code"),
+    ("zip_code", "state", "cells"),
     [
-        ("78701", "TX", "78701"),
-        (94105.0, "CA", "94105"),
-        (94105, "CA", "94105"),
-        ("94105.0", "CA", "94105"),
-        ("94105.00", "CA", "94105"),
-        ("2134", "MA", "02134"),
-        (2134, "MA", "02134"),
-        (2134.0, "MA", "02134"),
-        ("501", "NY", "00501"),
-        (" 02134 ", "MA", "02134"),
-        ("94105-1804", "CA", "94105-1804"),
-        ("941051804", "CA", "94105-1804"),
-        (941051804, "CA", "94105-1804"),
-        ("94105 1804", "CA", "94105-1804"),
-        ("94105\N{EN DASH}1804", "CA", "94105-1804"),
-        ("21341804", "MA", "02134-1804"),
-        ("2134-1804", "MA", "02134-1804"),
-        ("94105-0000", "CA", "94105"),
-        ("94105-", "CA", "94105"),
-        ("'02134", "MA", "02134"),
-        ("06390", "NY", "06390"),
+        ("78701", "TX", ["78701"]),
+        ("94105", "CA", [94105.0, 94105, "94105.0", "94105.00", "94105-0000", "94105-"]),
+        ("02134", "MA", ["2134", 2134, 2134.0, " 02134 ", "'02134"]),
+        ("00501", "NY", ["501"]),
+        ("94105-1804", "CA", ["94105-1804", "941051804", 941051804, "94105 1804"]),
+        ("94105-1804", "CA", ["94105\N{EN DASH}1804"]),
+        ("02134-1804", "MA", ["21341804", "2134-1804"]),
+        ("06390", "NY", ["06390"]),
     ],
 )
-def test_a_mangled_zip_is_understood(cell, state, zip_code):
-    assert normal_zip(cell, state) == zip_code
+def test_a_mangled_zip_is_understood(zip_code, state, cells):
+    assert {normal_zip(cell, state) for cell in cells} == {zip_code}
+
+
+NO_ZIPS = ["941050", "9410A", "94105-18", "94", "", 94105.5, float("inf"), -94105, "x" * 5000]
 
 
 @pytest.mark.parametrize(
-    ("cell", "state", "said"),
+    ("cell", "state", "reason"),
     [
         ("2134", "CA", "02134.*lies in MA, not in CA"),
         ("2134", None, "no state is given"),
         ("1910", "PA", "01910"),
         ("9410", "CA", "09410"),
-        ("941050", "CA", "not a ZIP"),
-        ("9410A", "CA", "not a ZIP"),
-        ("94105-18", "CA", "not a ZIP"),
-        ("94", "CA", "not a ZIP"),
-        ("", "CA", "not a ZIP"),
-        (94105.5, "CA", "not a ZIP"),
-        (float("inf"), "CA", "not a ZIP"),
-        (-94105, "CA", "not a ZIP"),
         ("see notes", "CA", "see notes"),
-        ("x" * 5000, "CA", "not a ZIP"),
-        ("٩٤١٠٥", "CA", "not a ZIP"),
+        *((cell, "CA", "not a ZIP") for cell in [*NO_ZIPS, "٩٤١٠٥"]),
     ],
 )
-def test_what_cannot_be_a_zip_is_refused_with_the_reason(cell, state, said):
-    with pytest.raises(ValueError, match=said) as caught:
+def test_what_cannot_be_a_zip_is_refused_with_the_reason(cell, state, reason):
+    with pytest.raises(ValueError, match=reason) as caught:
         normal_zip(cell, state)
     assert len(str(caught.value)) < 300
 
@@ -100,14 +81,6 @@ def test_a_zip_elsewhere_says_where(cell, state, said):
     assert said in found.reason
 
 
-def test_states_of_a_zip():
-    assert states_of("78701") == {"TX"}
-    assert states_of("78701-1234") == {"TX"}
-    assert states_of("06390") == {"NY"}  # the rest of 063 is Connecticut
-    assert states_of("42223") == {"KY", "TN"}
-    assert states_of("00000") == set()
-
-
 @pytest.fixture(scope="module")
 def published():
     """Every ZIP of the `zipcodes` package with its state."""
@@ -118,13 +91,12 @@ def published():
 def test_every_published_zip_lies_in_its_state(published):
     assert len(published) > 42_000
     assert [z for z, state in published.items() if state not in states_of(z)] == []
-
-
-def test_a_zip_that_lies_in_one_state_lies_in_the_published_one(published):
-    wrong = [
-        z for z, state in published.items() if len(states_of(z)) == 1 and states_of(z) != {state}
-    ]
-    assert wrong == []
+    one = {z: states_of(z) for z in published if len(states_of(z)) == 1}
+    assert {z: states for z, states in one.items() if states != {published[z]}} == {}
+    assert states_of("78701-1234") == {"TX"}
+    assert states_of("06390") == {"NY"}  # the rest of 063 is Connecticut
+    assert states_of("42223") == {"KY", "TN"}
+    assert states_of("00000") == set()
 
 
 @given(st.integers(0, 99_999), st.sampled_from(sorted(STATES)))
@@ -176,11 +148,9 @@ CHICAGO = ZoneInfo("America/Chicago")
 )
 def test_a_moment_has_the_date_of_the_zone_that_counts(cell, day):
     assert day_of(cell, CHICAGO) == day
-
-
-def test_without_a_zone_a_moment_has_no_date_and_the_error_says_what_to_do():
-    with pytest.raises(ValueError, match="time zone whose date counts"):
-        day_of("2024-03-01T02:30:00Z")
+    if "Z" in str(cell):
+        with pytest.raises(ValueError, match="time zone"):
+            day_of(cell)
 
 
 def test_a_moment_at_the_end_of_time_is_an_error_of_its_cell():
@@ -198,17 +168,12 @@ def test_the_first_day_of_a_period_lies_in_it_and_not_after_the_day(day):
     assert (day.month - 1) // 3 == (quarter.month - 1) // 3
 
 
-@pytest.mark.parametrize("name", ["Texas", "", "America/Nowhere", "../etc/passwd"])
+@pytest.mark.parametrize("name", ["Texas", "", "America/Nowhere", "../etc/passwd", -6])
 def test_a_zone_that_is_none_is_refused(name):
-    with pytest.raises(ValueError, match="tz:"):
-        time_zone(name)
-
-
-def test_a_zone_may_be_an_object_and_nothing_else():
     assert time_zone(CHICAGO) is CHICAGO
     assert time_zone(None) is None
-    with pytest.raises(TypeError, match="tz"):
-        time_zone(-6)
+    with pytest.raises(TypeError if name == -6 else ValueError, match="tz"):
+        time_zone(name)
 
 
 _PLACES = st.builds(
