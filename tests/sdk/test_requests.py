@@ -25,82 +25,68 @@ def sent(faults):
     return target.path, dict(parse_qsl(target.query, keep_blank_values=True))
 
 
+STREET = "500 W 2nd St, Austin"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "params"),
+    ("arguments", "changed"),
     [
-        ({"zip": "78701"}, {"zip": "78701"}),
+        *(
+            (arguments, {})  # sent as they are
+            for arguments in (
+                {"zip": "78701"},
+                {"location": "Coeur d'Alene"},
+                {"address": f"{STREET}, TX 78701"},
+                {"zip": "78701", "as_of": "2024-02-29"},
+                {"zip": "78701", "period": "20263"},
+                {"zip": "78701", "period": "20263", "as_of": "2026-07-01"},
+                {"zip": "78701", "mode": "full"},
+            )
+        ),
         ({"zip": " 78701-1234 "}, {"zip": "78701-1234"}),
-        ({"location": "Coeur d'Alene"}, {"location": "Coeur d'Alene"}),
+        ({"zip": "78701", "mode": "simple"}, {"mode": None}),
         ({"lat": 30.27, "lng": -97}, {"lat": "30.27", "lng": "-97"}),
         ({"lat": 1e-7, "lng": Decimal("-97.50")}, {"lat": "0.0000001", "lng": "-97.50"}),
         ({"lat": 90, "lng": -180.0}, {"lat": "90", "lng": "-180.0"}),
         ({"lat": -90.0, "lng": 180}, {"lat": "-90.0", "lng": "180"}),
         ({"lat": Fraction(1, 2), "lng": 0}, {"lat": "0.5", "lng": "0"}),
-        (
-            {"address": "500 W 2nd St", "city": "Austin"},
-            {"street": "500 W 2nd St", "city": "Austin"},
+        *(
+            (
+                {"address": "1 Elm St", "city": "Austin", **zips},
+                {"street": "1 Elm St", "address": None},
+            )
+            for zips in ({}, {"zip": "78701"})
         ),
-        (
-            {"address": "500 W 2nd St", "city": "Austin", "zip": "78701"},
-            {"street": "500 W 2nd St", "city": "Austin", "zip": "78701"},
+        *(
+            ({"zip": "78701", "as_of": moment}, {"as_of": "2024-02-29"})
+            for moment in (
+                date(2024, 2, 29),
+                datetime(2024, 2, 29, 23, 59, tzinfo=UTC),
+                "2024-02-29T23:59:00-11:00",
+            )
         ),
-        (
-            {"address": "500 W 2nd St, Austin, TX 78701"},
-            {"address": "500 W 2nd St, Austin, TX 78701"},
+        *(
+            ({"address": given_address, "zip": zips}, {"address": sent_address, "zip": None})
+            for given_address, zips, sent_address in (
+                (STREET, "78701", f"{STREET}, TX 78701"),
+                (f"{STREET}, tx", "78701", f"{STREET}, tx 78701"),
+                (f"{STREET} TX 78701-0042", "78701", f"{STREET} TX 78701-0042"),
+                (f"{STREET} TX 78701", "78701-1234", f"{STREET} TX 78701-1234"),
+                ("78701 Long Rd, Austin", "78701", "78701 Long Rd, Austin, TX 78701"),
+                (
+                    f"{STREET} TX 78701-0042",
+                    "78701-1234",
+                    f"{STREET} TX 78701-0042, TX 78701-1234",
+                ),
+                ("787 Main St, Austin", "787", "787 Main St, Austin, TX 787"),
+                ("78701234 Long Rd, Austin", "78701", "78701234 Long Rd, Austin, TX 78701"),
+            )
         ),
-        (
-            {"address": "500 W 2nd St, Austin", "zip": "78701"},
-            {"address": "500 W 2nd St, Austin, TX 78701"},
-        ),
-        (
-            {"address": "500 W 2nd St, Austin, tx", "zip": "78701"},
-            {"address": "500 W 2nd St, Austin, tx 78701"},
-        ),
-        (
-            {"address": "500 W 2nd St, Austin TX 78701-0042", "zip": "78701"},
-            {"address": "500 W 2nd St, Austin TX 78701-0042"},
-        ),
-        (
-            {"address": "500 W 2nd St, Austin TX 78701", "zip": "78701-1234"},
-            {"address": "500 W 2nd St, Austin TX 78701-1234"},
-        ),
-        (
-            {"address": "78701 Long Rd, Austin", "zip": "78701"},
-            {"address": "78701 Long Rd, Austin, TX 78701"},
-        ),
-        (
-            {"address": "500 W 2nd St, Austin TX 78701-0042", "zip": "78701-1234"},
-            {"address": "500 W 2nd St, Austin TX 78701-0042, TX 78701-1234"},
-        ),
-        (
-            {"address": "787 Main St, Austin", "zip": "787"},
-            {"address": "787 Main St, Austin, TX 787"},
-        ),
-        (
-            {"address": "78701234 Long Rd, Austin", "zip": "78701"},
-            {"address": "78701234 Long Rd, Austin, TX 78701"},
-        ),
-        ({"zip": "78701", "as_of": date(2024, 2, 29)}, {"zip": "78701", "as_of": "2024-02-29"}),
-        (
-            {"zip": "78701", "as_of": datetime(2024, 2, 29, 23, 59, tzinfo=UTC)},
-            {"zip": "78701", "as_of": "2024-02-29"},
-        ),
-        (
-            {"zip": "78701", "as_of": "2024-02-29T23:59:00-11:00"},
-            {"zip": "78701", "as_of": "2024-02-29"},
-        ),
-        ({"zip": "78701", "as_of": "2024-02-29"}, {"zip": "78701", "as_of": "2024-02-29"}),
-        ({"zip": "78701", "period": "20263"}, {"zip": "78701", "period": "20263"}),
-        (
-            {"zip": "78701", "period": "20263", "as_of": "2026-07-01"},
-            {"zip": "78701", "period": "20263", "as_of": "2026-07-01"},
-        ),
-        ({"zip": "78701", "mode": "full"}, {"zip": "78701", "mode": "full"}),
-        ({"zip": "78701", "mode": "simple"}, {"zip": "78701"}),
     ],
 )
-def test_each_mode_becomes_its_parameters(connect, faults, arguments, params):
+def test_each_mode_becomes_its_parameters(connect, faults, arguments, changed):
     connect(faults.base_url).lookup("TX", **arguments)
+    params = {name: value for name, value in (arguments | changed).items() if value is not None}
     assert sent(faults) == ("/v1/tax/TX", params)
 
 

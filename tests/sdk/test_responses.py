@@ -86,29 +86,17 @@ NO_MESSAGE = "The service reported an error without a message"
 @pytest.mark.parametrize(
     ("body", "message", "kept"),
     [
-        (
-            b"<h1>Bad gateway</h1>",
-            NO_MESSAGE,
-            "<h1>Bad gateway</h1>",
-        ),
+        (b"<h1>Bad gateway</h1>", NO_MESSAGE, "<h1>Bad gateway</h1>"),
         (b"", NO_MESSAGE, None),
         (b'{"detail": "Not Found"}', "Not Found", {"detail": "Not Found"}),
         (b'{"error": "gone"}', "gone", {"error": "gone"}),
         (b'{"message": "gone"}', "gone", {"message": "gone"}),
-        (
-            b'{"error": {"code": 7, "message": ["x"]}}',
-            NO_MESSAGE,
-            None,
-        ),
+        (b'{"error": {"code": 7, "message": ["x"]}}', NO_MESSAGE, None),
         (b'["a list"]', NO_MESSAGE, ["a list"]),
         (b'{"detail": [{"loc": 1}]}', NO_MESSAGE, None),
         (b"\xff\xfe\x00", NO_MESSAGE, None),
         (b"[" * 100_000, NO_MESSAGE, None),
-        (
-            b'{"a":' * 500 + b"1" + b"}" * 500,
-            NO_MESSAGE,
-            None,
-        ),
+        (b'{"a":' * 500 + b"1" + b"}" * 500, NO_MESSAGE, None),
     ],
 )
 def test_any_body_makes_a_readable_error(connect, faults, body, message, kept):
@@ -146,8 +134,12 @@ def test_a_redirect_is_an_error_and_is_not_followed(connect, faults, status):
     assert (caught.value.status_code, len(faults.seen)) == (status, 1)
 
 
+NO_RATES = ('"high"', '""', '"8.25%"', '"1_0"', '"NaN"', "true", "[0.1]", "1e999999", "1e-999999")
+NO_RATES += ("1e9999999999999999999", "1e-99999999999999999999")
+
+
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "problem"),
     [
         (b"<html>welcome</html>", "not JSON"),
         (b"", "not JSON"),
@@ -157,23 +149,16 @@ def test_a_redirect_is_an_error_and_is_not_followed(connect, faults, status):
         (b"[]", "shape"),
         (b'{"meta": {}}', "rate"),
         (b'{"rate": "0.08250"}', "rate"),
-        (b'{"rate": {"combined_rate": "high"}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": ""}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": "8.25%"}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": "1_0"}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": "NaN"}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": true}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": [0.1]}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": 1e999999}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": 1e-999999}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": 1e9999999999999999999}}', "combined_rate"),
-        (b'{"rate": {"combined_rate": 1e-99999999999999999999}}', "combined_rate"),
+        *(
+            (f'{{"rate": {{"combined_rate": {one}}}}}'.encode(), "combined_rate")
+            for one in NO_RATES
+        ),
         (b'{"rate": {}, "meta": {"warnings": [{"message": "no code"}]}}', "warnings"),
     ],
 )
-def test_a_200_of_the_wrong_shape_says_so_and_keeps_the_body(connect, faults, body, said):
+def test_a_200_of_the_wrong_shape_says_so_and_keeps_the_body(connect, faults, body, problem):
     faults.will(answer(200, body, x_request_id="req-7"))
-    with pytest.raises(ServiceError, match=said) as caught:
+    with pytest.raises(ServiceError, match=problem) as caught:
         connect(faults.base_url).lookup("TX", zip="78701")
     assert (caught.value.status_code, caught.value.attempts) == (200, 1)
     assert caught.value.support_reference == "req-7"
@@ -312,32 +297,16 @@ def test_errors_pickle_with_all_they_carry(connect, faults):
         assert (type(one), one.retry_after, one.attempts) == (kind, 2.5, 3)
 
 
-def test_the_whole_answer_is_there(connect, faults):
+def test_the_whole_response_is_there(connect, faults):
     faults.will(answer(200, GOOD))
     answered = connect(faults.base_url).lookup("TX", zip="78701")
     assert answered.rate.city == "Austin"
     assert answered.rate.freight_taxable is True
     assert answered.meta.effective_date_basis == "edition_only"
     assert answered.confidence == "high"
-    floats = {
-        name: getattr(answered.rate, f"{name}_as_float")()
-        for name in (
-            "country_rate",
-            "state_rate",
-            "county_rate",
-            "city_rate",
-            "combined_district_rate",
-            "combined_rate",
-        )
-    }
-    assert floats == {
-        "country_rate": 0.0,
-        "state_rate": 0.0625,
-        "county_rate": 0.0,
-        "city_rate": 0.01,
-        "combined_district_rate": 0.01,
-        "combined_rate": 0.0825,
-    }
+    parts = ("country", "state", "county", "city", "combined_district", "combined")
+    floats = [getattr(answered.rate, f"{part}_rate_as_float")() for part in parts]
+    assert floats == [0.0, 0.0625, 0.0, 0.01, 0.01, 0.0825]
     assert answered.rate.as_decimal("city_rate") == Decimal("0.01000")
     assert answered.rate.combined_rate_decimal == Decimal("0.08250")
     with pytest.raises(ValueError, match="freight_taxable"):
