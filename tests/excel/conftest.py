@@ -1,4 +1,4 @@
-"""A desk over the real service, and one over a server that answers as a test says."""
+"""A desk over the real service, one over a scripted server, Excel over COM, and Calc."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def client(service):
 
 @pytest.fixture(scope="session")
 def desk(client):
-    """The desk of the embedded service; it answers alike for every test."""
+    """The desk of the embedded service; the same results for every test."""
     return desk_of(client)
 
 
@@ -40,9 +40,23 @@ def com(tmp_path_factory):
 
 @pytest.fixture
 def excel(com, scripted_desk, monkeypatch):
-    """A small Excel whose functions and macros ask a server that answers as a test says."""
+    """A small Excel whose functions and macros use a scripted server."""
     monkeypatch.setattr(desks, "_desks", [scripted_desk])
     return Excel(com)
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """How many places each run of lookups requested."""
+    found = []
+    look_up = desks.look_up
+
+    def counted(*arguments, **options):
+        found.append(len(arguments[1]))
+        return look_up(*arguments, **options)
+
+    monkeypatch.setattr(desks, "look_up", counted)
+    return found
 
 
 @pytest.fixture(scope="session")

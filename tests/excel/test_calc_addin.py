@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import struct
 import sys
@@ -16,7 +17,6 @@ from platformdirs import macos, unix, windows
 from pydantic import SecretStr
 from support.spreadsheets import addin_module, local_server
 
-from svc_tools import config
 from svc_tools.excel import server_file
 from svc_tools.excel.calc import configuration
 from svc_tools.excel.desk import Desk
@@ -73,19 +73,16 @@ def test_an_empty_cell_is_no_zero_and_a_zero_of_a_range_is_one(name, handed_over
     assert module.request_arguments(FUNCTIONS[name], handed_over) == asked
 
 
-def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_kept_apart(server):
-    day = ("TX", 78701.0, "44000")
-    server.cells.value("SVC_RATE", day)
-    server.cells.value("SVC_RATE", day, from_1904=True)
-    server.cells.value("SVC_RATE", day, from_1904=True)
-    assert [[one.get("from_1904", False) for one in calls] for calls in server.calls] == [
-        [False],
-        [True],
-    ]
+def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_cached_apart(server):
+    for of_1904 in (False, True, True):
+        server.cells.value("SVC_RATE", ("TX", 78701.0, "44000"), from_1904=of_1904)
+    ((first,), (second,)) = server.calls
+    assert not first.get("from_1904")
+    assert second["from_1904"]
 
 
 def test_not_available_is_nothing_and_a_bad_value_an_exception(server):
-    server.answers = {"1": {"e": "na", "m": "there is none"}, "2": {"e": "value", "m": "no ZIP"}}
+    server.answers = {"1": {"e": "na", "m": "unknown"}, "2": {"e": "value", "m": "no ZIP"}}
     assert server.rate("1") is None
     with pytest.raises(module.BadValue, match="no ZIP"):
         server.rate("2")
@@ -94,11 +91,11 @@ def test_not_available_is_nothing_and_a_bad_value_an_exception(server):
 def test_errors_inside_rows_are_calc_s_own_and_never_numbers(server):
     rows = [[0.0825, {"e": "na", "m": "x"}], ["", {"e": "value", "m": "y"}], [True, {"e": "new"}]]
     server.answers = {"1": {"v": rows}}
-    (first, none), (empty, bad), (true, strange) = server.rate("1")
-    assert (first, empty, true) == (0.0825, "", 1.0)
-    for number, code in ((none, 32767), (bad, 519), (strange, 519)):
-        assert number != number  # noqa: PLR0124 - only what is no number differs from itself
-        assert struct.unpack("<Q", struct.pack("<d", number))[0] & 0xFFFFFFFF == code
+    cells, errors = zip(*server.rate("1"), strict=True)
+    assert cells == (0.0825, "", 1.0)
+    assert all(map(math.isnan, errors))
+    codes = [struct.unpack("<Q", struct.pack("<d", one))[0] & 0xFFFFFFFF for one in errors]
+    assert codes == [32767, 519, 519]
 
 
 def test_one_cell_is_handed_back_as_a_cell_and_short_rows_are_followed_by_empty_ones(server):
@@ -110,33 +107,25 @@ def test_one_cell_is_handed_back_as_a_cell_and_short_rows_are_followed_by_empty_
     assert len(server.rate("3")) == 1
 
 
-def test_identical_calls_are_asked_once_until_somebody_refreshes(server):
+def test_identical_calls_are_sent_once_until_a_refresh_or_another_server(server):
     assert server.rate("1") == server.rate("1")
     assert len(server.asked) == 1
     server.cells.forget()
     server.rate("1")
     assert len(server.asked) == 2
-
-
-def test_another_server_s_answers_are_not_mixed_with_those_before(server):
-    server.rate("1")
     server.source = 2
     server.rate("1")
-    assert len(server.asked) == 2
-
-
-def test_answers_serve_a_recalculation_and_errors_a_shorter_time(server):
-    server.answers = {"1": {"e": "na", "m": "there is none"}}
-    server.rate("1")
-    server.rate("2")
-    server.now = 30.0
-    server.rate("2")
-    assert len(server.asked) == 2
-    server.rate("1")
     assert len(server.asked) == 3
-    server.now = 100.0
+
+
+def test_results_serve_a_recalculation_and_errors_a_shorter_time(server):
+    server.answers = {"1": {"e": "na", "m": "unknown"}}
+    server.rate("1")
     server.rate("2")
-    assert len(server.asked) == 4
+    for now, zip_code, calls in ((30.0, "2", 2), (30.0, "1", 3), (100.0, "2", 4)):
+        server.now = now
+        server.rate(zip_code)
+        assert len(server.asked) == calls
 
 
 def test_what_is_asked_of_the_session_is_asked_again_and_last(server):
@@ -191,24 +180,23 @@ server_module = addin_module("svc_calc_server")
 
 
 class Answering:
-    """A link that counts what it is asked, and by whom."""
+    """A server that counts its connections, and the tokens that it is sent."""
 
     def __init__(self, status=200, body=b'{"results": []}', *, hangs_up=False):
-        seen = self.seen = []
-        self.kept = set()
+        seen, connections = self.seen, self.connections = [], set()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(handler):  # noqa: N805 - of the class around it
-                handler.rfile.read(int(handler.headers["Content-Length"] or 0))
-                seen.append(handler.headers["Authorization"])
-                self.kept.add(handler.client_address)
-                handler.send_response(status)
-                handler.send_header("Content-Length", str(len(body)))
-                handler.end_headers()
-                handler.wfile.write(body)
-                handler.close_connection = hangs_up
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"] or 0))
+                seen.append(self.headers["Authorization"])
+                connections.add(self.client_address)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                self.close_connection = hangs_up
 
             def log_message(self, *_):
                 """Nothing."""
@@ -241,6 +229,10 @@ def link():
     found._close()
 
 
+def send(link, calls=RATE):
+    return link.request("POST", "/excel/batch", calls)
+
+
 def publish(folder, url, token):
     (folder / "server.json").write_text(json.dumps({"url": url, "token": token}))
 
@@ -253,10 +245,10 @@ def publish(folder, url, token):
 def test_the_folder_is_that_of_the_server_on_every_system(
     platform, dirs, own, monkeypatch, tmp_path
 ):
-    monkeypatch.delenv("SVC_EXCEL", raising=False)
+    for name in ("SVC_EXCEL", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "AppData" / "Local"))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     # what Windows itself would say, it says in this variable, too
     monkeypatch.setattr(windows, "get_win_folder", windows.get_win_folder_from_env_vars)
     if own:
@@ -266,23 +258,22 @@ def test_the_folder_is_that_of_the_server_on_every_system(
     assert server_module.server_file() == expected
 
 
-def test_the_variable_names_the_same_folder_for_both(folder):
-    assert server_module.server_file() == config.excel_folder() / "server.json"
-
-
-def test_a_server_that_was_never_started_is_said_with_the_command(folder, link):
+def test_a_server_that_was_never_started_is_an_error_with_the_command(folder, link):
     with pytest.raises(server_module.ServerError, match=r"never started.* svc-tools excel serve"):
-        link.request("POST", "/excel/batch", RATE)
+        send(link)
 
 
-def test_many_questions_go_over_one_connection(folder, link):
+def test_many_requests_go_over_one_connection_and_a_refresh_over_another(folder, link):
     with Answering() as one:
         publish(folder, one.url, "secret-token")
         for _ in range(5):
-            link.request("POST", "/excel/batch", RATE)
+            send(link)
         assert one.seen == ["Bearer secret-token"] * 5
-        assert len(one.kept) == 1
+        assert len(one.connections) == 1
         assert "secret-token" not in repr(link)
+        link.request("POST", "/excel/refresh", long=True)
+        assert len(one.connections) == 2
+        assert len(one.seen) == 6
         link._close()
 
 
@@ -290,17 +281,8 @@ def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(folder, l
     with Answering(hangs_up=True) as one:
         publish(folder, one.url, "a-token")
         for _ in range(3):
-            link.request("POST", "/excel/batch", RATE)
-        assert len(one.kept) == len(one.seen) == 3
-        link._close()
-
-
-def test_a_refresh_is_sent_over_a_connection_of_its_own_and_never_twice(folder, link):
-    with Answering() as one:
-        publish(folder, one.url, "a-token")
-        link.request("POST", "/excel/batch", RATE)
-        link.request("POST", "/excel/refresh", long=True)
-        assert len(one.kept) == 2
+            send(link)
+        assert len(one.connections) == len(one.seen) == 3
         link._close()
 
 
@@ -312,60 +294,43 @@ def test_a_server_that_hangs_is_waited_for_once(folder, link, monkeypatch):
         publish(folder, f"http://127.0.0.1:{silent.getsockname()[1]}", "a-token")
         for _ in range(50):
             with pytest.raises(server_module.ServerError, match="did not respond in"):
-                link.request("POST", "/excel/batch", RATE)
+                send(link)
 
 
 def test_where_the_server_was_stopped_nobody_else_is_sent_its_token(folder, link):
     with Answering() as another:
         server_file.publish(another.url, SecretStr("secret-token"))
-        link.request("POST", "/excel/batch", RATE)
+        send(link)
         server_file.withdraw()
         with pytest.raises(server_module.ServerError, match=r"was stopped.* svc-tools excel serve"):
-            link.request("POST", "/excel/batch", RATE)
+            send(link)
         assert len(another.seen) == 1
 
 
-def test_answers_that_calc_keeps_are_dropped_when_the_pane_refreshes(folder, link, scripted):
+def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, link, scripted):
     with local_server(Desk(scripted, cache=False)) as served:
         server_file.publish(served.origin, SecretStr(served.token))
         before = link.find()
-        link.request("POST", "/excel/batch", {"calls": []})
+        send(link, {"calls": []})
         assert link.find() == before
         httpx.post(f"{served.origin}/excel/refresh", headers=served.headers)
         assert link.find() > before
         link._close()
 
 
-def test_a_server_that_starts_anew_on_another_port_is_found(folder, link):
-    with Answering() as first:
-        publish(folder, first.url, "a-token")
-        link.request("POST", "/excel/batch", RATE)
-        link._close()
-    with pytest.raises(server_module.ServerError, match=r"does not respond.*svc-tools excel serve"):
-        link.request("POST", "/excel/batch", RATE)
-    with Answering() as second:
-        publish(folder, second.url, "another-token")
-        before = link.starts
-        link.request("POST", "/excel/batch", RATE)  # at once, however short ago the failure was
-        assert second.seen == ["Bearer another-token"]
-        assert link.find() > before
-        link._close()
-
-
-def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link):
+def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link, monkeypatch):
+    tries = []
+    connected = link._connected
+    monkeypatch.setattr(link, "_connected", lambda: tries.append(1) or connected())
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens there
         publish(folder, f"http://127.0.0.1:{taken.getsockname()[1]}", "a-token")
-        tries = []
-        connected = link._connected
-        link._connected = lambda: tries.append(1) or connected()
-        for _ in range(100):
+        for number in range(101):
             with pytest.raises(server_module.ServerError, match="does not respond"):
-                link.request("POST", "/excel/batch", RATE)
-        assert len(tries) == 1
-        link.forget_failure()
-        with pytest.raises(server_module.ServerError):
-            link.request("POST", "/excel/batch", RATE)
+                send(link)
+            if number == 99:
+                assert len(tries) == 1
+                link.forget_failure()
         assert len(tries) == 2
 
 
@@ -383,21 +348,16 @@ def test_a_refusal_is_said_and_never_taken_for_an_answer(folder, link, status, b
     with Answering(status, body) as one:
         publish(folder, one.url, "a-token")
         with pytest.raises(server_module.ServerError, match=said) as caught:
-            link.request("POST", "/excel/batch", RATE)
+            send(link)
         assert "secret" not in str(caught.value)
         link._close()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{",
-        "[]",
-        '{"url": "http://localhost:1"}',
-        '{"url": "http://rates.example:80", "token": "t"}',
-    ],
-)
+OTHER_MACHINE = '{"url": "http://rates.example:80", "token": "t"}'
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"url": "http://localhost:1"}', OTHER_MACHINE])
 def test_a_file_that_is_broken_or_names_another_machine_is_not_followed(folder, link, content):
     (folder / "server.json").write_text(content)
     with pytest.raises(server_module.ServerError, match=r"server\.json cannot be read"):
-        link.request("POST", "/excel/batch", RATE)
+        send(link)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -22,53 +21,46 @@ DAY = "2026-02-01"
 
 
 @pytest.mark.parametrize(
-    ("state", "cell", "asked"),
+    ("state", "cell", "zip_code"),
     [
         ("MA", 2134.0, "02134"),
-        ("MA", 2134, "02134"),
-        ("MA", "2134", "02134"),
-        ("CA", 94105.0, "94105"),
-        ("CA", "94105.0", "94105"),
         ("CA", "'94105", "94105"),
-        ("CA", "  94105 ", "94105"),
-        ("CA", "94105-1804", "94105-1804"),
-        ("CA", 941051804.0, "94105-1804"),
         ("MA", 21341234.0, "02134-1234"),
-        ("CA", "94105 1804", "94105-1804"),
-        ("california", "94105", "94105"),
         ("US-CA", "94105", "94105"),
         (None, "94105", "94105"),
     ],
 )
-def test_a_zip_is_asked_for_as_it_was_meant(state, cell, asked, faults, scripted_desk):
+def test_a_zip_is_requested_as_it_was_meant(state, cell, zip_code, faults, scripted_desk):
     assert shown(scripted_desk, "SVC_RATE", state, cell, DAY) == 0.0825
     (seen,) = faults.seen
-    assert f"zip={asked}" in seen.target
+    assert f"zip={zip_code}" in seen.target
 
 
 @pytest.mark.parametrize(
     ("state", "cell", "starts"),
     [
-        ("TX", 2134.0, "#INVALID zip: '2134' is too short, and padded it would be 02134"),
-        ("CA", 94105.5, "#INVALID zip: 94105.5 is not a ZIP"),
-        ("CA", True, "#INVALID zip: the cell holds TRUE"),
-        ("CA", date(2026, 5, 1), "#INVALID zip: the cell holds the date 2026-05-01"),
-        ("CA", -94105.0, "#INVALID zip: '-94105' is not a ZIP"),
-        ("CA", "n/a", "#INVALID the row gives no address, coordinates, ZIP or place name"),
-        ("CA", 0.0, "#INVALID zip: '0' is not a ZIP"),
+        ("TX", 2134.0, "#INVALID zip: "),
+        ("CA", 94105.5, "#INVALID zip: "),
+        ("CA", date(2026, 5, 1), "#INVALID zip: "),
+        ("CA", -94105.0, "#INVALID zip: "),
+        ("CA", "n/a", "#INVALID "),
+        ("CA", 0.0, "#INVALID zip: "),
         ("CA", 1e300, "#INVALID zip: "),
-        ("CA", float("nan"), "#NUM! zip: the cell holds #NUM!; fix that cell first."),
-        ("XX", "94105", "#INVALID state: 'XX' is not a US state"),
-        (7.0, "94105", "#INVALID state: '7' is not a US state"),
-        ("CA", "K1A 0B1", "#UNSUPPORTED K1A 0B1 is a Canadian postal code."),
-        ("PR", "00901", "#UNSUPPORTED Puerto Rico is a territory"),
-        ("CA", ErrorCell("#DIV/0!"), "#DIV/0! zip: the cell holds #DIV/0!; fix that cell first."),
-        ("#N/A", "94105", "#N/A state: the cell holds #N/A; fix that cell first."),
+        ("CA", float("nan"), "#NUM! zip: "),
+        ("XX", "94105", "#INVALID state: "),
+        (7.0, "94105", "#INVALID state: "),
+        ("CA", "K1A 0B1", "#UNSUPPORTED "),
+        ("PR", "00901", "#UNSUPPORTED "),
+        ("CA", ErrorCell("#DIV/0!"), "#DIV/0! zip: "),
+        ("CA", "#WERT!", "#WERT! zip: "),  # errors in other languages
+        ("CA", "#NV", "#NV zip: "),
+        ("CA", "#¡VALOR!", "#¡VALOR! zip: "),
+        ("#N/A", "94105", "#N/A state: "),
         ("CA", "#UNRESOLVED No rate.", "#UNRESOLVED zip: the cell holds #UNRESOLVED No rate."),
-        (OMITTED, "94105", "#INVALID state is left out: SVC_RATE(state, zip, [as_of], [accept])."),
+        (OMITTED, "94105", "#INVALID state is left out: "),
     ],
 )
-def test_what_is_no_zip_says_why_and_is_not_asked_for(state, cell, starts, faults, scripted_desk):
+def test_what_is_no_zip_is_an_error_and_not_requested(state, cell, starts, faults, scripted_desk):
     assert shown(scripted_desk, "SVC_RATE", state, cell, DAY).startswith(starts)
     assert faults.seen == []
 
@@ -76,19 +68,18 @@ def test_what_is_no_zip_says_why_and_is_not_asked_for(state, cell, starts, fault
 @pytest.mark.parametrize("blank", [None, "", "   "])
 @pytest.mark.parametrize("day", [DAY, None, OMITTED, "no day"])
 def test_a_row_without_a_place_is_an_empty_cell(blank, day, faults, scripted_desk):
-    assert shown(scripted_desk, "SVC_RATE", "TX", blank, day) is None
-    assert shown(scripted_desk, "SVC_STATUS", "TX", blank, day) is None
-    assert shown(scripted_desk, "SVC_TAX", None, "TX", blank, day) is None
-    assert shown(scripted_desk, "SVC_RATE_PLACE", "TX", blank, day) is None
-    assert shown(scripted_desk, "SVC_RATE_GEO", "TX", blank, blank, day) is None
-    assert shown(scripted_desk, "SVC_RATE_ADDRESS", "TX", blank, blank, blank, day) is None
+    for name, *cells in [
+        ("SVC_RATE", "TX", blank),
+        ("SVC_STATUS", "TX", blank),
+        ("SVC_TAX", None, "TX", blank),
+        ("SVC_RATE_PLACE", "TX", blank),
+        ("SVC_RATE_GEO", "TX", blank, blank),
+        ("SVC_RATE_ADDRESS", "TX", blank, blank, blank),
+    ]:
+        assert shown(scripted_desk, name, *cells, day) is None
+    error = shown(scripted_desk, "SVC_RATE", "TX", blank, ErrorCell("#REF!"))
+    assert error.startswith("#REF! as_of")
     assert faults.seen == []
-
-
-def test_an_error_shows_even_where_the_row_is_empty(scripted_desk):
-    assert shown(scripted_desk, "SVC_RATE", "TX", None, ErrorCell("#REF!")).startswith(
-        "#REF! as_of"
-    )
 
 
 @pytest.mark.parametrize(
@@ -113,33 +104,18 @@ def test_a_day_is_read_from_whatever_a_cell_holds(cell, day):
 
 
 @pytest.mark.parametrize(
-    ("cell", "told"),
+    "cell",
     [
-        (None, "as_of is an empty cell"),
-        ("", "as_of is an empty cell"),
-        (" ", "as_of is an empty cell"),
-        ("03/04/2024", 'as_of: "03/04/2024" may mean two days'),
-        ("45413", 'as_of: "45413" is not a date in ISO form'),
-        ("2024-05", 'as_of: "2024-05" is not a date in ISO form'),
-        ("2024-02-30", 'as_of: "2024-02-30" is not a date'),
-        ("n/a", 'as_of: "n/a" is not a date in ISO form'),
-        ("2024-05-01T10:00:00Z", "is not a date in ISO form"),
-        (0.0, "as_of: 0 is not the number of a day from 1982 to 2091"),
-        (29999.9, "as_of: 29999.9 is not"),
-        (70000.0, "as_of: 70000 is not"),
-        (20241301.0, "as_of: 20241301 is not"),
-        (20240501.5, "is not the number of a day"),
-        (True, "as_of: TRUE is not a day"),
-        (datetime(1899, 12, 30), "as_of: 1899-12-30 is not a day from 1982 to 2091"),  # noqa: DTZ001
-        (date(1982, 2, 17), "as_of: 1982-02-17 is not a day"),
-        ("0202-05-01", "as_of: 0202-05-01 is not a day"),
-        (20910825.0, "as_of: 2091-08-25 is not a day"),
+        *(None, "", " ", "n/a", "03/04/2024", "45413", "2024-05", "2024-02-30"),
+        *("2024-05-01T10:00:00Z", "0202-05-01"),
+        *(0.0, 29999.9, 70000.0, 20241301.0, 20240501.5, 20910825.0, True),
+        *(datetime(1899, 12, 30), date(1982, 2, 17)),  # noqa: DTZ001 - as COM hands it over
     ],
 )
-def test_what_is_no_day_says_what_to_give(cell, told):
-    with pytest.raises(BadValueError, match=re.escape(told)) as raised:
+def test_what_is_no_day_is_refused_with_an_example(cell):
+    with pytest.raises(BadValueError, match=r"^as_of") as raised:
         day_in(cell)
-    assert "2026-05-01" in raised.value.message  # an example of what is expected
+    assert "2026-05-01" in raised.value.message
 
 
 @given(st.dates(date(1982, 2, 18), date(2091, 8, 22)), st.floats(0, 0.99999))
@@ -187,37 +163,25 @@ def test_ranges_of_different_shapes_are_refused_whole(state, zips, faults, scrip
     assert faults.seen == []
 
 
-def test_an_address_cell_that_is_empty_or_unfit_is_not_answered_by_its_zip(faults, scripted_desk):
-    empty = shown(scripted_desk, "SVC_RATE_ADDRESS", "TX", None, None, "78701", DAY)
-    assert empty.startswith("#INVALID address: the cell is empty")
-    short = shown(scripted_desk, "SVC_RATE_ADDRESS", "TX", "1 Elm", None, OMITTED, DAY)
-    assert short.startswith("#INVALID address: '1 Elm' has 5 characters")
-    endless = shown(scripted_desk, "SVC_RATE_ADDRESS", "TX", "Elm " * 60, None, "78701", DAY)
-    assert "has 240 characters, which is no address in one line" in endless
+@pytest.mark.parametrize(
+    "cells", [(None, None, "78701"), ("1 Elm", None, OMITTED), ("Elm " * 60, None, "78701")]
+)
+def test_an_address_that_is_empty_or_unfit_is_not_replaced_by_its_zip(cells, faults, scripted_desk):
+    bad = shown(scripted_desk, "SVC_RATE_ADDRESS", "TX", *cells, DAY)
+    assert bad.startswith("#INVALID address: ")
     assert faults.seen == []
     assert shown(scripted_desk, "SVC_RATE_ADDRESS", "TX", "#5 1 Elm St", "Austin") == 0.0825
 
 
-def test_a_point_needs_both_numbers(faults, scripted_desk):
-    half = shown(scripted_desk, "SVC_RATE_GEO", "TX", 30.2672, None, DAY)
-    assert half == "#INVALID lng: missing; lat and lng go together."
-    far = shown(scripted_desk, "SVC_RATE_GEO", "TX", 130.0, "-97.7", DAY)
-    assert far.startswith("#INVALID lat: 130.0 is not within")
+@pytest.mark.parametrize(
+    ("lat", "lng", "wrong"), [(30.2, None, "lng"), (130.0, "-97.7", "lat"), (True, -97.0, "lat")]
+)
+def test_a_point_needs_two_numbers(lat, lng, wrong, faults, scripted_desk):
+    bad = shown(scripted_desk, "SVC_RATE_GEO", "TX", lat, lng, DAY)
+    assert bad.startswith(f"#INVALID {wrong}: ")
     assert faults.seen == []
     assert shown(scripted_desk, "SVC_RATE_GEO", "TX", "30.2672", -97.7431, DAY) == 0.0825
-
-
-def test_true_is_not_one_although_python_says_so(faults, scripted_desk):
-    one = shown(scripted_desk, "SVC_RATE_GEO", "TX", 1.0, -97.0, DAY)
-    true = shown(scripted_desk, "SVC_RATE_GEO", "TX", True, -97.0, DAY)  # noqa: FBT003 - a cell
-    assert one == 0.0825
-    assert true.startswith("#INVALID lat: the cell holds TRUE")
-
-
-def test_an_error_in_another_language_is_an_error_too(faults, scripted_desk):
-    for text, word in [("#WERT!", "#WERT!"), ("#NV", "#NV"), ("#¡VALOR!", "#¡VALOR!")]:
-        assert shown(scripted_desk, "SVC_RATE", "TX", text).startswith(f"{word} zip: the cell")
-    assert faults.seen == []
+    assert shown(scripted_desk, "SVC_RATE_GEO", "TX", 1.0, -97.0, DAY) == 0.0825
 
 
 RATE = 0.0825

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from datetime import date
 
 import pytest
@@ -10,14 +9,14 @@ from support.com_excel import Cell, ComError, loaded
 from support.faults import RESET, answer, echo, echoing
 from support.nexus import RECORDS, Nexus
 
-from svc_tools.excel import desk
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.workbook import write_workbook
-from svc_tools.excel.workbook.sheets import MACROS
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS
 
 
-def two_rates(excel):
+@pytest.fixture
+def rates(excel):
+    """A sheet with two rates."""
     sheet = excel.book.add("Orders")
     sheet["A1"], sheet["B1"], sheet["B2"] = "TX", "'78701", "'78702"
     for row in (1, 2):
@@ -25,50 +24,36 @@ def two_rates(excel):
     return sheet
 
 
-def test_a_refresh_asks_again_and_names_the_cells_that_changed(excel, faults):
-    sheet = two_rates(excel)
-    faults.will(
-        lambda seen: echoing(
-            rate={"combined_rate": "0.08350" if "78702" in seen.target else "0.08250"}
-        )(seen)
-    )
-    told = excel.macro("SVC_REFRESH").splitlines()
-    assert told[0].startswith("2 places looked up again: 1 result changed.")
-    assert told[1:] == ["Orders!C2: 0.0825 -> 0.0835"]
-    assert sheet["C2"].value == 0.0835
-
-
-def test_recalculation_alone_asks_nothing(excel, faults):
-    two_rates(excel)
+def test_a_refresh_looks_up_again_and_names_the_cells_that_changed(excel, rates, faults):
     before = len(faults.seen)
+    faults.will(
+        lambda seen: echo(seen, rate={"combined_rate": "0.08350"} if "78702" in seen.target else {})
+    )
     excel.app.CalculateFull()
-    assert len(faults.seen) == before
+    assert len(faults.seen) == before  # a recalculation alone requests nothing
+    first, *changed = excel.macro("SVC_REFRESH").splitlines()
+    assert first.startswith("2 places looked up again: 1 result changed.")
+    assert changed == ["Orders!C2: 0.0825 -> 0.0835"]
+    assert rates["C2"].value == 0.0835
 
 
-def test_a_service_that_is_away_changes_no_cell(excel, faults):
-    sheet = two_rates(excel)
+def test_a_service_that_is_away_changes_no_cell(excel, rates, faults):
     faults.will(RESET)
-    told = excel.macro("SVC_REFRESH")
-    assert "2 places without a result" in told
-    assert told.endswith("No cell changed.")
-    assert [sheet["C1"].value, sheet["C2"].value] == [0.0825, 0.0825]
+    shown = excel.macro("SVC_REFRESH")
+    assert "2 places without a result" in shown
+    assert shown.endswith("No cell changed.")
+    assert [rates["C1"].value, rates["C2"].value] == [0.0825, 0.0825]
 
 
-def test_where_excel_cannot_compute_now_it_is_said_how_to(excel, monkeypatch):
-    two_rates(excel)
-
+def test_where_excel_cannot_compute_now_the_keys_to_press_are_named(excel, rates, monkeypatch):
     def busy(_):
         raise ComError("busy")
 
     monkeypatch.setattr(type(excel.app), "CalculateFull", busy)
-    told = excel.macro("SVC_REFRESH")
-    assert told.startswith("2 places looked up again")
-    assert told.endswith("press Ctrl+Alt+F9.")
+    assert "Ctrl+Alt+F9" in excel.macro("SVC_REFRESH")
 
 
-def test_a_macro_that_fails_says_so_and_no_more(excel, monkeypatch):
-    two_rates(excel)
-
+def test_a_macro_that_fails_shows_no_internals(excel, rates, monkeypatch):
     def broken(_):
         raise ComError("internals of Excel")
 
@@ -92,6 +77,12 @@ def orders(excel):
     return sheet
 
 
+def freeze(excel, *, pressed="yes"):
+    """Run the macro and press a button; its last message."""
+    excel.app.pressed = [pressed]
+    return excel.macro("SVC_FREEZE")
+
+
 def shown(sheet):
     return {key: (cell.value, cell.formula) for key, cell in sheet.cells.items() if cell.value}
 
@@ -104,108 +95,79 @@ def logged(excel):
     return [dict(zip(COLUMNS, row, strict=True)) for row in rows[1:]]
 
 
-def test_formulas_become_their_values_and_the_log_says_their_source_and_date(excel, orders):
-    excel.app.pressed = ["yes"]
-    told = excel.macro("SVC_FREEZE")
-    assert told.startswith("Frozen: 4 cells on 1 sheet.")
+def test_formulas_become_their_values_and_the_log_has_their_source_and_date(excel, orders, faults):
+    before = len(faults.seen)
+    assert freeze(excel).startswith("Frozen: 4 cells on 1 sheet.")
     assert (orders["D2"].value, orders["D2"].formula) == (0.0825, "")
     assert (orders["E3"].value, orders["E3"].formula) == (0.41, "")
-    assert orders["F2"].formula == "=SUM(C2:C3)"  # no function of ours: as it was
+    assert orders["F2"].formula == "=SUM(C2:C3)"  # without an SVC function: as it was
     (line,) = logged(excel)
     assert (line["sheet"], line["range"]) == ("Orders", "D2:E3")
     assert line["source"]
     assert line["oldest result"].startswith("20")
     assert line["frozen at"].endswith("+00:00")
     assert excel.app.Calculation == -4105  # automatic, as it was
+    assert len(faults.seen) == before  # nothing is requested
 
 
-def test_freezing_asks_the_service_nothing(excel, orders, faults):
-    before = len(faults.seen)
-    excel.app.pressed = ["yes"]
-    excel.macro("SVC_FREEZE")
-    assert len(faults.seen) == before
-
-
-def test_each_freeze_adds_a_line_for_each_sheet(excel, orders):
+def test_the_selected_formulas_alone_are_frozen_and_each_freeze_adds_lines(excel, orders):
     other = excel.book.add("More")
     other["B2"] = '=SVC_RATE("TX","78701","2026-02-01")'
     excel.app.Selection = orders.Range("E1:E9")
-    excel.app.pressed = ["yes", "yes"]
-    excel.macro("SVC_FREEZE")
+    assert freeze(excel).startswith("Frozen: 2 cells")
+    assert orders["D2"].formula
+    assert not orders["E2"].formula
     excel.app.Selection = orders.Range("A1")
-    excel.macro("SVC_FREEZE")
+    freeze(excel)
     lines = [(line["sheet"], line["range"]) for line in logged(excel)]
     assert lines == [("Orders", "E2:E3"), ("Orders", "D2:D3"), ("More", "B2")]
 
 
 def test_no_means_that_nothing_changes(excel, orders):
     before = shown(orders)
-    excel.app.pressed = ["no"]
-    assert excel.macro("SVC_FREEZE") == "Nothing was changed."
+    assert freeze(excel, pressed="no") == "Nothing was changed."
     assert shown(orders) == before
     assert len(excel.book.sheets) == 1
 
 
-def test_only_the_selected_formulas_are_frozen_where_some_are(excel, orders):
-    excel.app.Selection = orders.Range("E1:E9")
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: 2 cells")
-    assert "of the selected cells" in excel.app.told[0]
-    assert orders["D2"].formula
-    assert not orders["E2"].formula
-
-
-def test_a_selection_without_formulas_of_ours_means_the_whole_workbook(excel, orders):
-    excel.app.Selection = orders.Range("A1")
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: 4 cells")
-    assert "of the whole workbook" in excel.app.told[0]
-
-
-def test_a_selection_in_another_workbook_is_not_touched(excel, orders):
+@pytest.mark.parametrize("selected", ["a cell without", "a picture", "another workbook"])
+def test_any_other_selection_means_the_whole_workbook(excel, orders, selected):
     other = excel.app.book(Name="other.xlsx").add("Orders")
     other["E2"] = Cell(1.0, '=SVC_RATE("TX","78701")')
-    excel.app.Selection = other.Range("E2")
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: 4 cells")
+    excel.app.Selection = {
+        "a cell without": orders.Range("A1"),
+        "a picture": object(),
+        "another workbook": other.Range("E2"),
+    }[selected]
+    assert freeze(excel).startswith("Frozen: 4 cells")
+    assert "of the whole workbook" in excel.app.told[0]
     assert other["E2"].formula
-
-
-def test_a_picture_that_is_selected_means_the_whole_workbook(excel, orders):
-    excel.app.Selection = object()
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: 4 cells")
 
 
 def test_errors_and_partial_rates_stay_formulas_and_are_listed(excel, orders, faults):
     faults.will(NOT_FOUND)
-    orders["B5"], orders["D5"] = (
-        "'00501",
-        '=SVC_RATE("TX",B5,"2026-02-01")',
-    )
+    orders["B5"], orders["D5"] = "'00501", '=SVC_RATE("TX",B5,"2026-02-01")'
     faults.will(echoing(warnings=[{"code": "local_rates_not_covered"}]))
-    orders["B6"], orders["D6"] = (
-        "'78799",
-        '=SVC_RATE("TX",B6,"2026-02-01")',
-    )
+    orders["B6"], orders["D6"] = "'78799", '=SVC_RATE("TX",B6,"2026-02-01")'
     orders["D7"] = Cell(-2146826246, "=1*SVC_RATE(A7,B7)")
-    excel.app.pressed = ["yes"]
-    told = excel.macro("SVC_FREEZE").splitlines()
-    assert told[0].endswith("3 cells stay formulas:")
-    assert [line.partition(":")[0] for line in told[1:]] == ["Orders!D5", "Orders!D6", "Orders!D7"]
-    assert [line.split()[1] for line in told[1:]] == ["#UNRESOLVED", "#PARTIAL", "#N/A"]
+    first, *listed = freeze(excel).splitlines()
+    assert first.endswith("3 cells stay formulas:")
+    assert [tuple(line.split()[:2]) for line in listed] == [
+        ("Orders!D5:", "#UNRESOLVED"),
+        ("Orders!D6:", "#PARTIAL"),
+        ("Orders!D7:", "#N/A"),
+    ]
     assert all(orders[cell].formula for cell in ("D5", "D6", "D7"))
     assert "3 formulas without a value will stay" in excel.app.told[0]
 
 
-def test_a_text_that_looks_like_a_number_or_a_day_stays_a_text(excel, orders):
+def test_a_text_that_looks_like_a_number_a_day_or_a_formula_stays_a_text(excel, orders):
     orders["D5"] = '=SVC_FIELD("resolved_zip","TX","02134","2026-02-01")'
     orders["D6"] = '=SVC_FIELD("lookup_as_of","TX","78701","2026-02-01")'
-    before = [orders["D5"].value, orders["D6"].value]
-    assert before == ["02134", "2026-02-01"]
-    excel.app.pressed = ["yes"]
-    excel.macro("SVC_FREEZE")
-    assert [orders["D5"].value, orders["D6"].value] == before
+    orders["H1"] = "'=SVC_RATE(A2,B2)"
+    assert freeze(excel).startswith("Frozen: 6 cells")
+    values = [orders[at].value for at in ("D5", "D6", "H1")]
+    assert values == ["02134", "2026-02-01", "=SVC_RATE(A2,B2)"]
     assert not orders["D5"].formula
 
 
@@ -214,8 +176,7 @@ def test_an_array_that_spills_keeps_every_cell(excel, orders):
     cells = {key: cell.value for key, cell in orders.cells.items() if cell.anchor}
     assert len(cells) > 2
     excel.app.Selection = orders.Range("H1")
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith(f"Frozen: {len(cells)} cells")
+    assert freeze(excel).startswith(f"Frozen: {len(cells)} cells")
     assert {key: orders.cells[key].value for key in cells if key in orders.cells} == {
         key: value for key, value in cells.items() if value != ""
     }
@@ -228,19 +189,23 @@ def test_a_fixed_array_formula_is_frozen_as_a_whole(excel, orders):
     orders.put_array((10, 1), "=SVC_RATE(A2:A3,B2:B3)", (2, 1))
     values = [orders["A10"].value, orders["A11"].value]
     excel.app.Selection = orders.Range("A11")
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: 2 cells")
+    assert freeze(excel).startswith("Frozen: 2 cells")
     assert [orders["A10"].value, orders["A11"].value] == values
     assert not orders["A10"].formula
     assert not orders["A11"].formula
 
 
-def test_a_protected_sheet_is_left_as_it_is_and_said(excel, orders):
+def test_what_cannot_be_frozen_is_left_with_the_reason(excel, orders):
+    before = shown(orders)
     orders.protected = True
-    excel.app.pressed = ["yes"]
-    told = excel.macro("SVC_FREEZE")
-    assert "the sheet is protected" in told
-    assert orders["D2"].formula
+    assert "the sheet is protected" in freeze(excel)
+    orders.protected = False
+    excel.app.CalculationState = 2
+    assert "press F9" in freeze(excel)
+    excel.app.CalculationState = 0
+    excel.book.add("SVC frozen")["A1"] = "my own notes"
+    assert 'The sheet "SVC frozen" has other headings' in freeze(excel)
+    assert shown(orders) == before
 
 
 def test_a_freeze_that_stops_halfway_loses_nothing_and_can_go_on(excel, orders):
@@ -266,51 +231,23 @@ def test_a_freeze_that_stops_halfway_loses_nothing_and_can_go_on(excel, orders):
     assert {key: value for key, (value, _) in shown(orders).items()} == before
 
 
-def test_a_cell_that_excel_refuses_keeps_its_formula_and_the_others_go_on(excel, orders):
+def test_a_cell_that_cannot_take_its_value_keeps_its_formula(excel, orders):
     def refuses(sheet, key):
         if sheet is orders and key == (2, 5):
             raise ComError("no")
 
     excel.app.on_write = refuses
-    excel.app.pressed = ["yes"]
-    told = excel.macro("SVC_FREEZE")
-    assert told.startswith("Frozen: 3 cells")
-    assert "Orders!E2: Excel refused it" in told
+    orders["E3"].style = "text"  # after the formula was typed: a total would miss a text
+    result = freeze(excel)
+    assert result.startswith("Frozen: 2 cells")
+    assert "Orders!E2: Excel refused it" in result
+    assert "Orders!E3: the cell is formatted as text" in result
+    assert [orders[at].value for at in ("E2", "E3")] == [1.65, 0.41]
     assert orders["E2"].formula
+    assert orders["E3"].formula
 
 
-def test_a_cell_formatted_as_text_keeps_its_formula_for_a_total_would_lose_it(excel, orders):
-    orders["E2"].style = "text"  # after the formula was typed: until now it is computed
-    excel.app.pressed = ["yes"]
-    told = excel.macro("SVC_FREEZE")
-    assert "Orders!E2: the cell is formatted as text" in told
-    assert (orders["E2"].value, orders["E2"].formula) == (
-        1.65,
-        '=SVC_TAX(C2,A2,B2,"2026-02-01")',
-    )
-
-
-def test_another_sheet_of_that_name_is_not_written_over(excel, orders):
-    excel.book.add("SVC frozen")["A1"] = "my own notes"
-    excel.app.pressed = ["yes"]
-    assert 'The sheet "SVC frozen" has other headings' in excel.macro("SVC_FREEZE")
-    assert orders["D2"].formula
-
-
-def test_formulas_that_are_out_of_date_are_not_frozen(excel, orders):
-    excel.app.CalculationState = 2
-    assert "press F9" in excel.macro("SVC_FREEZE")
-    assert orders["D2"].formula
-
-
-def test_a_text_that_shows_a_formula_is_no_formula(excel, orders):
-    orders["H1"] = "'=SVC_RATE(A2,B2)"
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: 4 cells")
-    assert orders["H1"].value == "=SVC_RATE(A2,B2)"
-
-
-def test_a_workbook_without_our_functions_is_told_so(excel):
+def test_a_workbook_without_svc_functions_has_nothing_to_freeze(excel):
     excel.book.add("Other")["A1"] = 1.0
     assert excel.macro("SVC_FREEZE").startswith("No formula of the workbook has an SVC function.")
 
@@ -351,25 +288,12 @@ class _Empty:
     value = None
 
 
-def test_the_macros_that_the_sheets_speak_of_are_those_there_are(excel):
-    macros = importlib.import_module("svc_tools.excel.com.macros")
-    assert set(MACROS) == set(macros.__all__)
-
-
-def test_every_order_has_its_rate_and_tax_after_one_batch(excel, book, monkeypatch):
-    batches = []
-
-    def counted(*arguments, **options):
-        batches.append(len(arguments[1]))
-        return look_up(*arguments, **options)
-
-    look_up = desk.look_up
-    monkeypatch.setattr(desk, "look_up", counted)
+def test_every_order_has_its_rate_and_tax_after_one_batch(excel, book, batches):
     excel.app.CalculateFull()
     zips, taxes = orders_of(book, "ZIP"), orders_of(book, "Tax")
-    asked = [row for row, zip_code in enumerate(zips) if zip_code]
-    assert len(asked) > 3
-    assert all(isinstance(taxes[row], float) for row in asked)
+    with_zip = [row for row, zip_code in enumerate(zips) if zip_code]
+    assert len(with_zip) > 3
+    assert all(isinstance(taxes[row], float) for row in with_zip)
     # one for the cells of the sheet Lookup, one for the whole table
     assert max(batches) > 3
     assert len(batches) <= 4
@@ -379,8 +303,7 @@ def test_the_whole_workbook_is_frozen_to_what_it_showed(excel, book):
     for _ in range(2):  # totals stand above what they add up
         excel.app.CalculateFull()
     before = shown_by_sheet(book)
-    excel.app.pressed = ["yes"]
-    assert excel.macro("SVC_FREEZE").startswith("Frozen: ")
+    assert freeze(excel).startswith("Frozen: ")
     after = shown_by_sheet(book)
     assert {key: value for key, (value, _) in after.items()} == {
         key: value for key, (value, _) in before.items()
@@ -392,10 +315,9 @@ def test_the_whole_workbook_is_frozen_to_what_it_showed(excel, book):
 
 def test_the_macros_find_their_place_on_the_sheet_of_the_register(excel, book):
     excel.app.CalculateFull()
-    told = excel.macro("SVC_NEXUS_LIST")
-    assert told.startswith("2 records")
-    sheet = book.sheet(NEXUS)
-    assert sheet["A12"].value == told
+    sheet, result = book.sheet(NEXUS), excel.macro("SVC_NEXUS_LIST")
+    assert result.startswith("2 records")
+    assert sheet["A12"].value == result
     headings = [sheet.cells[14, column].value for column in range(1, 16)]
     assert tuple(headings) == NEXUS_COLUMNS + NEXUS_MARKS
     assert [sheet.cells[row, 2].value for row in (15, 16)] == ["DE", "TX"]

@@ -43,10 +43,30 @@ def rows(sheet):
     return found
 
 
-def tick(sheet, state, kind, mark="x"):
+def tick(sheet, state="DE", kind="economic"):
     for row, one in enumerate(rows(sheet), HEAD + 1):
         if (one["state"], one["type"]) == (state, kind):
-            sheet.type((row, 1), mark)
+            sheet.type((row, 1), "x")
+
+
+def type_row(sheet, *values):
+    """A record typed by hand below the headings."""
+    for column, value in enumerate((None, *values), 1):
+        sheet.type((HEAD + 1, column), value)
+
+
+def confirmed(excel, macro="SVC_NEXUS_REMOVE"):
+    """Run a macro, press "yes", and type the number of records."""
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    return excel.macro(macro)
+
+
+@pytest.fixture
+def ticked(excel, sheet, nexus):
+    """The sheet with the listed records, of which Delaware's is ticked."""
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet)
+    return sheet
 
 
 def test_listing_fills_the_rows_with_what_a_plan_suggests_and_ticks_nothing(excel, sheet, nexus):
@@ -65,118 +85,96 @@ def test_listing_fills_the_rows_with_what_a_plan_suggests_and_ticks_nothing(exce
     assert sheet["A12"].value == told
 
 
-def test_a_preview_shows_the_exact_requests_and_sends_none(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    told = excel.macro("SVC_NEXUS_PREVIEW")
-    assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in told
-    assert all(note in told for note in BEFORE_REMOVING)
-    assert "can be undone" in told
-    assert rows(sheet)[0]["outcome"].startswith("planned: Would send DELETE")
-    assert [one["outcome"] for one in rows(sheet)[1:]] == [None, None]
+def test_a_preview_shows_the_exact_requests_and_sends_none(excel, ticked, nexus):
+    shown = excel.macro("SVC_NEXUS_PREVIEW")
+    assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in shown
+    assert all(note in shown for note in BEFORE_REMOVING)
+    assert rows(ticked)[0]["outcome"].startswith("planned: ")
+    assert [one["outcome"] for one in rows(ticked)[1:]] == [None, None]
     assert nexus.sent == []
-    assert sheet["A12"].value == told
+    assert ticked["A12"].value == shown
 
 
-def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    told = excel.macro("SVC_NEXUS_REMOVE")
-    assert told.startswith("1 removal: 1 removed.")
+def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, ticked, nexus):
+    ticked["T1"] = '=SVC_NEXUS_STATUS("DE")'
+    assert ticked["T1"].value == "registered"
+    shown = confirmed(excel)
+    assert shown.startswith("1 removal: 1 removed.")
     assert nexus.sent == [("DELETE", "DE", "economic")]
-    row = rows(sheet)[0]
+    row = rows(ticked)[0]
     assert row["outcome"].startswith("removed")
-    receipt = read_receipt(row["receipt"])
-    assert receipt.counts["done"] == 1
-    assert row["receipt"] in told
-
-
-def test_formulas_that_read_the_register_follow_a_removal(excel, sheet, nexus):
-    sheet["T1"] = '=SVC_NEXUS_STATUS("DE")'
-    assert sheet["T1"].value == "registered"
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    excel.macro("SVC_NEXUS_REMOVE")
-    assert sheet["T1"].value == "not registered"
+    assert read_receipt(row["receipt"]).counts["done"] == 1
+    assert row["receipt"] in shown
+    assert ticked["T1"].value == "not registered"  # formulas follow
 
 
 @pytest.mark.parametrize(
     ("pressed", "typed"), [(["no"], []), (["yes"], [False]), (["yes"], ["2"]), (["yes"], [""])]
 )
-def test_without_the_number_nothing_is_sent(excel, sheet, nexus, pressed, typed):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
+def test_without_the_number_nothing_is_sent(excel, ticked, nexus, pressed, typed):
     excel.app.pressed, excel.app.typed = pressed, typed
     assert excel.macro("SVC_NEXUS_REMOVE") == "Nothing was sent."
     assert nexus.sent == []
 
 
-def test_nothing_ticked_removes_nothing(excel, sheet, nexus):
+def test_without_ticks_or_receipts_nothing_is_removed_or_restored(excel, sheet, nexus):
     excel.macro("SVC_NEXUS_LIST")
     assert "Nothing is ticked" in excel.macro("SVC_NEXUS_REMOVE")
+    assert "svc-tools nexus receipts" in excel.macro("SVC_NEXUS_RESTORE")
     assert nexus.sent == []
 
 
-def test_a_removed_record_is_restored_as_it_was(excel, sheet, nexus):
-    before = dict(nexus.records)
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes", "yes"], ["1", "1"]
-    excel.macro("SVC_NEXUS_REMOVE")
-    told = excel.macro("SVC_NEXUS_RESTORE")
-    assert told.startswith("1 record: 1 there again.")
-    assert nexus.records == before
-    assert rows(sheet)[0]["outcome"].startswith("restored")
+def test_a_removed_record_is_restored_from_the_receipt_that_is_selected(excel, ticked, nexus):
+    removed = nexus.records["DE", "economic"]
+    confirmed(excel)
+    assert ("DE", "economic") not in nexus.records
+    ticked.type((HEAD + 3, HEADINGS.index("receipt") + 1), "that-of-another-removal.jsonl")
+    sent = len(nexus.sent)
+    assert "The rows name 2 receipts" in excel.macro("SVC_NEXUS_RESTORE")
+    assert len(nexus.sent) == sent
+    excel.app.Selection = ticked.Range(f"B{HEAD + 1}")
+    assert confirmed(excel, "SVC_NEXUS_RESTORE").startswith("1 record: 1 there again.")
+    assert nexus.records["DE", "economic"] == removed
+    assert len(nexus.records) == 3
+    assert rows(ticked)[0]["outcome"].startswith("restored")
 
 
-def test_a_row_that_was_changed_by_hand_is_refused_by_its_name(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    sheet.type((HEAD + 1, 2), "ZZ")
-    told = excel.macro("SVC_NEXUS_REMOVE")
-    assert f"row {HEAD + 1} (ZZ economic): 'ZZ' in state" in told
-    sheet.type((HEAD + 1, 2), "TX")  # another record of the plan, which is not ticked
-    assert "TX economic: a removal takes every record" in excel.macro("SVC_NEXUS_REMOVE")
-    sheet.type((HEAD + 1, 2), "WA")  # the service has no such record
-    assert excel.macro("SVC_NEXUS_REMOVE") == "Dry run: nothing would be sent."
+def test_a_row_that_was_changed_by_hand_is_refused_by_its_name(excel, ticked, nexus):
+    for state, reason in [
+        ("ZZ", f"row {HEAD + 1} (ZZ economic): 'ZZ' in state"),
+        ("TX", "TX economic: a removal takes every record"),  # of the plan, and not ticked
+        ("WA", "Dry run"),  # the service has no such record
+    ]:
+        ticked.type((HEAD + 1, 2), state)
+        assert reason in excel.macro("SVC_NEXUS_REMOVE")
     assert nexus.sent == []
 
 
-def test_rows_of_another_plan_are_refused(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
+def test_rows_of_another_plan_are_refused(excel, ticked, nexus):
     for other in ("# svc-tools nexus plan | id=another", ""):
-        sheet.type((HEAD + 1, len(HEADINGS) + 1), other)
-        assert "are not of one plan; list them again" in excel.macro("SVC_NEXUS_REMOVE")
+        ticked.type((HEAD + 1, len(HEADINGS) + 1), other)
+        assert "are not of one plan" in excel.macro("SVC_NEXUS_REMOVE")
     assert nexus.sent == []
 
 
-def test_rows_that_excel_sorted_are_still_the_plan(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
+def test_rows_that_excel_sorted_are_still_the_plan(excel, ticked, nexus):
     for column in range(1, 16):
         first, second = (HEAD + 1, column), (HEAD + 2, column)
-        cells = sheet.cells.pop(first, None), sheet.cells.pop(second, None)
+        cells = ticked.cells.pop(first, None), ticked.cells.pop(second, None)
         for key, cell in zip((second, first), cells, strict=True):
             if cell is not None:
-                sheet.cells[key] = cell
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    excel.macro("SVC_NEXUS_REMOVE")
+                ticked.cells[key] = cell
+    confirmed(excel)
     assert nexus.sent == [("DELETE", "DE", "economic")]
 
 
-def test_listing_again_asks_before_it_replaces_the_rows(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
+def test_listing_again_asks_before_it_replaces_the_rows(excel, ticked, nexus):
     excel.app.pressed = ["no", "yes"]
     assert excel.macro("SVC_NEXUS_LIST") == "Nothing was changed."
-    assert rows(sheet)[0]["remove"] == "x"
+    assert rows(ticked)[0]["remove"] == "x"
     del nexus.rows[-1]
     assert excel.macro("SVC_NEXUS_LIST").startswith("2 records")
-    assert len(rows(sheet)) == 2
-    assert rows(sheet)[0]["remove"] is None
+    assert [one["remove"] for one in rows(ticked)] == [None, None]
 
 
 def test_what_stands_in_the_way_is_not_written_over(excel, sheet, nexus):
@@ -187,40 +185,38 @@ def test_what_stands_in_the_way_is_not_written_over(excel, sheet, nexus):
     assert sheet.cells[HEAD + 3, 1].value == "my note"
 
 
-def test_a_service_that_does_not_list_takes_the_persons_own_rows(excel, sheet, nexus):
+def test_a_service_that_does_not_list_takes_rows_typed_by_hand(excel, sheet, nexus):
     nexus.lists = False
     assert "Type the records below the headings" in excel.macro("SVC_NEXUS_LIST")
-    for column, value in enumerate((None, "Delaware", "Economic", "2021-01-01"), 1):
-        sheet.type((HEAD + 1, column), value)  # Excel makes a date of the day
+    type_row(sheet, "Delaware", "Economic", "2021-01-01")  # Excel makes a date of the day
     assert excel.macro("SVC_NEXUS_LIST").startswith("1 record: 1 could be removed")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    told = excel.macro("SVC_NEXUS_REMOVE")
+    tick(sheet)
+    assert "1 removed" in confirmed(excel)
     assert nexus.sent == [("DELETE", "DE", "economic")]
     assert "cannot be undone" in "".join(excel.app.told)
-    assert "1 removed" in told
 
 
-def test_a_day_that_is_a_number_is_that_of_a_date_cell(excel, sheet, nexus):
-    for column, value in enumerate((None, "TX", "economic", 44681.0), 1):
-        sheet.type((HEAD + 1, column), value)
+@pytest.mark.parametrize("day", [44681.0, "'2022-04-30"])
+def test_rows_typed_by_hand_are_compared_with_what_the_service_lists(excel, sheet, nexus, day):
+    type_row(sheet, "TX", "economic", day)
     excel.macro("SVC_NEXUS_LIST")
     by_key = {(one["state"], one["type"]): one for one in rows(sheet)}
+    assert len(by_key) == 3
     assert by_key["TX", "economic"]["registered_at"] == "2022-04-30"
+    assert "2022-05-01 on the service" in by_key["TX", "economic"]["evidence"]
+    assert by_key["DE", "economic"]["decision"] == "review"
 
 
 def test_a_day_of_a_workbook_that_counts_from_1904_is_refused(excel, sheet, nexus):
     excel.book.Date1904 = True
-    for column, value in enumerate((None, "TX", "economic", 44681.0 - 1462), 1):
-        sheet.type((HEAD + 1, column), value)
-    assert "counts dates from 1904; turn that off" in excel.macro("SVC_NEXUS_LIST")
+    type_row(sheet, "TX", "economic", 44681.0 - 1462)
+    assert "counts dates from 1904" in excel.macro("SVC_NEXUS_LIST")
     assert sheet.cells[HEAD + 1, 4].value == 44681.0 - 1462
 
 
 def test_rows_typed_by_hand_are_there_until_the_plan_is(excel, sheet, nexus):
     nexus.lists = False
-    for column, value in enumerate((None, "DE", "economic", "'2021-01-01"), 1):
-        sheet.type((HEAD + 1, column), value)
+    type_row(sheet, "DE", "economic", "'2021-01-01")
 
     def refuses(*_):
         raise ComError("no")
@@ -230,68 +226,30 @@ def test_rows_typed_by_hand_are_there_until_the_plan_is(excel, sheet, nexus):
     assert rows(sheet)[0]["registered_at"] == "2021-01-01"
 
 
-def test_of_several_receipts_the_person_selects_one(excel, sheet, nexus):
-    before = dict(nexus.records)
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    excel.macro("SVC_NEXUS_REMOVE")
-    sheet.type((HEAD + 3, HEADINGS.index("receipt") + 1), "that-of-another-removal.jsonl")
-    sent = len(nexus.sent)
-    assert "The rows name 2 receipts" in excel.macro("SVC_NEXUS_RESTORE")
-    assert len(nexus.sent) == sent
-    excel.app.Selection = sheet.Range(f"B{HEAD + 1}")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    assert excel.macro("SVC_NEXUS_RESTORE").startswith("1 record: 1 there again.")
-    assert nexus.records == before
-
-
-def test_a_persons_own_rows_are_compared_with_what_the_service_lists(excel, sheet, nexus):
-    for column, value in enumerate((None, "TX", "economic", "'2019-01-01"), 1):
-        sheet.type((HEAD + 1, column), value)
-    excel.macro("SVC_NEXUS_LIST")
-    by_key = {(one["state"], one["type"]): one for one in rows(sheet)}
-    assert len(by_key) == 3
-    assert "2022-05-01 on the service" in by_key["TX", "economic"]["evidence"]
-    assert by_key["DE", "economic"]["decision"] == "review"
-
-
-def test_a_lost_answer_is_said_in_its_row_and_settled(excel, sheet, nexus):
+def test_a_lost_response_is_shown_in_its_row_and_settled(excel, ticked, nexus):
     nexus.lost = {"DE"}
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-    excel.macro("SVC_NEXUS_REMOVE")
-    assert rows(sheet)[0]["outcome"].startswith("gone")
-    assert rows(sheet)[0]["receipt"]
+    confirmed(excel)
+    assert rows(ticked)[0]["outcome"].startswith("gone")
+    assert rows(ticked)[0]["receipt"]
 
 
-def test_what_was_removed_is_said_also_where_the_sheet_cannot_be_written(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    tick(sheet, "DE", "economic")
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
-
+def test_a_removal_is_reported_also_where_the_sheet_cannot_be_written(excel, ticked, nexus):
     def refuses(*_):
         if nexus.sent:
             raise ComError("no")
 
     excel.app.on_write = refuses
-    told = excel.macro("SVC_NEXUS_REMOVE")
-    assert told.startswith("1 removal: 1 removed.")
-    assert "Receipt: " in told
+    shown = confirmed(excel)
+    assert shown.startswith("1 removal: 1 removed.")
+    assert "Receipt: " in shown
 
 
-def test_a_service_that_refuses_the_key_is_said_and_nothing_is_written(excel, sheet, faults):
+def test_a_service_that_refuses_the_key_writes_nothing(excel, sheet, faults):
     faults.will(REFUSED)
     assert "not in your plan" in excel.macro("SVC_NEXUS_LIST")
     assert rows(sheet) == []
 
 
-def test_a_workbook_without_the_sheet_is_told_how_to_get_one(excel, nexus):
+def test_a_workbook_without_the_sheet_names_the_command_that_makes_one(excel, nexus):
     excel.book.add("Orders")
     assert "svc-tools excel workbook" in excel.macro("SVC_NEXUS_PREVIEW")
-
-
-def test_without_a_receipt_there_is_nothing_to_restore(excel, sheet, nexus):
-    excel.macro("SVC_NEXUS_LIST")
-    assert "svc-tools nexus receipts" in excel.macro("SVC_NEXUS_RESTORE")

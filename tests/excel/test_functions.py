@@ -6,26 +6,18 @@ import json
 import re
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.faults import HANG, KEY, answer, echo, echoing
+from support.faults import HANG, KEY, answer, echoing
 from support.spreadsheets import cells_of, desk_of, shown
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_sdk import Svc
-from svc_tools.excel.functions import COMPUTED
-from svc_tools.excel.registry import EXAMPLES, FUNCTIONS
-from svc_tools.excel.results import LOOKUP_FIELDS
+from svc_tools.excel.registry import EXAMPLES
 from svc_tools.excel.values import OMITTED, ErrorCell
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
 DAY = "2026-07-01"
-
-
-def test_every_function_of_the_registry_is_computed_and_no_other():
-    assert list(COMPUTED) == [one.name for one in FUNCTIONS]
 
 
 @pytest.mark.parametrize("state", ["ID", "LA"])
@@ -47,8 +39,7 @@ def test_a_rate_that_lacks_a_part_is_no_number_unless_the_formula_takes_it(state
 
 @pytest.mark.parametrize("accept", ["yes", True, 1.0, "partially"])
 def test_accept_takes_one_word_alone(accept, desk):
-    told = shown(desk, "SVC_RATE", "TX", "78701", DAY, accept)
-    assert told.startswith('#INVALID accept: expected "partial", or nothing, not ')
+    assert shown(desk, "SVC_RATE", "TX", "78701", DAY, accept).startswith("#INVALID accept")
 
 
 def test_a_place_that_the_service_does_not_know_is_an_error_with_its_reason(desk):
@@ -65,7 +56,6 @@ def test_a_place_that_the_service_does_not_know_is_an_error_with_its_reason(desk
 @pytest.mark.parametrize(
     ("cells", "word"),
     [
-        (("TX", "99999"), "unresolved"),
         (("TX", "x"), "invalid"),
         (("TX", "90210", None), "invalid"),
         (("PR", "00901"), "unsupported"),
@@ -94,12 +84,10 @@ def test_a_rate_that_requires_review_has_its_own_word(scripted_desk, faults, ans
     assert field == ("partial" if word == "partial" else "ok")
 
 
-def test_a_service_that_is_not_there_is_an_error_that_says_what_to_do(scripted, faults):
+def test_a_service_that_does_not_respond_is_an_error(scripted, faults):
     desk = desk_of(scripted, patience=0.1)
     faults.will(answer(503, b"busy"))
-    told = shown(desk, "SVC_RATE", "TX", "75001", DAY)
-    assert told.startswith("#FAILED ")
-    assert told.endswith("Refresh, or compute again in a minute.")
+    assert shown(desk, "SVC_RATE", "TX", "75001", DAY).startswith("#FAILED ")
     assert shown(desk, "SVC_STATUS", "TX", "75001", DAY) == "failed"
     faults.will(HANG)
     assert shown(desk, "SVC_STATUS", "TX", "75002", DAY) in {"failed", "not_attempted"}
@@ -118,21 +106,16 @@ def test_the_four_ways_to_name_a_place_ask_in_their_own_way(faults, scripted_des
 
 def test_warnings_are_sentences_and_empty_where_there_is_nothing_to_know(faults, scripted_desk):
     assert shown(scripted_desk, "SVC_WARNINGS", "TX", "75001", DAY) is None
-    faults.will(echoing(warnings=["source_conflict", "something_new", "source_conflict"]))
-    assert shown(scripted_desk, "SVC_WARNINGS", "TX", "75002", DAY) == (
-        "Published sources disagree on the rate. Something_new."
-    )
-
-
-def test_a_range_of_rates_is_told_in_per_cent(faults, scripted_desk):
     doubt = {
         "code": "zip_spans_jurisdictions",
         "lowest_combined_rate": "0.06250",
         "highest_combined_rate": "0.08250",
     }
-    faults.will(echoing(warnings=[doubt]))
-    told = shown(scripted_desk, "SVC_WARNINGS", "TX", "75001", DAY)
-    assert told == ("The place fits several jurisdictions, and their rates differ: 6.25% to 8.25%.")
+    faults.will(echoing(warnings=["source_conflict", "something_new", "source_conflict", doubt]))
+    spans, conflict, new = shown(scripted_desk, "SVC_WARNINGS", "TX", "75002", DAY).split(". ")
+    assert spans.endswith(": 6.25% to 8.25%")
+    assert "disagree" in conflict
+    assert new == "Something_new."
 
 
 def test_who_answered_and_when_for_one_cell_and_for_the_session(faults, scripted, scripted_desk):
@@ -155,12 +138,6 @@ def test_a_key_is_in_no_cell(faults, scripted_desk):
     for name in ("SVC_RATE", "SVC_WARNINGS", "SVC_SOURCE"):
         assert KEY not in str(shown(scripted_desk, name, "TX", "75001", DAY))
     assert KEY not in str(shown(scripted_desk, "SVC_NEXUS"))
-
-
-def test_too_many_arguments_are_refused(desk):
-    told = shown(desk, "SVC_SUM", 1.0, 2.0)
-    assert told == "#INVALID SVC_SUM has 1 arguments at most, not 2: SVC_SUM(range)."
-    assert shown(desk, "SVC_NOTHING").startswith("#INVALID There is no function SVC_NOTHING")
 
 
 NEXUS = {
@@ -195,39 +172,36 @@ def test_the_register_is_listed_once_under_its_headings(faults, registered):
 
 def test_a_status_of_nexus_is_that_of_the_state_and_the_type(faults, registered):
     states = [["TX"], ["ca"], ["NY"], [None], ["XX"], ["PR"], [ErrorCell("#N/A")]]
-    (tx,), (ca,), (ny,), (none,), (bad,), (pr,), (error,) = shown(
-        registered, "SVC_NEXUS_STATUS", states
-    )
-    assert (tx, ca, ny, none) == ("registered", "registered", "not registered", None)
-    assert bad == '#INVALID state: "XX" is not a US state; expected TX or Texas.'
-    assert pr.startswith("#UNSUPPORTED Puerto Rico")
-    assert error.startswith("#N/A state: ")
+    cells = [one for (one,) in shown(registered, "SVC_NEXUS_STATUS", states)]
+    assert cells[:4] == ["registered", "registered", "not registered", None]
+    words = [one.partition(" ")[0] for one in cells[4:]]
+    assert words == ["#INVALID", "#UNSUPPORTED", "#N/A"]
     assert shown(registered, "SVC_NEXUS_STATUS", "TX", "Physical") == "registered"
     assert shown(registered, "SVC_NEXUS_STATUS", "CA", "physical") == "not registered"
     assert len(faults.seen) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "cells", "told"),
+    ("name", "cells", "argument"),
     [
-        ("SVC_NEXUS", (None,), "#INVALID state is an empty cell; leave it out of the formula"),
-        ("SVC_NEXUS", ([["TX"], ["CA"]],), "#INVALID state: expected one state, not a range."),
-        ("SVC_NEXUS", ("XX",), '#INVALID state: "XX" is not a US state'),
-        ("SVC_NEXUS", (48.0,), '#INVALID state: "48.0" is not a US state'),
-        ("SVC_NEXUS_STATUS", ("TX", None), "#INVALID type is an empty cell; leave it out"),
-        ("SVC_NEXUS_STATUS", ("TX", "click"), "#INVALID type: expected physical, economic, mark"),
+        ("SVC_NEXUS", (None,), "state"),
+        ("SVC_NEXUS", ([["TX"], ["CA"]],), "state"),
+        ("SVC_NEXUS", ("XX",), "state"),
+        ("SVC_NEXUS", (48.0,), "state"),
+        ("SVC_NEXUS_STATUS", ("TX", None), "type"),
+        ("SVC_NEXUS_STATUS", ("TX", "click"), "type"),
     ],
 )
-def test_what_would_be_read_as_all_of_them_is_refused(name, cells, told, registered):
-    assert shown(registered, name, *cells).startswith(told)
+def test_what_would_be_read_as_all_of_them_is_refused(name, cells, argument, registered):
+    assert shown(registered, name, *cells).startswith(f"#INVALID {argument}")
 
 
 def test_a_register_that_cannot_be_listed_is_an_error_and_no_status(faults, scripted_desk):
     faults.will(answer(404, b'{"error": {"code": "NOT_FOUND", "message": "none"}}'))
-    told = shown(scripted_desk, "SVC_NEXUS_STATUS", "TX")
-    assert told.startswith("#UNSUPPORTED The service does not list nexus records (HTTP 404)")
-    assert shown(scripted_desk, "SVC_NEXUS") == told
-    assert len(faults.seen) == 1  # calm for a minute
+    cell = shown(scripted_desk, "SVC_NEXUS_STATUS", "TX")
+    assert cell.startswith("#UNSUPPORTED ")
+    assert shown(scripted_desk, "SVC_NEXUS") == cell
+    assert len(faults.seen) == 1  # it is valid for a minute
 
 
 def test_refresh_lists_the_register_anew_and_keeps_it_where_that_fails(faults, registered):
@@ -240,11 +214,6 @@ def test_refresh_lists_the_register_anew_and_keeps_it_where_that_fails(faults, r
     assert shown(registered, "SVC_NEXUS") == before[:1]
 
 
-def test_the_register_of_the_real_service_is_read(service):
-    with Svc(KEY, base_url=service) as client:
-        assert shown(desk_of(client), "SVC_NEXUS")[0][0] == "state"
-
-
 def test_an_unforeseen_error_in_a_formula_is_a_sentence(scripted_desk, monkeypatch, caplog):
     def breaks(*_):
         raise ZeroDivisionError(KEY)
@@ -254,14 +223,6 @@ def test_an_unforeseen_error_in_a_formula_is_a_sentence(scripted_desk, monkeypat
     assert told == "#FAILED SVC_RATE could not be computed (ZeroDivisionError)."
     assert KEY not in caplog.text
     assert "SVC_RATE could not be computed: ZeroDivisionError" in caplog.text
-
-
-def test_one_bad_formula_does_not_spoil_the_others(faults, scripted_desk):
-    faults.will(echo)
-    rows = [["75001"], ["bad"], ["75002"]]
-    (one,), (bad,), (two,) = shown(scripted_desk, "SVC_RATE", "TX", rows, DAY)
-    assert (one, two) == (0.0825, 0.0825)
-    assert bad.startswith("#INVALID zip: ")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -282,7 +243,6 @@ def test_no_formula_writes(faults, scripted_desk):
     }
 
 
-GUIDE = Path(__file__).parents[2] / "docs" / "COLUMNS.md"
 ROWS = [
     ("CA", "94105", "San Francisco", DAY),
     ("CA", "94105", "Oakland", DAY),
@@ -295,16 +255,10 @@ ROWS = [
 ]
 
 
-def test_the_fields_are_those_of_the_guide_and_of_an_enriched_frame():
-    table = GUIDE.read_text(encoding="utf-8").partition("## Lookup")[2].partition("\n\n`")[0]
-    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(LOOKUP_FIELDS)
-    assert list(LOOKUP_FIELDS) == list(LOOKUP_COLUMNS)
-
-
-def test_fields_are_told_with_form_and_meaning(desk):
+def test_fields_are_listed_with_form_and_meaning(desk):
     heads, *rows = shown(desk, "SVC_FIELDS")
     assert heads == ["field", "form", "meaning"]
-    assert [row[0] for row in rows] == list(LOOKUP_FIELDS)
+    assert [row[0] for row in rows] == list(LOOKUP_COLUMNS)
     assert all(form and meaning for _, form, meaning in rows)
 
 
@@ -337,17 +291,17 @@ def as_cell(value):
     return value if isinstance(value, str) else bool(value)
 
 
-def test_a_row_without_an_answer_still_says_what_became_of_it(desk):
+def test_a_row_without_a_result_still_has_its_status(desk):
     fields = "combined_rate, lookup_status, needs_review, lookup_error"
     rows = [["TX", "99999", DAY], ["TX", None, DAY], ["CA", "94105", None], ["TX", "#N/A", DAY]]
     unknown, empty, undated, error = shown(desk, "SVC_LOOKUP", rows, fields)
     assert unknown[0].startswith("#UNRESOLVED ")
     assert unknown[1:3] == ["unresolved", True]
-    assert unknown[3].startswith("ZIP 99999 is unknown")
+    assert "99999" in unknown[3]
     assert empty == [None] * 4
-    assert undated[0].startswith("#INVALID as_of is an empty cell")
+    assert undated[0].startswith("#INVALID as_of")
     assert undated[1:3] == ["invalid", True]
-    assert all(cell.startswith("#N/A zip: the cell holds #N/A") for cell in error)
+    assert all(cell.startswith("#N/A zip") for cell in error)
 
 
 def test_a_part_that_an_answer_lacks_is_marked_and_one_that_is_whole_is_told(desk):
@@ -357,28 +311,25 @@ def test_a_part_that_an_answer_lacks_is_marked_and_one_that_is_whole_is_told(des
     assert idaho == [0.06, 0.0, "#PARTIAL", "#PARTIAL"]
 
 
-def test_a_city_rate_that_is_known_is_shown_where_districts_are_not(faults, scripted):
-    lacking = [{"code": "districts_not_covered"}]
+@pytest.mark.parametrize(("rate", "cell"), [("0.01500", 0.015), ("0.00000", "#PARTIAL")])
+def test_a_city_rate_that_is_known_is_shown_where_districts_are_not(
+    faults, scripted_desk, rate, cell
+):
     fields = [["city_rate", "combined_district_rate"]]
-    faults.will(echoing(rate={"city_rate": "0.01500"}, warnings=lacking))
-    assert shown(desk_of(scripted), "SVC_LOOKUP", [["TX", "75001", DAY]], fields) == [
-        [0.015, "#PARTIAL"]
-    ]
-    faults.will(echoing(rate={"city_rate": "0.00000"}, warnings=lacking))
-    assert shown(desk_of(scripted), "SVC_LOOKUP", [["TX", "75002", DAY]], fields) == [
-        ["#PARTIAL", "#PARTIAL"]
-    ]
+    faults.will(echoing(rate={"city_rate": rate}, warnings=[{"code": "districts_not_covered"}]))
+    found = shown(scripted_desk, "SVC_LOOKUP", [["TX", "75001", DAY]], fields)
+    assert found == [[cell, "#PARTIAL"]]
 
 
-def test_a_part_that_the_answer_does_not_say_is_an_error_and_no_zero(faults, scripted):
+def test_a_part_that_the_response_lacks_is_an_error_and_an_optional_one_is_empty(
+    faults, scripted_desk
+):
     faults.will(echoing(rate={"county_rate": None}))
-    told = shown(desk_of(scripted), "SVC_FIELD", "county_rate", "TX", "75001", DAY)
-    assert told == "#N/A The response has no county_rate."
-
-
-def test_a_range_that_the_answer_does_not_need_is_an_empty_cell(scripted_desk):
-    assert shown(scripted_desk, "SVC_FIELD", "rate_low", "TX", "75001", DAY) is None
-    assert shown(scripted_desk, "SVC_FIELD", "effective_date", "TX", "75001", DAY) is None
+    cells = [
+        shown(scripted_desk, "SVC_FIELD", name, "TX", "75001", DAY)
+        for name in ("county_rate", "rate_low", "effective_date")
+    ]
+    assert cells == ["#N/A The response has no county_rate.", None, None]
 
 
 @pytest.mark.parametrize("name", ["combined_rate", "Combined Rate", " COMBINED-RATE "])
@@ -387,17 +338,17 @@ def test_a_field_is_found_however_it_is_written(name, scripted_desk):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "shows"),
     [
-        ("county rat", '#INVALID There is no field "county rat". Did you mean "county_rate"?'),
-        ("xyz", '#INVALID There is no field "xyz". SVC_FIELDS() shows which there are.'),
-        (None, "#INVALID field: expected the name of a field"),
-        (3.0, "#INVALID field: expected the name of a field"),
-        ("#REF!", "#REF! field: the cell holds #REF!"),
+        ("county rat", "#INVALID .*county_rate"),
+        ("xyz", "#INVALID .*SVC_FIELDS"),
+        (None, "#INVALID field"),
+        (3.0, "#INVALID field"),
+        ("#REF!", "#REF! field"),
     ],
 )
-def test_a_field_that_is_none_names_the_nearest(name, told, scripted_desk):
-    assert shown(scripted_desk, "SVC_FIELD", name, "TX", "75001", DAY).startswith(told)
+def test_an_unknown_field_names_the_nearest(name, shows, scripted_desk):
+    assert re.match(shows, shown(scripted_desk, "SVC_FIELD", name, "TX", "75001", DAY))
 
 
 @pytest.mark.parametrize(
@@ -429,36 +380,34 @@ def test_columns_under_headings_may_stand_in_any_order(faults, scripted_desk):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    "given",
     [
-        ([["TX"]], "#INVALID range: it has 1 columns and no headings; expected columns of state"),
-        ([["TX", "75001", DAY, 5.0]], "#INVALID range: it has 4 columns and no headings"),
-        (
-            [["state", "zip", "order"], ["TX", "75001", 1.0]],
-            '#INVALID range: "order" is no heading',
-        ),
-        ([["state", "zip", None], ["TX", "75001", 1.0]], "#INVALID range: an empty cell is no"),
-        ([["state", "zip", "zip"], ["TX", "75001", 1.0]], "#INVALID range: several columns have"),
-        ([["state", "zip"]], "#INVALID range: there is no row below the headings."),
-        ([["state", "#REF!"], ["TX", "1"]], "#REF! range: the cell holds #REF!"),
+        [["TX"]],
+        [["TX", "75001", DAY, 5.0]],
+        [["state", "zip", "order"], ["TX", "75001", 1.0]],
+        [["state", "zip", None], ["TX", "75001", 1.0]],
+        [["state", "zip", "zip"], ["TX", "75001", 1.0]],
+        [["state", "zip"]],
+        [["state", "#REF!"], ["TX", "1"]],
     ],
 )
-def test_a_range_that_cannot_be_read_says_what_is_expected(given, told, faults, scripted_desk):
-    assert shown(scripted_desk, "SVC_LOOKUP", given).startswith(told)
+def test_a_range_that_cannot_be_read_is_refused(given, faults, scripted_desk):
+    word = "#REF!" if "#REF!" in given[0] else "#INVALID"
+    assert shown(scripted_desk, "SVC_LOOKUP", given).startswith(f"{word} range: ")
     assert faults.seen == []
 
 
 @pytest.mark.parametrize(
-    ("fields", "headers", "told"),
+    ("fields", "headers", "shows"),
     [
         ("nothing", OMITTED, '#INVALID There is no field "nothing"'),
-        (5.0, OMITTED, "#INVALID fields: expected names of fields, not 5.0."),
+        (5.0, OMITTED, "#INVALID fields: "),
         ("#N/A", OMITTED, "#N/A fields: "),
-        (OMITTED, "maybe", "#INVALID headers: expected TRUE or FALSE, not maybe."),
-        (OMITTED, [[True, True]], "#INVALID headers: expected TRUE or FALSE, not a range."),
-        (OMITTED, 2.0, "#INVALID headers: expected TRUE or FALSE, not 2.0."),
+        (OMITTED, "maybe", "#INVALID headers: "),
+        (OMITTED, [[True, True]], "#INVALID headers: "),
+        (OMITTED, 2.0, "#INVALID headers: "),
     ],
 )
-def test_options_that_cannot_be_meant_are_refused(fields, headers, told, scripted_desk):
+def test_options_that_cannot_be_meant_are_refused(fields, headers, shows, scripted_desk):
     rows = shown(scripted_desk, "SVC_LOOKUP", [["TX", "75001"]], fields, headers)
-    assert rows.startswith(told)
+    assert rows.startswith(shows)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from pydantic import SecretStr
-from support.faults import KEY, answer, echoing
+from support.faults import answer
 from support.spreadsheets import called, in_excel, local_server, zips_asked
 
-from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs.pages import functions_script
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.loopback import LocalGuard
 
 DAY = "2026-05-01"
-
-
-@pytest.fixture(scope="module")
-def book(service):
-    """The local server over the embedded service, in a process of its own."""
-    with Svc(KEY, base_url=service) as client, local_server(Desk(client, cache=False)) as server:
-        yield server
 
 
 @pytest.fixture
@@ -38,23 +28,9 @@ def shown(server, *calls):
     return in_excel(server.script, calls)["shown"][0]
 
 
-def test_every_function_of_the_registry_is_associated(book):
-    ids = in_excel(book.script, [])["ids"]
+def test_every_function_of_the_registry_is_associated(scripted_server):
+    ids = in_excel(scripted_server.script, [])["ids"]
     assert ids == [one.name.removeprefix("SVC_").replace("_", ".") for one in FUNCTIONS]
-
-
-def test_scalars_ranges_and_errors_inside_them(book):
-    zips = [[94105.0, "94105"], ["abc", ""], ["00501", "94105-0000"]]
-    rate, block = shown(book, called("RATE", "CA", "94105", DAY), called("RATE", "CA", zips, DAY))
-    ((value,),) = rate
-    assert isinstance(value, float)
-    assert 0.07 < value < 0.12
-    assert block[0] == [value, value]
-    assert block[1][0]["error"] == "#VALUE!"
-    assert "abc" in block[1][0]["message"]
-    assert block[1][1] == ""
-    assert block[2][0]["error"] == "#N/A"
-    assert block[2][1] == value
 
 
 def test_left_out_is_today_and_an_empty_cell_is_refused(scripted_server, faults):
@@ -139,8 +115,7 @@ def test_five_thousand_formulas_of_five_hundred_places_are_one_post_and_500_look
     first, second = host["sent"]
     assert (first["method"], first["calls"]) == ("POST", 5_000)
     assert second["calls"] == 500  # the same formula in many cells is one call
-    zips = sorted(one.target.partition("zip=")[2][:5] for one in faults.seen)
-    assert zips == [f"{10_000 + number}" for number in range(500)]
+    assert sorted(zips_asked(faults)) == [str(10_000 + number) for number in range(500)]
     rate, cent = Decimal("0.0825"), Decimal("0.01")
     assert host["shown"][0] == [
         [[float((Decimal(repr(amount)) * rate).quantize(cent, ROUND_HALF_UP))]]
@@ -157,9 +132,7 @@ def test_too_much_for_one_question_is_a_few(scripted_server):
     assert all(one["error"] == "#VALUE!" for one in host["shown"][0])
 
 
-def test_a_cancelled_call_is_not_asked_and_another_cell_still_gets_its_value(
-    scripted_server, faults
-):
+def test_a_canceled_call_is_not_sent_and_another_cell_still_gets_its_value(scripted_server, faults):
     host = in_excel(
         scripted_server.script,
         [
@@ -170,99 +143,61 @@ def test_a_cancelled_call_is_not_asked_and_another_cell_still_gets_its_value(
         [called("RATE", "TX", "78703", DAY, cancel=True)],
     )
     assert [one["calls"] for one in host["sent"]] == [1]
-    assert [one.target.partition("zip=")[2][:5] for one in faults.seen] == ["78702"]
+    assert zips_asked(faults) == ["78702"]
     gone, also_gone, value = host["shown"][0]
     assert gone["error"] == also_gone["error"] == "#N/A"
     assert value == [[0.0825]]
 
 
-def test_a_stopped_server_is_said_and_nothing_is_sent_twice(scripted):
+def test_a_stopped_or_another_server_is_an_error_with_what_to_do(scripted):
     with local_server(Desk(scripted, cache=False)) as server:
-        gate = LocalGuard(int(server.origin.rpartition(":")[2]), token=SecretStr(server.token))
-        script = functions_script(gate)
+        guard = LocalGuard(int(server.origin.rpartition(":")[2]), token=SecretStr(server.token))
+        script = functions_script(guard)
+        stale = functions_script(LocalGuard(guard.port, token=SecretStr("stale")))
+        calls = [called("RATE", "TX", "78701", DAY), called("FIELDS")]
+        another = in_excel(stale, calls)
         server.stop()
-    host = in_excel(script, [called("RATE", "TX", "78701", DAY), called("FIELDS")])
-    for one in host["shown"][0]:
-        assert one["error"] == "#N/A"
-        assert "start `svc-tools excel serve`, then" in one["message"]
-    assert len(host["sent"]) == 1
-    # a server without the certificate would not be the one that Excel asks
-    secure = functions_script(LocalGuard(gate.port, "https", gate.token))
-    (shown,) = in_excel(secure, [called("FIELDS")])["shown"][0]
-    assert "start `svc-tools excel serve --cert FILE --key FILE`" in shown["message"]
+    # a server without the certificate would not be the one that Excel uses
+    secure = functions_script(LocalGuard(guard.port, "https", guard.token))
+    for host, todo in [
+        (another, "load the manifest"),
+        (in_excel(script, calls), "start `svc-tools excel serve`, then"),
+        (in_excel(secure, calls), "start `svc-tools excel serve --cert FILE --key FILE`"),
+    ]:
+        assert len(host["sent"]) == 1
+        for one in host["shown"][0]:
+            assert one["error"] == "#N/A"
+            assert todo in one["message"]
 
 
-def test_the_token_of_another_server_has_a_sentence_of_its_own(scripted_server):
-    port = int(scripted_server.origin.rpartition(":")[2])
-    host = in_excel(
-        functions_script(LocalGuard(port, token=SecretStr("stale"))), [called("FIELDS")]
-    )
-    (shown,) = host["shown"][0]
-    assert shown["error"] == "#N/A"
-    assert "does not know this add-in: load the manifest" in shown["message"]
-    assert len(host["sent"]) == 1
+def responding(faults):
+    """The script over a server that responds as the test says."""
+    port = int(faults.base_url.rpartition(":")[2])
+    return functions_script(LocalGuard(port, token=SecretStr("any")))
 
 
-def test_an_answer_that_is_none_is_a_sentence_in_the_cell(faults):
-    answers = [
-        (answer(body=b"<html>"), "cannot be read"),
-        (answer(body=b"{}"), "cannot be read"),
-        (answer(body=b'{"results": []}'), "cannot be read"),
-        (answer(body=b'{"results": [null]}'), "cannot be read"),
-        (answer(body=b'{"results": [{"v": 1}, {"v": 2}]}'), "cannot be read"),
+def test_an_unusable_response_is_an_error_in_the_cell(faults):
+    unreadable = [
+        b"<html>",
+        b"{}",
+        b'{"results": []}',
+        b'{"results": [null]}',
+        b'{"results": [{"v": 1}, {"v": 2}]}',
+    ]
+    responses = [
+        *((answer(body=body), "cannot be read") for body in unreadable),
         (answer(500, b"oops"), "500"),
         (answer(413, b'{"error": {"message": "give a smaller range"}}'), "give a smaller range"),
     ]
-    faults.will(*(body for body, _ in answers))
-    port = int(faults.base_url.rpartition(":")[2])
-    script = functions_script(LocalGuard(port, token=SecretStr("any")))
-    host = in_excel(script, *([called("FIELDS")] for _ in answers))
-    for (shown,), (_, said) in zip(host["shown"], answers, strict=True):
-        assert shown["error"] == "#N/A"
-        assert said in shown["message"]
-    assert len(faults.seen) == len(answers)
+    faults.will(*(response for response, _ in responses))
+    host = in_excel(responding(faults), *([called("FIELDS")] for _ in responses))
+    for (cell,), (_, reason) in zip(host["shown"], responses, strict=True):
+        assert cell["error"] == "#N/A"
+        assert reason in cell["message"]
+    assert len(faults.seen) == len(responses)
 
 
 def test_an_empty_result_is_never_handed_to_excel_as_null_which_it_shows_as_0(faults):
     faults.will(answer(body=b'{"results": [{"v": null}, {"v": [[1, null]]}]}'))
-    port = int(faults.base_url.rpartition(":")[2])
-    script = functions_script(LocalGuard(port, token=SecretStr("any")))
-    host = in_excel(script, [called("FIELDS"), called("SOURCE")])
+    host = in_excel(responding(faults), [called("FIELDS"), called("SOURCE")])
     assert host["shown"][0] == [[[""]], [[1, ""]]]
-
-
-def test_two_sheets_that_ask_together_ask_the_service_once(scripted_server, faults):
-    """Two hosts, such as Excel and Calc, share what is under way."""
-    both = threading.Barrier(2)
-    seen = threading.Event()
-
-    def held(request):
-        seen.wait(20)
-        return echoing()(request)
-
-    faults.will(held)
-    found = []
-
-    def ask():
-        both.wait()
-        found.append(shown(scripted_server, called("RATE", "TX", "78701", DAY)))
-
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for one in threads:
-        one.start()
-    faults.asked.wait(20)
-    seen.set()
-    for one in threads:
-        one.join()
-    assert found == [[[[0.0825]]]] * 2
-    assert len(faults.seen) == 1
-
-
-def test_the_script_is_small_plain_and_without_addresses_of_others():
-    script = functions_script(LocalGuard(1, token=SecretStr("t")))
-    assert len(script.splitlines()) < 300
-    assert "eval(" not in script
-    outside = script.replace("http://localhost:1/excel/batch", "")
-    assert "http" not in outside
-    assert "__" not in outside
-    assert json.dumps("t") in script

@@ -8,14 +8,15 @@ import signal
 import socket
 import ssl
 import stat
+import subprocess
 import sys
 import threading
 
 import httpx
 import pytest
-from support.certificates import make_certificate
 from support.faults import HANG, KEY
 from support.spreadsheets import addin_module, excel_serve
+from support.tools import openssl
 
 from svc_tools.excel.officejs.serving import check_certificate, serve
 from svc_tools.excel.setup import check
@@ -29,6 +30,29 @@ def folder(tmp_path, monkeypatch):
     """The adapters' folder, for this process and those it starts."""
     monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
     return tmp_path / "excel"
+
+
+def make_certificate(folder, *, name="localhost", password=None, days=2):
+    """The paths of a certificate that signed itself, and of its key, made by openssl."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cert, key, request, extensions = (
+        folder / one for one in ("cert.pem", "key.pem", "request.pem", "extensions")
+    )
+    extensions.write_text(
+        f"subjectAltName=DNS:{name},IP:127.0.0.1,IP:::1\n"
+        "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth\n",
+        encoding="utf-8",
+    )
+    lock = ("-passout", f"pass:{password}") if password else ("-nodes",)
+    unlock = ("-passin", f"pass:{password}") if password else ()
+    subject = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", f"/CN={name}")
+    signed = ("-in", request, "-signkey", key, "-days", days, "-extfile", extensions)
+    for arguments in (
+        ("req", *subject, *lock, "-keyout", key, "-out", request),
+        ("x509", "-req", *unlock, *signed, "-out", cert),
+    ):
+        subprocess.run([openssl(), *map(str, arguments)], check=True, capture_output=True)
+    return cert, key
 
 
 @pytest.fixture(scope="module")
@@ -156,32 +180,32 @@ def test_a_port_that_is_taken_is_said_and_nothing_is_changed(folder):
     assert not (folder / "server.json").exists()
 
 
-def test_certificate_and_key_belong_together(folder, certificate, tmp_path):
+def test_certificate_and_key_are_pem_files_that_belong_together(certificate, tmp_path):
     cert, key = certificate
-    _, another = make_certificate(tmp_path / "another")
+    text = tmp_path / "text.pem"
+    text.write_text("no certificate", encoding="utf-8")
     check_certificate(cert, key)
     with pytest.raises(ValueError, match="belong together"):
         serve(port=0, cert=cert, key=None, say=print)
-    with pytest.raises(ValueError, match="belong together"):
-        check_certificate(cert, another)
+    for pair, reason in [
+        ((cert, make_certificate(tmp_path / "another")[1]), "belong together"),
+        ((tmp_path / "nothing.pem", key), r"nothing\.pem does not exist"),
+        ((text, text), "PEM files are expected"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            check_certificate(*pair)
 
 
-def test_a_certificate_that_excel_would_refuse_without_a_word_is_refused_here(tmp_path):
-    other_name = make_certificate(tmp_path / "name", name="evil.example")
-    with pytest.raises(ValueError, match="DNS:localhost"):
-        check_certificate(*other_name)
-    locked = make_certificate(tmp_path / "locked", password="secret-word")
-    with pytest.raises(ValueError, match="has a password"):
-        check_certificate(*locked)
-    with pytest.raises(ValueError, match=r"nothing\.pem does not exist"):
-        check_certificate(tmp_path / "nothing.pem", locked[1])
-    text = tmp_path / "text.pem"
-    text.write_text("no certificate", encoding="utf-8")
-    with pytest.raises(ValueError, match="PEM files are expected"):
-        check_certificate(text, text)
-
-
-def test_a_certificate_whose_time_is_over_is_refused(tmp_path):
-    expired = make_certificate(tmp_path, days=-1)
-    with pytest.raises(ValueError, match="not valid today"):
-        check_certificate(*expired)
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"name": "evil.example"}, "DNS:localhost"),
+        ({"password": "secret-word"}, "has a password"),
+        ({"days": -1}, "not valid today"),
+    ],
+)
+def test_a_certificate_that_excel_would_refuse_without_a_word_is_refused_here(
+    tmp_path, wrong, reason
+):
+    with pytest.raises(ValueError, match=reason):
+        check_certificate(*make_certificate(tmp_path, **wrong))

@@ -1,11 +1,17 @@
-"""The local server over HTTP: who gets a response, which, and the JSON of calls."""
+"""The local server: who gets a response, the JSON of calls; its manifest, metadata and page."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
+import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree as ET
 
 import httpx
 import pytest
@@ -15,22 +21,29 @@ from pydantic import SecretStr
 from starlette.responses import Response
 from support.faults import KEY, answer
 from support.keyrings import use_keyring
-from support.spreadsheets import local_server
+from support.spreadsheets import TOKEN, local_server
 
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
 from svc_tools.excel.officejs.app import MOST_CALLS, BadRequestError, read_calls, results_json
-from svc_tools.excel.officejs.guard import ACTIONS, LARGEST_BODY, Guard, judge, origin_of
-from svc_tools.excel.officejs.pages import metadata
+from svc_tools.excel.officejs.guard import ACTIONS, LARGEST_BODY, Guard
+from svc_tools.excel.officejs.pages import (
+    NAMESPACE,
+    host_name,
+    host_text,
+    manifest,
+    metadata,
+    page,
+    write_manifest,
+)
+from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.values import (
     OMITTED,
     BadValueError,
     CellError,
     ErrorCell,
     NotAvailableError,
-    NumberOf1904,
-    day_in,
 )
 from svc_tools.loopback import LocalGuard
 
@@ -59,34 +72,47 @@ def test_whoever_has_the_token_gets_rates(client, server):
     assert got.json() == {"results": [{"v": 0.0825}]}
 
 
-def test_nobody_else_does_and_nothing_is_asked(client, server, faults):
-    for headers in ({}, {"authorization": "Bearer guessed"}):
-        got = client.post(f"/excel/batch?token={server.token}", json=RATE, headers=headers)
-        assert got.status_code == 401
-        assert "manifest" in message(got)
-    for headers in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
-        got = client.post("/excel/batch", json=RATE, headers=server.headers | headers)
-        assert got.status_code == 403
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"authorization": ""}, 401),
+        ({"authorization": "Bearer guessed"}, 401),
+        ({"authorization": "Bearer"}, 401),
+        ({"authorization": f"Basic {TOKEN}"}, 401),
+        ({"host": "evil.example"}, 403),
+        ({"host": "localhost"}, 403),  # of another port
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://localhost:1"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_nobody_else_does_and_nothing_is_requested(client, server, faults, headers, status):
+    path = f"/excel/batch?token={server.token}"
+    got = client.post(path, json=RATE, headers=server.headers | headers)
+    assert got.status_code == status
+    assert ("manifest" in message(got)) == (status == 401)
+    if "host" in headers:
+        assert client.get("/excel/", headers=headers).status_code == 403
     assert faults.seen == []
 
 
-def test_every_answer_is_for_this_moment_and_this_page(client, server):
-    answers = [
-        client.get("/excel/"),
-        client.get("/excel/functions.js"),
-        client.get(f"/excel/functions.js?token={server.token}"),
-        client.get(f"/excel/nothing?token={server.token}"),
-        client.post("/excel/batch", json=RATE, headers=server.headers),
-        client.post("/excel/batch", content=b"{", headers=server.headers),
-    ]
-    assert [one.status_code for one in answers] == [200, 401, 200, 404, 200, 400]
-    for one in answers:
-        assert one.headers["cache-control"] == "no-store"
-        assert one.headers["x-content-type-options"] == "nosniff"
-        assert one.headers["referrer-policy"] == "no-referrer"
-        assert "frame-ancestors" in one.headers["content-security-policy"]
-        assert "access-control-allow-origin" not in one.headers
-        assert "server" not in one.headers or "uvicorn" in one.headers["server"]
+def test_every_response_is_for_this_moment_and_this_page(client, server):
+    for status, path, content in [
+        (200, "/excel/", None),
+        (401, "/excel/functions.js", None),
+        (200, f"/excel/functions.js?token={server.token}", None),
+        (404, f"/excel/nothing?token={server.token}", None),
+        (200, "/excel/batch", json.dumps(RATE)),
+        (400, "/excel/batch", "{"),
+    ]:
+        headers = server.headers if content else {}
+        got = client.request("POST" if content else "GET", path, content=content, headers=headers)
+        assert got.status_code == status
+        assert got.headers["cache-control"] == "no-store"
+        assert got.headers["x-content-type-options"] == "nosniff"
+        assert got.headers["referrer-policy"] == "no-referrer"
+        assert "frame-ancestors" in got.headers["content-security-policy"]
+        assert "access-control-allow-origin" not in got.headers
 
 
 def test_only_the_names_of_the_functions_are_for_pages_elsewhere(client, server):
@@ -94,11 +120,16 @@ def test_only_the_names_of_the_functions_are_for_pages_elsewhere(client, server)
     preflight = client.options("/excel/functions.json", headers=elsewhere)
     assert preflight.status_code == 204
     assert preflight.headers["access-control-allow-private-network"] == "true"
-    got = client.get(f"/excel/functions.json?token={server.token}", headers=elsewhere)
+    foreign = elsewhere | {"host": "evil.example"}
+    assert client.options("/excel/functions.json", headers=foreign).status_code == 403
+    path = f"/excel/functions.json?token={server.token}"
+    got = client.get(path, headers=elsewhere)
     assert got.json() == metadata()
     assert got.headers["access-control-allow-origin"] == "*"
-    for path in ("functions.js", "manifest.xml", "taskpane.html"):
-        refused = client.get(f"/excel/{path}?token={server.token}", headers=elsewhere)
+    assert client.get("/excel/functions.json", headers=elsewhere).status_code == 401
+    assert client.post(path, headers=elsewhere).status_code == 403
+    for name in ("functions.js", "manifest.xml", "taskpane.html"):
+        refused = client.get(f"/excel/{name}?token={server.token}", headers=elsewhere)
         assert refused.status_code == 403
         assert "access-control-allow-origin" not in refused.headers
 
@@ -125,34 +156,21 @@ def test_files_are_served_by_name_and_the_folder_above_is_not(client, server):
     assert client.get("/openapi.json", headers=server.headers).status_code == 404
 
 
-def test_the_page_with_instructions_is_open_and_holds_no_secret(client, server):
-    page = client.get("/excel/").text
-    assert server.token not in page
-    for said in ("openssl req", "mkcert", "Trusted Add-in Catalogs", "/wef", "=SVC.RATE(state"):
-        assert said in page
+def test_the_page_with_instructions_and_the_pictures_are_open(client, server):
+    opened = client.get("/excel/").text
+    assert server.token not in opened
+    assert "Trusted Add-in Catalogs" in opened
+    assert client.get("/excel/icon-32.png").status_code == 200
+    assert client.get("/excel/icon-32.js").status_code == 401
+    assert client.post("/excel/").status_code == 401
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"calls": [1]}', b"\xff"])
-def test_what_is_no_batch_is_refused_in_words(client, server, body):
-    got = client.post("/excel/batch", content=body, headers=server.headers)
-    assert got.status_code == 400
-    assert got.json()["error"]["code"] == "INVALID_INPUT"
-    assert "calls" in message(got)
-
-
-def test_a_body_without_end_is_refused_before_it_is_read(client, server):
-    told = client.build_request(
-        "POST",
-        "/excel/batch",
-        content=iter([b"x"]),
-        headers=server.headers | {"content-length": str(LARGEST_BODY + 1)},
-    )
-    told.headers.pop("transfer-encoding", None)
+def test_a_body_without_end_is_refused_before_it_is_read(server):
     host, _, port = server.origin.removeprefix("http://").partition(":")
+    headers = server.headers | {"host": f"{host}:{port}", "content-length": str(LARGEST_BODY + 1)}
+    lines = [f"{name}: {value}" for name, value in headers.items()]
     with socket.create_connection((host, int(port)), timeout=20) as connection:
-        lines = [f"{name}: {value}" for name, value in told.headers.items()]
-        head = "\r\n".join(["POST /excel/batch HTTP/1.1", *lines, "", ""])
-        connection.sendall(head.encode())
+        connection.sendall("\r\n".join(["POST /excel/batch HTTP/1.1", *lines, "", ""]).encode())
         received = connection.makefile("rb").read()
     assert received.startswith(b"HTTP/1.1 413")
     assert b"smaller range" in received
@@ -189,47 +207,54 @@ def test_neither_the_key_nor_the_words_of_an_exception_reach_a_cell(
     assert message(got)
 
 
-def test_the_pane_is_answered_and_a_key_that_is_none_is_refused(client, server, monkeypatch):
+def test_what_is_no_key_is_refused(client, server, monkeypatch):
     use_keyring(monkeypatch)
-    status = client.get("/excel/status", headers=server.headers)
-    assert status.status_code == 200
-    assert "problem" in status.json()
-    assert client.post("/excel/refresh", headers=server.headers).json()["requested"] == 0
     address = b'"address": "https://rates.example"'
     for body in (b'{"address": "x"}', b'{%s, "key": null}' % address, b"[]", b"[" * 100_000):
         got = client.post("/excel/key", content=body, headers=server.headers)
         assert got.status_code == 400
-    got = client.put("/excel/key", json={}, headers=server.headers)
-    assert got.status_code == 405
+    assert client.put("/excel/key", json={}, headers=server.headers).status_code == 405
 
 
-def test_other_cells_are_answered_while_one_waits(client, server, faults):
-    """A lookup that takes long holds up nobody else."""
+def test_other_cells_are_computed_while_one_waits(client, server, faults):
     go_on = threading.Event()
 
     def held(_):
         go_on.wait(20)
         return answer()
 
+    def sent(body):
+        address = f"{server.origin}/excel/batch"
+        return httpx.post(address, json=body, headers=server.headers, timeout=60).json()
+
     faults.will(held)
-    slow = []
-    thread = threading.Thread(
-        target=lambda: slow.append(
-            httpx.post(f"{server.origin}/excel/batch", json=RATE, headers=server.headers)
-        )
-    )
-    thread.start()
-    assert faults.asked.wait(20)
-    quick = {"calls": [{"f": "SVC_SUM", "a": [[[1, 2]]]}]}
-    assert client.post("/excel/batch", json=quick, headers=server.headers).json() == {
-        "results": [{"v": 3.0}]
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(sent, RATE)
+        assert faults.asked.wait(20)
+        assert sent({"calls": [{"f": "SVC_SUM", "a": [[[1, 2]]]}]}) == {"results": [{"v": 3.0}]}
+        go_on.set()
+        assert slow.result() == {"results": [{"v": 0.0825}]}
+
+
+def through(app, path, query=b"", receive=None, method="POST"):
+    """Send one request to an app as a server does; its responses."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query,
+        "headers": [(b"host", b"localhost:1"), (b"authorization", f"Bearer {TOKEN}".encode())],
     }
-    go_on.set()
-    thread.join()
-    assert slow[0].json() == {"results": [{"v": 0.0825}]}
+    asyncio.run(app(scope, receive, send))
+    return sent
 
 
-def test_the_token_goes_no_further_than_the_gate():
+def test_the_token_goes_no_further_than_the_guard():
     """Whatever traces requests inside the app sees no token."""
     inside = []
 
@@ -237,156 +262,59 @@ def test_the_token_goes_no_further_than_the_gate():
         inside.append(scope)
         await Response()(scope, receive, send)
 
-    gate = LocalGuard(1, token=SecretStr("the-token"))
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": "/excel/taskpane.html",
-        "query_string": b"token=the-token&office=1",
-        "headers": [(b"host", b"localhost:1"), (b"authorization", b"Bearer the-token")],
-    }
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    asyncio.run(Guard(app, gate)(scope, None, send))
+    guard = Guard(app, LocalGuard(1, token=SecretStr(TOKEN)))
+    query = f"token={TOKEN}&office=1".encode()
+    sent = through(guard, "/excel/taskpane.html", query, method="GET")
     assert sent[0]["status"] == 200
-    assert "the-token" not in str(inside)
+    assert TOKEN not in str(inside)
     assert inside[0]["query_string"] == b"office=1"
 
 
-def test_a_caller_who_leaves_is_no_failure_to_report(scripted, caplog):
-    gate = LocalGuard(8643, token=SecretStr("t"))
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/excel/batch",
-        "query_string": b"",
-        "headers": [(b"host", b"localhost:8643"), (b"authorization", b"Bearer t")],
-    }
-
+def test_a_caller_who_leaves_is_no_failure_to_log(scripted, caplog):
     async def receive():
         return {"type": "http.disconnect"}
 
-    async def send(_):
-        """Nobody hears it."""
-
-    asyncio.run(app_module.make_app(Desk(scripted, cache=False), gate)(scope, receive, send))
+    guard = LocalGuard(1, token=SecretStr(TOKEN))
+    through(app_module.make_app(Desk(scripted, cache=False), guard), "/excel/batch", b"", receive)
     assert not caplog.records
 
 
-TOKEN = "the-token"
-GUARD = LocalGuard(8643, "https", SecretStr(TOKEN))
-BEARER = f"Bearer {TOKEN}"
-
-
-def judged(method="GET", path="/excel/functions.js", token="", **headers):
-    headers = {"host": "localhost:8643"} | headers
-    return judge(
-        GUARD,
-        {
-            "method": method,
-            "path": path,
-            "query_string": f"office=1&token={token}".encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        },
-    )
-
-
 @pytest.mark.parametrize("path", sorted(ACTIONS))
-def test_what_computes_or_changes_takes_the_token_in_its_header_alone(path):
+def test_what_computes_or_changes_takes_the_token_in_its_header_alone(client, server, path):
     for method in ("GET", "POST", "DELETE"):
-        assert judged(method, path, authorization=BEARER) is None
-        assert judged(method, path, authorization=f"bearer  {TOKEN}") is None
-        assert judged(method, path, token=TOKEN) == "UNKNOWN_TOKEN"
-        assert judged(method, path) == "UNKNOWN_TOKEN"
+        address = f"{path}?token={server.token}"
+        assert client.request(method, address).status_code == 401
+        accepted = {"authorization": f"bearer  {server.token}"}
+        assert client.request(method, path, headers=accepted).status_code not in {401, 403}
 
 
-@pytest.mark.parametrize(
-    "path", ["/excel/functions.js", "/excel/manifest.xml", "/excel/taskpane.html", "/other"]
-)
-def test_files_take_it_in_their_address_too_for_excel_sends_no_header(path):
-    assert judged(path=path, token=TOKEN) is None
-    assert judged(path=path, authorization=BEARER) is None
-    assert judged(path=path) == "UNKNOWN_TOKEN"
-    assert judged("POST", path, token=TOKEN) == "UNKNOWN_TOKEN"
-
-
-@pytest.mark.parametrize(
-    "authorization",
-    ["", "Bearer", "Bearer ", "Bearer the-toke", "Bearer the-token1", f"Basic {TOKEN}", TOKEN],
-)
-def test_no_other_token_is_taken(authorization):
-    assert judged("POST", "/excel/batch", authorization=authorization) == "UNKNOWN_TOKEN"
-
-
-def test_a_wrong_token_is_refused_wherever_it_is():
-    assert judged(token="ü") == judged(token="%FF") == "UNKNOWN_TOKEN"
-    assert judged(token=TOKEN, authorization="Bearer wrong") == "UNKNOWN_TOKEN"
-
-
-def test_the_page_with_instructions_and_the_pictures_are_open():
-    assert judged(path="/excel/") is judged(path="/excel/icon-32.png") is None
-    assert judged("POST", "/excel/") == judged(path="/excel/icon-32.js") == "UNKNOWN_TOKEN"
-
-
-@pytest.mark.parametrize("host", ["", "evil.example:8643", "localhost", "127.0.0.1:8644"])
-def test_another_name_than_the_servers_own_is_foreign_whatever_it_brings(host):
-    assert judged(host=host, authorization=BEARER) == "FOREIGN"
-    assert judged(path="/excel/", host=host) == "FOREIGN"
-
-
-@pytest.mark.parametrize("host", ["localhost:8643", "127.0.0.1:8643", "[::1]:8643"])
-def test_pages_of_other_servers_are_foreign_even_with_the_token(host):
-    own = f"https://{host}"
-    assert judged("POST", host=host, authorization=BEARER, origin=own) is None
-    for origin in ("null", "https://evil.example", "http://localhost:8643", ""):
-        assert judged("POST", host=host, authorization=BEARER, origin=origin) == "FOREIGN"
-        assert judged(token=TOKEN, host=host, origin=origin) == "FOREIGN"
-
-
-def test_excel_on_the_web_reads_the_names_of_the_functions_from_its_own_page():
-    asked = {"path": "/excel/functions.json", "origin": "https://excel.officeapps.live.com"}
-    assert judged(token=TOKEN, **asked) is None
-    assert judged(**asked) == "UNKNOWN_TOKEN"
-    assert judged("POST", token=TOKEN, **asked) == "FOREIGN"
-    assert judged("OPTIONS", **asked) is None
-    assert judged("OPTIONS", host="evil.example", **asked) == "FOREIGN"
-
-
-def test_the_token_is_in_no_text_of_the_guard():
-    assert TOKEN not in repr(GUARD)
-    assert origin_of(GUARD) == "https://localhost:8643"
+@pytest.mark.parametrize("name", ["functions.js", "manifest.xml", "taskpane.html", "other"])
+def test_files_take_it_in_their_address_too_for_excel_sends_no_header(client, server, name):
+    path, address = f"/excel/{name}", f"/excel/{name}?token={server.token}"
+    found = 404 if name == "other" else 200
+    assert client.get(address).status_code == found
+    assert client.get(path, headers=server.headers).status_code == found
+    assert client.post(address).status_code == 401
+    for wrong in ("", "?token=%FF", "?token=%C3%BC"):
+        assert client.get(path + wrong).status_code == 401
+    assert client.get(address, headers={"authorization": "Bearer wrong"}).status_code == 401
 
 
 def read(*calls):
     return read_calls(json.dumps({"calls": calls}).encode())
 
 
-def told(*results):
+def sent(*results):
     return json.loads(results_json(results))["results"]
 
 
 def test_what_is_left_out_an_empty_cell_and_an_error_value_are_three_things():
-    (call,) = read({"f": "SVC_RATE", "a": [None, "", {"error": "#DIV/0!"}]})
-    assert call == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!"), OMITTED))
-
-
-def test_a_call_of_a_workbook_that_counts_from_1904_has_numbers_that_are_no_days():
-    given = ["CA", [[94105, True]], 44592.5]
-    (call,) = read({"f": "SVC_RATE", "a": given, "from_1904": True})
-    assert call.arguments[:3] == ("CA", [[94105, True]], 44592.5)
-    ((zip_code, truth),), day = call.arguments[1:3]
-    assert isinstance(zip_code, NumberOf1904)
-    assert truth is True
-    with pytest.raises(BadValueError, match="counts dates from 1904"):
-        day_in(day)
-
-
-def test_ranges_are_rows_and_null_in_them_is_an_empty_cell():
-    (call,) = read({"f": "SVC_SUM", "a": [[[1, 2.5], [None, True], ["x", {"error": "#N/A"}]]]})
-    assert call.arguments == ([[1, 2.5], [None, True], ["x", ErrorCell("#N/A")]],)
+    cells = [[[1, 2.5], [None, True], ["x", {"error": "#N/A"}]]]
+    one, two = read(
+        {"f": "SVC_RATE", "a": [None, "", {"error": "#DIV/0!"}]}, {"f": "SVC_SUM", "a": cells}
+    )
+    assert one == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!"), OMITTED))
+    assert two == Call("SVC_SUM", ([[1, 2.5], [None, True], ["x", ErrorCell("#N/A")]],))
 
 
 def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_their_cells():
@@ -415,9 +343,11 @@ def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_thei
         json.dumps({"calls": [0] * (MOST_CALLS + 1)}).encode(),
     ],
 )
-def test_what_is_no_batch_is_refused_with_what_is_expected(body):
-    with pytest.raises(BadRequestError, match=r"\w+ .*\w"):
-        read_calls(body)
+def test_what_is_no_batch_is_refused_with_what_is_expected(client, server, body):
+    got = client.post("/excel/batch", content=body, headers=server.headers)
+    assert got.status_code == 400
+    assert got.json()["error"]["code"] == "INVALID_INPUT"
+    assert "calls" in message(got) or "JSON" in message(got), message(got)
 
 
 @pytest.mark.parametrize("odd", [[1, 2], [[[1]]], {"error": 1}, 10**400, {"v": 1}])
@@ -448,25 +378,174 @@ def test_any_other_json_is_read_or_refused_and_nothing_else(body):
 
 
 def test_results_keep_their_kinds_and_an_empty_cell_never_becomes_a_zero():
-    rows = [[0.0825, None], ["x", NotAvailableError("not found", "UNRESOLVED")]]
-    assert told(0.0825, None, "#PARTIAL", rows, [[True]]) == [
+    unknown = NotAvailableError("not found", "UNRESOLVED")
+    rows = [[0.0825, None], ["x", unknown]]
+    assert sent(0.0825, None, "#PARTIAL", rows, [[True]], unknown, BadValueError("bad")) == [
         {"v": 0.0825},
         {"v": ""},
         {"v": "#PARTIAL"},
         {"v": [[0.0825, ""], ["x", {"e": "na", "m": "not found"}]]},
         {"v": [[True]]},
-    ]
-
-
-def test_errors_are_two_kinds_with_their_sentences():
-    assert told(NotAvailableError("gone", "FAILED"), BadValueError("bad")) == [
-        {"e": "na", "m": "gone"},
+        {"e": "na", "m": "not found"},
         {"e": "value", "m": "bad"},
     ]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_come_through_to_the_last_digit(number):
-    assert told(number) == [{"v": number}]
+    assert sent(number) == [{"v": number}]
     (call,) = read({"f": "SVC_SUM", "a": [number]})
     assert call.arguments == (number,)
+
+
+APP = "{http://schemas.microsoft.com/office/appforoffice/1.1}"
+OVER = "{http://schemas.microsoft.com/office/taskpaneappversionoverrides}"
+BT = "{http://schemas.microsoft.com/office/officeappbasictypes/1.0}"
+XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
+GUARD = LocalGuard(8643, "https", token=SecretStr("a-token_of-the-Tests"))
+ORIGIN = "https://localhost:8643"
+
+
+@pytest.fixture(scope="module")
+def root():
+    return ET.fromstring(manifest(GUARD))  # noqa: S314 - our own
+
+
+def names(element):
+    return " ".join(child.tag.partition("}")[2] for child in element)
+
+
+PARTS = """
+Id Version ProviderName DefaultLocale DisplayName Description IconUrl HighResolutionIconUrl
+SupportUrl AppDomains Hosts Requirements DefaultSettings Permissions VersionOverrides
+"""
+
+
+def test_its_parts_stand_in_the_order_of_the_schema(root):
+    assert root.tag == f"{APP}OfficeApp"
+    assert root.get(f"{XSI}type") == "TaskPaneApp"
+    assert names(root).split() == PARTS.split()
+    overrides = root.find(f"{OVER}VersionOverrides")
+    host = overrides.find(f"{OVER}Hosts/{OVER}Host")
+    assert host.get(f"{XSI}type") == "Workbook"
+    assert names(host) == "Runtimes AllFormFactors DesktopFormFactor"
+    form = host.find(f"{OVER}DesktopFormFactor")
+    assert names(form) == "GetStarted FunctionFile ExtensionPoint"
+    assert names(overrides.find(f"{OVER}Resources")) == "Images Urls ShortStrings LongStrings"
+
+
+def test_id_and_version_have_the_documented_form_and_the_id_never_changes(root):
+    assert root.findtext(f"{APP}Id") == "a43ce9a7-2b34-42ce-8ac2-502c30822036"
+    assert re.fullmatch(r"\d{1,5}(\.\d{1,5}){3}", root.findtext(f"{APP}Version"))
+
+
+def test_every_resource_that_is_named_exists_once_and_none_is_left_over(root):
+    ids = [
+        one.get("id")
+        for kind in ("Image", "Url", "String")
+        for one in root.iter(f"{BT}{kind}")
+        if one.get("id")
+    ]
+    named = {one.get("resid") for one in root.iter() if one.get("resid")}
+    assert len(ids) == len(set(ids))
+    assert named == set(ids)
+    assert all(len(one) <= 32 for one in ids)
+
+
+def test_functions_pane_and_runtime_are_one_page(root):
+    runtime = root.find(f".//{OVER}Runtime")
+    assert (runtime.get("resid"), runtime.get("lifetime")) == ("Taskpane.Url", "long")
+    page = root.find(f".//{OVER}Page/{OVER}SourceLocation").get("resid")
+    button = root.find(f".//{OVER}Action/{OVER}SourceLocation").get("resid")
+    assert page == button == root.find(f".//{OVER}FunctionFile").get("resid") == "Taskpane.Url"
+    requirements = {one.get("Name") for one in root.iter(f"{APP}Set")}
+    assert requirements == {"SharedRuntime", "CustomFunctionsRuntime"}
+
+
+def test_every_address_is_of_this_server_and_only_what_is_secret_has_the_token(root):
+    addresses = [one.get("DefaultValue") for one in root.iter() if one.get("DefaultValue")]
+    urls = [urlsplit(one) for one in addresses if "://" in one]
+    assert {f"{one.scheme}://{one.netloc}" for one in urls} == {ORIGIN}
+    for one in urls:
+        token = parse_qs(one.query).get("token")
+        is_open = one.path == "/excel/" or one.path.endswith(".png")
+        assert token == (None if is_open else ["a-token_of-the-Tests"]), one.path
+        assert len(one.geturl()) <= 2048
+    pages = [parse_qs(one.query) for one in urls if one.path.endswith("taskpane.html")]
+    assert pages
+    assert all(one["office"] == ["1"] for one in pages)
+    assert root.findtext(f"{APP}AppDomains/{APP}AppDomain") == ORIGIN
+
+
+def test_texts_keep_the_documented_lengths(root):
+    resources = root.find(f".//{OVER}Resources")
+    for most, texts in [
+        (125, [root.find(f"{APP}DisplayName"), *resources.find(f"{BT}ShortStrings")]),
+        (250, [root.find(f"{APP}Description"), *resources.find(f"{BT}LongStrings")]),
+    ]:
+        assert all(len(one.get("DefaultValue")) <= most for one in texts)
+    sizes = {one.get("size") for one in root.iter(f"{BT}Image") if one.get("size")}
+    assert sizes == {"16", "32", "80"}  # those that are required
+
+
+def test_the_file_is_for_its_owner_alone_for_the_token_is_in_it(tmp_path):
+    path = tmp_path / "svc.xml"
+    write_manifest(path, GUARD)
+    assert path.read_text(encoding="utf-8") == manifest(GUARD)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+DESCRIBED = metadata()["functions"]
+# a cell reference such as TAX1 or R1C1 is no name of a function
+CELL = re.compile(r"[A-Z]{1,3}\d+|R\d+C\d+")
+LONGEST = 128
+
+
+def test_ids_and_names_keep_the_documented_rules():
+    ids = [one["id"] for one in DESCRIBED]
+    assert len(set(ids)) == len(ids)
+    for one in DESCRIBED:
+        assert re.fullmatch(r"[A-Z][A-Z0-9.]{2,}", one["id"])
+        assert re.fullmatch(r"[A-Z][A-Z0-9_.]{2,}", one["name"])
+        assert len(one["id"]) <= LONGEST
+        assert len(f"{NAMESPACE}.{one['name']}") <= LONGEST
+        assert not CELL.fullmatch(one["name"])
+    assert re.fullmatch(r"[A-Z]{1,32}", NAMESPACE)
+
+
+def test_only_documented_properties_are_used():
+    assert set(metadata()) == {"allowErrorForDataTypeAny", "functions"}
+    for one in DESCRIBED:
+        assert set(one) == {"id", "name", "description", "parameters", "result", "options"}
+        assert one["result"] == {"type": "any", "dimensionality": "matrix"}
+        assert set(one["options"]) == {"cancelable", "volatile"}
+        for parameter in one["parameters"]:
+            # so an argument that is left out (null) is told from an empty cell (a matrix of one)
+            assert parameter == parameter | {"type": "any", "dimensionality": "matrix"}
+            assert len(parameter) == 5
+            assert {"name", "description", "optional"} < set(parameter)
+            assert parameter["description"].strip()
+        optional = [parameter["optional"] for parameter in one["parameters"]]
+        assert optional == sorted(optional)
+        names = [parameter["name"] for parameter in one["parameters"]]
+        assert len(set(names)) == len(names)
+    assert "SVC_" not in str(DESCRIBED)  # the help names other functions as they are typed there
+
+
+def test_the_page_lists_every_function_with_its_arguments_and_help():
+    shown = unescape(page(GUARD, office=False))
+    for one in FUNCTIONS:
+        name = host_name(one.name)
+        assert f"<summary><code>{one.signature.replace(one.name, name)}</code>" in shown
+        assert host_text(one.help) in shown
+        assert formula(name, EXAMPLES[one.name]) in shown
+        for parameter in one.parameters:
+            assert f"<dt>{parameter.name}" in shown
+            assert host_text(parameter.help) in shown
+
+
+def test_the_token_is_in_the_addresses_of_the_page_alone_and_cannot_be_markup():
+    text = page(LocalGuard(1, token=SecretStr('a"><b>&c')), office=True)
+    assert "<b>" not in text
+    assert "{{" not in text
+    assert re.findall(r'token=([^"]+)"', text) == ["a%22%3E%3Cb%3E%26c"] * 4

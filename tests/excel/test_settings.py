@@ -1,4 +1,4 @@
-"""The service of the cells, its key in the keyring, and the file of the local server."""
+"""The service of the cells and its key: settings, keyring, `excel install`, `check`, the pane."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import contextlib
 import json
 import os
 import stat
+import sys
 import traceback
 
 import keyring as keyring_package
 import pytest
+import xlwings
+from filelock import FileLock
 from keyring.backends.chainer import ChainerBackend
 from keyring.backends.fail import Keyring as FailKeyring
 from keyring.backends.null import Keyring as NullKeyring
 from pydantic import SecretStr
-from support.faults import KEY
+from support.faults import HANG, KEY, answer
 from support.keyrings import (
     ForgetfulKeyring,
     LockedKeyring,
@@ -23,11 +26,12 @@ from support.keyrings import (
     use_keyring,
 )
 from support.secrets import files_with
-from support.spreadsheets import desk_of, shown
+from support.spreadsheets import desk_of, local_server, shown
 
+import svc_tools
 from svc_tools import ConfigurationError, config
-from svc_tools.excel import server_file, settings
-from svc_tools.excel import settings as keys
+from svc_tools.excel import server_file, settings, setup
+from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import forget_key_of, keyring_name, store_key, stored_key
 
 ADDRESS = "https://rates.example"
@@ -44,17 +48,21 @@ def keyring(monkeypatch):
     return use_keyring(monkeypatch)
 
 
-def test_where_nothing_is_said_the_embedded_service_answers():
-    told = settings.describe()
-    assert (told.known_from, told.service, told.key) == ("nothing", "embedded", "none needed")
+def origin():
+    """Where the service of the cells is known from, the service, and where its key is."""
+    found = settings.describe()
+    return found.known_from, found.service, found.key
+
+
+def test_without_settings_the_embedded_service_is_used():
+    assert origin() == ("nothing", "embedded", "none needed")
     with settings.client() as client:
         assert config.service_name(client) == "embedded service"
 
 
-def test_what_was_set_up_answers_with_the_key_of_the_keyring(service):
+def test_what_was_set_up_is_used_with_the_key_of_the_keyring(service):
     assert settings.remember(f" {service}/ ", SecretStr(KEY)) == service
-    told = settings.describe()
-    assert (told.known_from, told.service, told.key) == ("settings", service, "keyring")
+    assert origin() == ("settings", service, "keyring")
     with settings.client() as client:
         assert client.base_url == service
         assert client.lookup("TX", zip="78701").rate.combined_rate
@@ -64,58 +72,64 @@ def test_the_environment_comes_first(monkeypatch):
     settings.remember(ADDRESS, SecretStr("another-key"))
     monkeypatch.setenv("SVC_BASE_URL", "https://first.example")
     monkeypatch.setenv("SVC_API_KEY", KEY)
-    told = settings.describe()
-    assert (told.known_from, told.service, told.key) == (
-        "environment",
-        "https://first.example",
-        "environment",
-    )
+    assert origin() == ("environment", "https://first.example", "environment")
     with settings.client() as client:
         assert client.base_url == "https://first.example"
+    assert "environment, which comes first" in setup.use_embedded()
+    assert "https://first.example" in setup.current_service()
 
 
 @pytest.mark.parametrize(
-    ("variables", "said"),
-    [({"SVC_API_KEY": KEY}, "SVC_BASE_URL"), ({"SVC_BASE_URL": ADDRESS}, "SVC_API_KEY")],
+    ("name", "value", "missing"),
+    [("SVC_API_KEY", KEY, "SVC_BASE_URL"), ("SVC_BASE_URL", ADDRESS, "SVC_API_KEY")],
 )
 def test_half_of_the_environment_is_an_error_whatever_the_settings_are(
-    monkeypatch, variables, said
+    monkeypatch, name, value, missing
 ):
     settings.remember(ADDRESS, SecretStr("another-key"))
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    told = settings.describe()
-    assert (told.known_from, told.service) == ("environment", None)
-    assert said in told.problem
-    assert KEY not in repr(told)
-    with pytest.raises(ConfigurationError, match=said):
+    monkeypatch.setenv(name, value)
+    assert origin()[:2] == ("environment", None)
+    assert missing in settings.describe().problem
+    assert KEY not in repr(settings.describe())
+    with pytest.raises(ConfigurationError, match=missing):
         settings.client()
 
 
-def test_an_address_without_its_key_is_an_error_and_not_the_embedded_service():
-    settings.remember(ADDRESS, SecretStr(KEY))
-    assert settings.forget_key() == ADDRESS
-    assert settings.chosen() == ADDRESS
-    with pytest.raises(ConfigurationError, match=f"no key for it.*--base-url {ADDRESS}"):
-        settings.client()
-    assert settings.describe().known_from == "settings"
+def test_an_address_without_its_key_is_an_error_and_not_the_embedded_service(service):
+    settings.remember(service, SecretStr(KEY))
+    with contextlib.closing(settings.client()) as client:
+        assert service in shown(desk_of(client), "SVC_SOURCE")
+    assert settings.forget_key() == service
     assert settings.forget_key() is None
+    assert settings.chosen() == service
+    command = f"svc-tools excel install --base-url {service}"
+    with pytest.raises(ConfigurationError, match=command):
+        settings.client()
+    assert origin()[0] == "settings"
+    desk = desk_of(None)
+    for call in (
+        ("SVC_RATE", "TX", "78701", "2026-05-01"),
+        ("SVC_TAX", 10, "TX", "78701"),
+        ("SVC_SOURCE",),
+        ("SVC_NEXUS",),
+    ):
+        cell = shown(desk, *call)
+        assert cell.startswith("#FAILED ")
+        assert command in cell
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"service": 7}', '{"service": " "}', '{"service": "rates"}', "\xff"]
+    "content", ["", "{", "[]", "\xff", '{"service": 7}', '{"service": " "}', '{"service": "rates"}']
 )
 def test_settings_that_cannot_be_read_are_an_error_and_stay_as_they_are(folder, content):
     folder.mkdir()
     path = folder / "settings.json"
     path.write_text(content, encoding="latin-1")
-    with pytest.raises(ConfigurationError):
-        settings.client()
     assert settings.describe().problem
-    if content not in {'{"service": 7}', '{"service": " "}', '{"service": "rates"}'}:
-        with pytest.raises(ConfigurationError, match="Set it aside"):
-            settings.choose_embedded()
-        assert path.read_text(encoding="latin-1") == content
+    for use in (settings.client, *[settings.choose_embedded] * ("service" not in content)):
+        with pytest.raises(ConfigurationError):
+            use()
+    assert path.read_text(encoding="latin-1") == content
 
 
 def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
@@ -124,8 +138,7 @@ def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
     path.write_text('{"later": 1}')
     settings.choose_embedded()
     assert json.loads(path.read_text()) == {"later": 1, "service": "embedded"}
-    told = settings.describe()
-    assert (told.known_from, told.service) == ("settings", "embedded")
+    assert origin()[:2] == ("settings", "embedded")
 
 
 @pytest.mark.parametrize(
@@ -155,52 +168,28 @@ def test_the_files_are_their_owners_alone_and_hold_no_key(folder):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert json.loads(path.read_text()) == {"service": ADDRESS}
     assert files_with(KEY, folder)[0] == []
-    assert keys.stored_key(ADDRESS).get_secret_value() == KEY
-    shown = repr(settings._found()) + repr(settings.describe())
-    assert KEY not in shown
+    assert KEY not in repr(settings.describe())
 
 
-def test_the_folder_is_the_users_own_unless_it_is_named(monkeypatch, tmp_path):
-    monkeypatch.delenv("SVC_EXCEL")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert config.excel_folder().parts[-2:] == ("svc-tools", "excel")
+def test_a_folder_that_cannot_be_found_is_an_error(monkeypatch):
     monkeypatch.setenv("SVC_EXCEL", "~nobody-of-that-name/excel")
     with pytest.raises(ConfigurationError, match="SVC_EXCEL"):
         settings.client()
 
 
-def test_cells_say_who_answers_and_where_half_of_it_is_missing_that(service):
-    settings.remember(service, SecretStr(KEY))
-    with contextlib.closing(settings.client()) as client:
-        desk = desk_of(client)
-        assert service in shown(desk, "SVC_SOURCE")
-    settings.forget_key()
-    unable = desk_of(None)
-    for call in (("SVC_RATE", "TX", "78701", "2026-05-01"), ("SVC_TAX", 10, "TX", "78701")):
-        cell = shown(unable, *call)
-        assert cell.startswith("#")
-        assert f"svc-tools excel install --base-url {service}" in cell
-
-
-def test_a_key_is_kept_for_one_address_until_it_is_forgotten(monkeypatch):
-    backend = use_keyring(monkeypatch)
+def test_a_key_is_stored_for_one_address_until_it_is_removed(keyring):
     store_key(f"{ADDRESS}/", SecretStr(f" {KEY}\n"))
-    assert backend.kept == {("svc-tools", ADDRESS): KEY}
+    assert keyring.kept == {("svc-tools", ADDRESS): KEY}
     assert stored_key(ADDRESS).get_secret_value() == KEY
     assert KEY not in repr(stored_key(ADDRESS))
     assert stored_key("https://other.example") is None
+    with pytest.raises(ConfigurationError, match="empty"):
+        store_key(ADDRESS, SecretStr(" \n"))
     store_key(ADDRESS, SecretStr("the-next-one"))
     assert stored_key(ADDRESS).get_secret_value() == "the-next-one"
     assert forget_key_of(ADDRESS) is True
     assert forget_key_of(ADDRESS) is False
-    assert backend.kept == {}
-
-
-def test_an_empty_key_is_refused(monkeypatch):
-    backend = use_keyring(monkeypatch)
-    with pytest.raises(ConfigurationError, match="empty"):
-        store_key(ADDRESS, SecretStr(" \n"))
-    assert backend.kept == {}
+    assert keyring.kept == {}
 
 
 class OfOthers(MemoryKeyring):
@@ -211,7 +200,7 @@ OfOthers.__module__ = "keyrings.alt.file"
 
 
 @pytest.mark.parametrize(
-    ("backend", "said"),
+    ("backend", "reason"),
     [
         (FailKeyring(), "no keyring was found"),
         (NullKeyring(), "store nothing"),
@@ -221,24 +210,17 @@ OfOthers.__module__ = "keyrings.alt.file"
         (LockedKeyring(), "KeyringLocked"),
     ],
 )
-def test_a_keyring_that_is_not_safe_or_not_open_is_refused_in_a_sentence(
-    monkeypatch, backend, said
-):
+def test_an_unsafe_or_locked_keyring_is_refused(monkeypatch, backend, reason):
     use_keyring(monkeypatch, backend)
-    with pytest.raises(ConfigurationError, match=said) as caught:
+    with pytest.raises(ConfigurationError, match=reason) as caught:
         store_key(ADDRESS, SecretStr(KEY))
     assert "SVC_API_KEY" in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
     assert getattr(backend, "kept", {}) == {}
-
-
-@pytest.mark.parametrize("backend", [FailKeyring(), NullKeyring(), LockedKeyring()])
-def test_reading_from_it_is_refused_as_well(monkeypatch, backend):
-    use_keyring(monkeypatch, backend)
-    with pytest.raises(ConfigurationError):
-        stored_key(ADDRESS)
-    with pytest.raises(ConfigurationError):
-        forget_key_of(ADDRESS)
+    if not isinstance(backend, ForgetfulKeyring):
+        for use in (stored_key, forget_key_of):
+            with pytest.raises(ConfigurationError):
+                use(ADDRESS)
 
 
 def test_of_several_keyrings_the_key_goes_to_the_safe_one(monkeypatch):
@@ -259,67 +241,288 @@ def test_a_keyring_that_does_not_load_is_a_sentence_too(monkeypatch):
         keyring_name()
 
 
-URL = "https://localhost:8643"
-
-
-@pytest.fixture(autouse=True)
-def path(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
-    return server_file.server_path()
-
-
-def test_before_the_first_run_there_is_a_new_token_and_no_port():
-    assert server_file.read() is None
-    assert server_file.last_port() is None
-    one, other = server_file.last_token(), server_file.last_token()
-    assert one != other
-    assert len(one.get_secret_value()) >= 32
-
-
-def test_token_and_port_stay_the_same_from_run_to_run(path, tmp_path):
-    token = server_file.last_token()
-    server_file.publish(f"{URL}/", token, tmp_path / "cert.pem")
-    running = server_file.read()
-    assert (running.url, running.pid) == (URL, os.getpid())
-    assert running.certificate == tmp_path / "cert.pem"
-    server_file.withdraw()
-    stopped = server_file.read()
-    assert stopped.pid is None
-    assert (stopped.url, stopped.token) == (URL, token)
-    assert (server_file.last_token(), server_file.last_port()) == (token, 8643)
-    assert token.get_secret_value() not in repr(stopped)
-
-
-def test_only_its_owner_reads_it(path):
-    server_file.publish(URL, SecretStr("token"))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.chmod(0o644)
-    server_file.publish(URL, SecretStr("token"))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert json.loads(path.read_text()) == {
-        "url": URL,
-        "token": "token",
-        "pid": os.getpid(),
-        "certificate": None,
-    }
-
-
-def test_a_run_that_ends_late_does_not_withdraw_the_next_one(path):
-    server_file.publish(URL, SecretStr("token"))
+def test_a_run_that_ends_late_does_not_withdraw_the_next_one():
+    server_file.publish("https://localhost:8643", SecretStr("token"))
+    path = server_file.server_path()
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 1}))
     server_file.withdraw()
     assert server_file.read().pid == 1
 
 
 @pytest.mark.parametrize("content", ["{}", '{"url": 1, "token": "t"}', '{"url": "", "token": ""}'])
-def test_a_file_that_says_nothing_is_as_none(path, content):
-    path.parent.mkdir()
+def test_a_file_without_an_address_or_a_token_is_no_server(folder, content):
+    folder.mkdir()
+    path = folder / "server.json"
     path.write_text(content)
     assert server_file.read() is None
-
-
-def test_a_file_that_cannot_be_read_is_a_sentence_that_names_it(path):
-    path.parent.mkdir()
     path.write_text("{")
     with pytest.raises(ConfigurationError, match=r"server\.json cannot be read"):
         server_file.last_token()
+
+
+@pytest.fixture
+def conf(monkeypatch, tmp_path):
+    """The file that tells xlwings which Python Excel starts; it is not there yet."""
+    path = tmp_path / "home" / ".xlwings" / "xlwings.conf"
+    monkeypatch.setattr(xlwings, "USER_CONFIG_FILE", str(path))
+    return path
+
+
+def test_excel_starts_this_python(conf):
+    assert "need Excel on Windows" in setup.use_this_python(windows=False)
+    assert not conf.exists()
+    for _ in range(2):
+        assert sys.executable in setup.use_this_python(windows=True)
+        assert conf.read_text() == f'"INTERPRETER_WIN","{sys.executable}"\n'
+
+
+@pytest.mark.parametrize("line", ['"INTERPRETER_WIN","C:\\old\\python.exe"', '"LICENSE_KEY","abc"'])
+def test_a_file_that_is_there_stays_and_the_line_that_it_lacks_is_named(conf, line):
+    conf.parent.mkdir(parents=True)
+    conf.write_text(line)
+    with pytest.raises(ConfigurationError) as failed:
+        setup.use_this_python(windows=True)
+    assert f'"INTERPRETER_WIN","{sys.executable}"' in str(failed.value)
+    assert conf.read_text() == line
+
+
+def test_a_conda_environment_is_known_by_its_name(conf, monkeypatch):
+    monkeypatch.setenv("CONDA_DEFAULT_ENV", "tax")
+    monkeypatch.setenv("CONDA_EXE", "C:/conda/Scripts/conda.exe")
+    conf.parent.mkdir(parents=True)
+    conf.write_text('"CONDA PATH","C:/conda"\n"CONDA ENV","tax"\n')
+    assert "the conda environment tax" in setup.use_this_python(windows=True)
+    monkeypatch.setenv("CONDA_DEFAULT_ENV", "other")
+    assert not setup.python_of_excel()[1]
+
+
+@pytest.mark.parametrize("step", [answer(401, b"{}"), HANG])
+def test_a_key_is_stored_unless_the_service_refuses_it(faults, keyring, monkeypatch, step):
+    monkeypatch.setattr(setup, "_TIMEOUT", 0.2)
+    settings.choose_embedded()
+    faults.will(step)
+    if step is HANG:
+        assert "could not be checked" in setup.use_account(faults.base_url, SecretStr(KEY))
+        assert keyring.kept
+        return
+    with pytest.raises(ConfigurationError, match="nothing was changed"):
+        setup.use_account(faults.base_url, SecretStr(KEY))
+    assert keyring.kept == {}
+    assert settings.chosen() == "embedded"
+
+
+def test_a_key_is_removed_on_request(service, keyring):
+    setup.use_account(service, SecretStr(KEY))
+    assert service in setup.forget_key()
+    assert keyring.kept == {}
+    assert "has no key" in setup.forget_key()
+    with pytest.raises(ConfigurationError):  # an address without its key
+        setup.current_service()
+
+
+def checked(*, windows=False):
+    """The lines of the check, by name."""
+    return {line.name: line for line in setup.check(windows=windows)}
+
+
+def server_line():
+    return setup._server()
+
+
+def test_a_machine_on_which_nothing_was_set_up_is_all_right():
+    lines = checked()
+    assert [*lines] == ["Packages", "Service", "Response", "Server"]
+    assert {line.mark for line in lines.values()} == {"ok", "not set up"}
+    assert sys.executable in lines["Packages"].said
+    assert "embedded service" in lines["Service"].said
+    assert "rate book of edition 20" in lines["Response"].said
+
+
+@pytest.mark.parametrize(
+    ("content", "mark"),
+    [
+        (None, "wrong"),
+        ('"INTERPRETER_WIN","C:\\Python38\\python.exe"\r\n', "wrong"),
+        (f'"INTERPRETER_WIN","{sys.executable}"\n', "ok"),
+    ],
+)
+def test_another_python_in_the_configuration_of_xlwings_is_wrong(conf, content, mark):
+    if content:
+        conf.parent.mkdir(parents=True)
+        conf.write_text(content)
+    assert checked(windows=True)["Excel's Python"].mark == mark
+
+
+def test_missing_packages_are_named_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(setup, "_PACKAGES", ("xlwings", "absent-package"))
+    line = checked()["Packages"]
+    assert (line.mark, line.said) == ("wrong", "missing: absent-package")
+    assert "svc-tax-tools[excel]" in line.todo
+    assert "pywin32" in checked(windows=True)["Packages"].said
+
+
+NO_RECORDS = answer(200, b'{"nexus": [], "count": 0}')
+
+
+@pytest.mark.parametrize(
+    ("step", "mark", "reason"),
+    [
+        (NO_RECORDS, "ok", "accepts the key"),
+        (answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "No."}}'), "wrong", "the key"),
+        (answer(402, b'{"error": {"code": "BILLING", "message": "Pay."}}'), "wrong", "billing"),
+        (HANG, "wrong", "does not respond"),
+        (answer(200, b"<html>"), "wrong", "not from the service"),
+    ],
+)
+def test_the_response_of_the_service_is_checked_without_a_lookup(
+    faults, monkeypatch, step, mark, reason
+):
+    monkeypatch.setattr(setup, "_TIMEOUT", 0.3)
+    settings.remember(faults.base_url, SecretStr(KEY))
+    faults.will(step)
+    lines = checked()
+    assert lines["Service"].mark == "ok"
+    assert lines["Response"].mark == mark
+    assert reason in lines["Response"].said
+    assert bool(lines["Response"].todo) == (mark == "wrong")
+    assert KEY not in repr(lines)
+    assert all("/v1/tax/" not in one.target for one in faults.seen)
+
+
+def test_half_a_configuration_is_wrong_and_nobody_is_asked(monkeypatch, faults):
+    settings.remember(faults.base_url, SecretStr(KEY))
+    use_keyring(monkeypatch, FailKeyring())
+    lines = checked()
+    assert lines["Service"].mark == "wrong"
+    assert "Response" not in lines
+    assert faults.seen == []
+
+
+def test_a_server_that_never_ran_or_was_stopped_is_no_fault():
+    assert server_line().mark == "not set up"
+    for scheme, options in (("http", ""), ("https", " --cert FILE --key FILE")):
+        server_file.publish(f"{scheme}://localhost:1", SecretStr("token"))
+        server_file.withdraw()
+        line = server_line()
+        assert line.mark == "not set up"
+        assert line.todo.endswith(f"svc-tools excel serve{options}")
+
+
+@contextlib.contextmanager
+def running(url, token="token"):  # noqa: S107 - of a test
+    """A server file, and the lock that its server holds while it runs."""
+    server_file.publish(url, SecretStr(token))
+    with FileLock(server_file.lock_path()):
+        yield server_line()
+
+
+def test_the_server_that_runs_accepts_its_own_token_alone(desk):
+    with local_server(desk) as server:
+        with running(server.origin, server.token) as line:
+            assert line.mark == "ok"
+            assert str(os.getpid()) in line.said
+            assert "--cert" in line.todo  # Calc takes http, Excel does not
+            assert server.token not in repr(line)
+        with running(server.origin, "another") as line:
+            assert line.mark == "wrong"
+    with running(server.origin, server.token) as line:  # nothing responds any more
+        assert line.mark == "wrong"
+
+
+def test_the_token_goes_to_no_other_machine_and_after_a_crash_to_nobody(faults):
+    with running("https://elsewhere.example") as line:
+        assert line.mark == "wrong"
+        assert "not this machine" in line.said
+        server_file.publish(faults.base_url, SecretStr("token"))
+    assert server_line().mark == "not set up"
+    assert faults.seen == []
+
+
+def test_variables_of_a_terminal_are_not_taken_for_those_that_excel_sees(monkeypatch, faults):
+    monkeypatch.setenv("SVC_BASE_URL", faults.base_url)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    faults.will(NO_RECORDS)
+    assert "not those of this terminal" in checked(windows=True)["Service"].todo
+    assert checked()["Service"].todo is None
+
+
+def test_the_status_has_the_notes_of_the_cache(tmp_path):
+    (tmp_path / "answers.db").write_bytes(b"no database at all" * 500)
+    desk = desk_of(svc_tools.connect("embedded"), cache=tmp_path / "answers.db")
+    assert pages.status(desk)["notes"] == ""
+    shown(desk, "SVC_RATE", "TX", "78701")
+    assert "set aside" in pages.status(desk)["notes"]
+
+
+def test_the_status_of_a_service_has_the_problem_and_its_reference(faults, scripted_desk):
+    refused = {"error": {"code": "UNAUTHORIZED", "message": "No.", "support_reference": "req_7"}}
+    faults.will(answer(401, json.dumps(refused).encode()))
+    status = pages.status(scripted_desk)
+    assert status["service"] == faults.base_url
+    assert status["problem"]["title"] == "The service does not accept the key"
+    assert status["problem"]["reference"] == "req_7"
+    assert len(faults.seen) == 1
+
+
+NOT_THE_SERVICE = "The response is not from the service"
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        ([answer(403, b'{"error": {"code": "PLAN", "message": "x"}}')], None),  # the key is known
+        ([answer(404, b"{}"), answer(200, b'{"status": "ok"}')], None),  # it lists no nexus
+        ([answer(405, b"{}"), answer(200, b'{"status": "ok"}')], None),
+        *(([answer(status, b"<html>")], NOT_THE_SERVICE) for status in (200, 302, 403, 404)),
+    ],
+)
+def test_the_problem_of_a_service(faults, scripted_desk, steps, problem):
+    faults.will(*steps)
+    found = pages.status(scripted_desk)["problem"]
+    assert (found and found["title"]) == problem
+    assert faults.seen[-1].target == "/healthz" or len(steps) == 1
+
+
+def test_half_a_configuration_is_a_problem_and_no_other_service_is_used(service):
+    settings.remember(service, SecretStr(KEY))
+    settings.forget_key()
+    status = pages.status(desk_of(None))
+    assert (status["service"], status["address"]) == ("No service", service)
+    assert service in status["problem"]["text"]
+    assert not status["embedded"]
+
+
+UNUSABLE = [
+    ("{service}", "wrong-key-0123456789", "key", "does not accept the key"),
+    ("{service}", "two\nlines", "key", "cannot be a key"),
+    ("rates.example", KEY, "address", "not an address"),
+    ("http://127.0.0.1:9", KEY, "address", "does not respond"),
+]
+
+
+@pytest.mark.parametrize("given", UNUSABLE)
+def test_what_the_pane_cannot_use_changes_nothing(service, keyring, folder, given):
+    address, key, field, reason = given
+    desk = desk_of(svc_tools.connect("embedded"))
+    result = pages.use_key(desk, address.format(service=service), SecretStr(key))
+    assert reason in result["problem"]["title"]
+    assert result["problem"]["field"] == field
+    assert key not in json.dumps(result)
+    assert keyring.kept == {}
+    assert not folder.exists() or list(folder.iterdir()) == []
+    assert pages.status(desk)["service"] == "Embedded service"
+
+
+def test_where_the_environment_decides_the_pane_changes_nothing(service, keyring, monkeypatch):
+    monkeypatch.setenv("SVC_BASE_URL", service)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    desk = desk_of(None)
+    assert "SVC_BASE_URL and SVC_API_KEY" in pages.status(desk)["locked"]
+    for result in (
+        pages.use_key(desk, service, SecretStr("another")),
+        pages.forget_key(desk),
+        pages.use_embedded(desk),
+    ):
+        assert result["problem"]["title"] == "The environment names the service"
+    assert pages.status(desk)["service"] == service
+    assert keyring.kept == {}

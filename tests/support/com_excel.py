@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from types import SimpleNamespace
 
 import openpyxl
+from openpyxl.utils.cell import get_column_letter, range_boundaries
 
 from svc_tools.excel.formulas import calls_in
 
@@ -21,7 +22,6 @@ RANGE_IID = "{00020846-0000-0000-C000-000000000046}"
 MISSING = -2147352572
 NOT_AVAILABLE = -2146826246
 SPILL = -2146828288 + 2045
-A1 = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([0-9]+)")
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 - a cell's day has no zone
 _NULL = None
@@ -31,21 +31,6 @@ class ComError(Exception):
     """pywintypes.com_error: Excel refuses."""
 
     hresult = -2146827284
-
-
-def letters(column):
-    name = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        name = chr(65 + rest) + name
-    return name
-
-
-def number(name):
-    total = 0
-    for letter in name:
-        total = total * 26 + ord(letter) - 64
-    return total
 
 
 @dataclass
@@ -89,10 +74,10 @@ class Range:
 
     @property
     def Address(self):
-        first = f"${letters(self.column)}${self.row}"
+        first = f"${get_column_letter(self.column)}${self.row}"
         if (self.height, self.width) == (1, 1):
             return first
-        last = f"${letters(self.column + self.width - 1)}${self.row + self.height - 1}"
+        last = f"${get_column_letter(self.column + self.width - 1)}${self.row + self.height - 1}"
         return f"{first}:{last}"
 
     def _counted(self, name, value):
@@ -211,10 +196,6 @@ class Table:
         across = column - self.column
         return 0 <= row - self.row <= self.height and 0 <= across < len(self.headings)
 
-    @property
-    def Range(self):
-        return Range(self.sheet, self.row, self.column, self.height + 1, len(self.headings))
-
     def ListColumns(self, heading):
         if heading not in self.headings:
             raise ComError("no such column")
@@ -242,6 +223,7 @@ class Sheet:
 
     Parent = property(lambda self: self.book)
     Application = property(lambda self: self.book.app)
+    ProtectContents = property(lambda self: self.protected)
 
     def Range(self, first, last=None):
         if isinstance(first, Range):
@@ -250,11 +232,10 @@ class Sheet:
             rows = sorted((first.row, last.row)), sorted((first.column, last.column))
             (top, bottom), (left, right) = rows
             return Range(self, top, left, bottom - top + 1, right - left + 1)
-        found = A1.findall(first.replace("$", ""))
-        if not found or A1.sub("", first).strip(":$"):
-            raise ComError(f"no range {first}")
-        keys = [(int(row), number(column)) for _, column, _, row in found]
-        (top, left), (bottom, right) = keys[0], keys[-1]
+        try:
+            left, top, right, bottom = range_boundaries(first)
+        except ValueError:
+            raise ComError(f"no range {first}") from None
         return Range(self, top, left, bottom - top + 1, right - left + 1)
 
     def Cells(self, row, column):
@@ -271,10 +252,6 @@ class Sheet:
         rows, columns = [key[0] for key in used], [key[1] for key in used]
         top, left = min(rows), min(columns)
         return Range(self, top, left, max(rows) - top + 1, max(columns) - left + 1)
-
-    @property
-    def ProtectContents(self):
-        return self.protected
 
     def __setitem__(self, address, value):
         row, column = self.Range(address).row, self.Range(address).column
@@ -314,15 +291,13 @@ class Sheet:
                 self.cells[at] = Cell()
         if value is None or value == "":
             self.cells.pop(key, None)
-            return
-        if old.style == "text":
+        elif old.style == "text":
             self.cells[key] = Cell(str(value).removeprefix("'"), "", "text")
-            return
-        if isinstance(value, str) and value.startswith("="):
+        elif isinstance(value, str) and value.startswith("="):
             self.cells[key] = Cell(None, value, old.style)
             self.book.app.calculate(self, key)
-            return
-        self.cells[key] = Cell(_typed(value), "", old.style)
+        else:
+            self.cells[key] = Cell(_typed(value), "", old.style)
 
     def shown(self, cell):
         if isinstance(cell.value, float) and cell.style == "date":
@@ -332,18 +307,6 @@ class Sheet:
     def typed(self, cell):
         value = cell.value
         return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _typed(value):
-    if isinstance(value, bool) or not isinstance(value, str):
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if value.startswith("'"):
-        return value[1:]
-    if NUMBER.fullmatch(value):
-        return float(value)
-    if _DAY.fullmatch(value):
-        return serial(date.fromisoformat(value))
-    return value
 
 
 def loaded(book, path):
@@ -476,10 +439,6 @@ class App:
         self.books.append(Book(self, **more))
         return self.books[-1]
 
-    @property
-    def Workbooks(self):
-        return self.books
-
     def written(self, sheet, key):
         if self.on_write is not None:
             self.on_write(sheet, key)
@@ -513,9 +472,6 @@ class App:
         rows = value if isinstance(value[0], list) else [value]
         shape = cell.spills if cell.legacy else (len(rows), len(rows[0]))
         if not cell.legacy:
-            if _blocked(sheet, key, shape):
-                cell.value, cell.spills = SPILL, None
-                return
             cell.spills = shape
         for down in range(shape[0]):
             for across in range(shape[1]):
@@ -539,13 +495,6 @@ class App:
         return sheet.Range(text)
 
 
-def _blocked(sheet, key, shape):
-    """Whether something stands where an array is to spill."""
-    area = Range(sheet, *key, *shape)
-    cells = [sheet.cells.get(at) for row in area._keys() for at in row if at != key]
-    return any(cell and cell.value not in {None, ""} and cell.anchor != key for cell in cells)
-
-
 def _of_table(sheet, text, key):
     """A column of a table, or its cell in the row of the formula."""
     name, _, rest = text.partition("[")
@@ -556,6 +505,15 @@ def _of_table(sheet, text, key):
     if "@" in rest or "#This Row" in rest:
         return Range(table.sheet, key[0], cells.column)
     return Range(table.sheet, cells.row + 1, cells.column, cells.height - 1)
+
+
+def _typed(text):
+    """What Excel makes of what is typed: a number, a day, or a text after an apostrophe."""
+    if not isinstance(text, str):
+        return _result(text)
+    if NUMBER.fullmatch(text):
+        return float(text)
+    return serial(date.fromisoformat(text)) if _DAY.fullmatch(text) else text.removeprefix("'")
 
 
 def _result(value):

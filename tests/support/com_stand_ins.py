@@ -20,21 +20,9 @@ from svc_tools.excel.workbook import MODULE_TEXT
 from svc_tools.excel.workbook.writing import MODULE
 
 _WINDOWS = (
-    "pywintypes",
-    "pythoncom",
-    "win32api",
-    "win32con",
-    "win32event",
-    "win32gui",
-    "win32process",
-    "win32timezone",
-    "win32com",
-    "win32com.client",
-    "win32com.server",
-    "win32com.server.util",
-    "win32com.server.dispatcher",
-    "win32com.server.policy",
-    "win32com.client.dynamic",
+    *("pywintypes", "pythoncom", "win32api", "win32con", "win32event", "win32gui", "win32process"),
+    *("win32timezone", "win32com", "win32com.client", "win32com.server", "win32com.server.util"),
+    *("win32com.server.dispatcher", "win32com.server.policy", "win32com.client.dynamic"),
 )
 _OURS = (
     MODULE,
