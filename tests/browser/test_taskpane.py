@@ -121,7 +121,7 @@ def test_a_key_is_given_with_the_keyboard_alone(pane, served, account, keyring, 
     expect(pane.locator("#service")).to_have_text("Embedded service")
 
 
-def test_a_key_that_is_missing_or_wrong_is_said_at_its_field_and_is_gone(
+def test_a_missing_or_wrong_key_is_an_error_at_its_field_and_is_gone(
     served, chrome, account, keyring
 ):
     with pane_page(chrome, served) as (page, seen):
@@ -147,7 +147,7 @@ def test_a_key_that_is_missing_or_wrong_is_said_at_its_field_and_is_gone(
         expect(page.locator("#service")).to_have_text("Embedded service")
 
 
-def test_a_local_server_of_another_run_or_none_is_said_with_what_to_do(served, chrome):
+def test_a_local_server_of_another_run_or_none_is_an_error_with_what_to_do(served, chrome):
     with pane_page(chrome, served) as (page, _):
         page.route("**/status", lambda route: route.fulfill(status=401, body="{}"))
         click(page, "Check again")
@@ -158,7 +158,7 @@ def test_a_local_server_of_another_run_or_none_is_said_with_what_to_do(served, c
         expect(page.locator("#message")).to_have_text("")
 
 
-def test_it_fits_and_can_be_read_at_every_width_and_in_both_colours(served, chrome):
+def test_it_fits_and_can_be_read_at_every_width_and_in_both_colors(served, chrome):
     for width, colours in ((250, "dark"), (600, "light")):
         with pane_page(chrome, served, width=width, colours=colours, script=STAND_IN) as (page, _):
             page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -170,7 +170,7 @@ def test_it_fits_and_can_be_read_at_every_width_and_in_both_colours(served, chro
             assert names == [], "every field and button has a name of its own"
 
 
-def test_the_colours_are_those_of_the_office_theme(served, chrome):
+def test_the_colors_are_those_of_the_office_theme(served, chrome):
     colours = '{bodyBackgroundColor: "#262626", bodyForegroundColor: "#F0F0F0"}'
     theme = f"window.Office = {{context: {{officeTheme: {colours}}}, onReady: async () => {{}}}}"
     with pane_page(chrome, served, script=theme) as (page, _):
@@ -227,13 +227,12 @@ def test_an_example_is_copied_where_there_is_no_workbook(pane):
 
 def test_an_example_goes_into_an_empty_cell_and_never_over_another(served, chrome):
     with pane_page(chrome, served, script=STAND_IN) as (page, _):
-        page.evaluate("standIn.sheets = {Orders: {B2: 7}}; standIn.selected = ['Orders', 'B2']")
+        page.evaluate("standIn.sheets = {Orders: {B2: 7}}")
         page.locator("summary", has_text="SVC.SUM(").click()
-        click(page, "Example of SVC.SUM")
-        expect(page.locator("#functions-message")).to_contain_text("Orders!B2 is not empty")
-        page.evaluate("standIn.selected = ['Orders', 'C3']")
-        click(page, "Example of SVC.SUM")
-        expect(page.locator("#functions-message")).to_contain_text("is in Orders!C3.")
+        for cell, message in (("B2", "Orders!B2 is not empty"), ("C3", "is in Orders!C3.")):
+            page.evaluate("(cell) => { standIn.selected = ['Orders', cell] }", cell)
+            click(page, "Example of SVC.SUM")
+            expect(page.locator("#functions-message")).to_contain_text(message)
         assert page.evaluate("standIn.sheets.Orders") == {"B2": 7, "C3": "=SVC.SUM({19.99; 4})"}
 
 
@@ -255,7 +254,7 @@ CONTRAST = """(names) => {
   const [low, high] = names.map(light).sort((a, b) => a - b);
   return (high + 0.05) / (low + 0.05);
 }"""
-"""The contrast of two colours (WCAG 2)."""
+"""The contrast of two colors (WCAG 2)."""
 
 UNNAMED = """() => [...document.querySelectorAll("button, input")].filter((one) =>
   !(one.labels?.[0]?.textContent.trim() || one.getAttribute("aria-label") || one.textContent.trim())
@@ -273,34 +272,27 @@ RESULTS = {RATE: 0.08625, ZIP: "02134", BAD: "#N/A", PARTIAL: "#PARTIAL", OTHER:
 
 
 @pytest.fixture(scope="module")
-def shared_server(_own_home, tmp_path_factory):
+def opened(chrome, _own_home, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVC_EXCEL", str(tmp_path_factory.mktemp("excel")))
-        with local_server(Desk(svc_tools.connect("embedded"), cache=False)) as server:
-            yield server
-
-
-@pytest.fixture(scope="module")
-def opened(shared_server, chrome):
-    with pane_page(chrome, shared_server, script=STAND_IN) as (page, seen):
-        yield page
-        assert seen.complaints == []
+        desk = Desk(svc_tools.connect("embedded"), cache=False)
+        with (
+            local_server(desk) as server,
+            pane_page(chrome, server, script=STAND_IN) as (page, seen),
+        ):
+            yield page
+            assert seen.complaints == []
 
 
 @pytest.fixture
 def book(opened):
     opened.evaluate(
-        "(book) => Object.assign(standIn, book)",
-        {
-            "sheets": {"Orders": ORDERS},
-            "results": RESULTS,
-            "spills": {},
-            "texts": [],
-            "state": "Done",
-            "writes": 0,
-        },
+        """([orders, results]) => Object.assign(standIn, {
+          sheets: {Orders: orders}, results, spills: {}, texts: [], state: "Done", writes: 0,
+          selected: ["Orders", "A1", [6, 2]], breaksAfter: Infinity,
+        })""",
+        [ORDERS, RESULTS],
     )
-    opened.evaluate("standIn.selected = ['Orders', 'A1', [6, 2]]; standIn.breaksAfter = Infinity")
     return opened
 
 

@@ -19,7 +19,7 @@ from support.tools import unoidl_write
 from svc_sdk import __version__
 from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, addin_bytes, idl, write_addin
 from svc_tools.excel.officejs.pages import NAMESPACE, metadata
-from svc_tools.excel.registry import FUNCTIONS, Function, Parameter
+from svc_tools.excel.registry import CATEGORY, FUNCTIONS, Function, Parameter
 
 OOR = "{http://openoffice.org/2001/registry}"
 LEFT_OUT = " (May be left out.)"
@@ -31,6 +31,7 @@ def of_xlwings(excel):
     found = []
     for name, arguments in vba.items():
         marks = getattr(excel.module, name).__xlfunc__
+        assert marks["category"] == CATEGORY
         helps = [one["doc"] for one in marks["args"] if not one["vba"]]
         typed = [one.split(" ") for one in filter(None, arguments.split(", "))]
         given = zip(typed, helps, strict=True)

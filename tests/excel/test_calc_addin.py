@@ -128,7 +128,7 @@ def test_results_serve_a_recalculation_and_errors_a_shorter_time(server):
         assert len(server.asked) == calls
 
 
-def test_what_is_asked_of_the_session_is_asked_again_and_last(server):
+def test_what_concerns_the_session_is_requested_again_and_last(server):
     def foreseen():
         return [("SVC_RATE", ["TX", "1"]), ("SVC_ASOF", [])]
 
@@ -157,7 +157,7 @@ def test_a_single_edit_reads_no_document_and_a_burst_reads_it_once(server):
     assert [len(calls) for calls in server.asked] == [1, 1, 98]
 
 
-def test_a_document_that_tells_nothing_is_read_ever_more_seldom(server):
+def test_a_document_that_does_not_help_is_read_ever_more_rarely(server):
     reads = []
     for zip_code in range(3_000):
         server.rate(str(zip_code), lambda: reads.append(1) or [])
@@ -297,7 +297,7 @@ def test_a_server_that_hangs_is_waited_for_once(folder, link, monkeypatch):
                 send(link)
 
 
-def test_where_the_server_was_stopped_nobody_else_is_sent_its_token(folder, link):
+def test_where_the_server_was_stopped_no_other_is_sent_its_token(folder, link):
     with Answering() as another:
         server_file.publish(another.url, SecretStr("secret-token"))
         send(link)
@@ -344,7 +344,7 @@ def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link, 
         (200, b"<html>", "is not a server of svc-tools"),
     ],
 )
-def test_a_refusal_is_said_and_never_taken_for_an_answer(folder, link, status, body, said):
+def test_a_refusal_is_an_error_and_never_a_result(folder, link, status, body, said):
     with Answering(status, body) as one:
         publish(folder, one.url, "a-token")
         with pytest.raises(server_module.ServerError, match=said) as caught:

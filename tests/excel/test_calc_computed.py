@@ -158,7 +158,7 @@ def test_the_example_workbook_is_computed_whole(calc, calc_folder):
         assert "SVC.TOOLS.SVC_RATE(" in saved.read("xl/worksheets/sheet3.xml").decode()
 
 
-def test_5000_formulas_of_500_places_ask_twice_and_look_500_up(calc, counted):
+def test_5000_formulas_of_500_places_are_two_requests_and_500_lookups(calc, counted):
     desk, requests = counted
     zips = [f"{zip_code:05}" for zip_code in range(10001, 10501)]
     calc.do("open")
@@ -237,7 +237,7 @@ def test_a_call_that_a_condition_holds_back_is_not_looked_up(calc, counted):
     assert desk.cached == 4
 
 
-def test_a_cell_is_computed_by_a_formula_it_asks_for_itself(calc, counted):
+def test_a_cell_that_is_a_formula_is_not_foreseen(calc, counted):
     _, requests = counted
     calc.do("open")
     calc.do("fill", cells={"A1": '="100"&"01"', "A2": '="100"&"03"', "A3": '="100"&"04"'})

@@ -9,8 +9,6 @@ from collections import defaultdict
 from datetime import date
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
-from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
@@ -23,7 +21,7 @@ from support.spreadsheets import zips_asked
 from svc_tools.excel import desk as desks
 from svc_tools.excel.com.workbook import TEXT_LIMIT, Area, cut, to_com
 from svc_tools.excel.formulas import Patience
-from svc_tools.excel.registry import CATEGORY, FUNCTIONS
+from svc_tools.excel.registry import FUNCTIONS
 
 DAY = "2026-02-01"
 FIRST_ERROR = -2146828288
@@ -58,29 +56,6 @@ def test_the_macros_are_subs(excel):
     macros = set(re.findall(r"^Sub SVC_(\w+)\(\)$", excel.vba(), re.MULTILINE))
     nexus = {"NEXUS_LIST", "NEXUS_PREVIEW", "NEXUS_REMOVE", "NEXUS_RESTORE"}
     assert macros == {"REFRESH", "FREEZE"} | nexus
-
-
-def test_importing_the_functions_gives_excel_the_help_of_each_in_full(excel, monkeypatch):
-    modules, options = [], {}
-
-    class Workbook:
-        Name = "orders.xlsm"
-        Worksheets = excel.book.Worksheets
-        VBProject = MagicMock()
-        Application = MagicMock(Version="16.0")
-
-    def described(name, **given):
-        options[name.rpartition("!")[2]] = given
-
-    Workbook.VBProject.VBComponents.Import = lambda path: modules.append(Path(path).read_text())
-    Workbook.Application.MacroOptions = described
-    monkeypatch.setattr("builtins.print", lambda *_: None)
-    excel.udfs.import_udfs("svc_udfs", Workbook)
-    assert modules[0].count("Function SVC_RATE(") == 1
-    for one in FUNCTIONS:
-        shown = options[one.name]
-        assert (shown["Description"], shown["Category"]) == (one.help, CATEGORY)
-        assert shown["ArgumentDescriptions"] == ([each.help for each in one.parameters] or None)
 
 
 def test_the_module_beside_the_workbook_brings_nothing_else(excel):
@@ -164,12 +139,6 @@ def test_nothing_of_a_failure_but_its_sentence_reaches_the_cell(excel, monkeypat
     assert excel.call("SVC_RATE", "TX", "78701") == "#FAILED SVC_RATE could not be computed."
 
 
-def test_settings_that_cannot_be_used_are_an_error_in_the_cell(excel, monkeypatch):
-    monkeypatch.setenv("SVC_BASE_URL", "https://rates.example")
-    monkeypatch.setattr(desks, "_desks", [desks.Desk(cache=False)])
-    assert re.match("#.*SVC_API_KEY", excel.call("SVC_RATE", "TX", "78701"))
-
-
 def test_every_function_gives_only_what_com_can_carry(excel, sheet, faults):
     record = {"state": "TX", "nexus_type": "economic", "registered_at": "2022-05-01"}
     listed = answer(body=json.dumps({"nexus": [record], "count": 1}).encode())
@@ -240,9 +209,6 @@ def test_an_area_is_the_one_of_its_address(row, column, height, width):
     assert Area.around(area.cells()) == area
 
 
-FEBRUARY = date(2026, 2, 1)
-
-
 @pytest.fixture(autouse=True)
 def no_time_passes(com, monkeypatch):
     """No column was read before, and a burst lasts as long as a test."""
@@ -282,28 +248,23 @@ def test_5000_formulas_of_500_places_cost_one_batch_of_500(excel, sheet, batches
     assert len(blocks) < 10
 
 
-def test_whichever_row_excel_computes_first_the_whole_column_comes_with_it(excel, sheet, batches):
-    fill(sheet, 40)
-    assert compute(excel, sheet, range(40, 0, -1)) == [0.0825] * 40
-    assert batches == [40]
-
-
 @pytest.mark.parametrize(
     "formula",
     [
+        "=SVC_RATE(A{row},B{row})",
         '=SVC_RATE("TX",B{row})',
         "=SVC_RATE($A{row},$B{row},SVC_AS_OF)",
         "=SVC_RATE(A{row},B{row},$E$1)",
         '=SVC_RATE(A{row},B{row},,"partial")',
     ],
 )
-def test_what_is_the_same_in_every_row_is_taken_as_this_cell_was_given_it(
+def test_whichever_row_excel_computes_first_the_whole_column_comes_with_it(
     excel, sheet, batches, faults, formula
 ):
-    sheet["E1"] = FEBRUARY
+    sheet["E1"] = date(2026, 2, 1)
     excel.book.names["SVC_AS_OF"] = sheet.Range("E1")
     fill(sheet, 20, formula)
-    assert compute(excel, sheet, range(1, 21)) == [0.0825] * 20
+    assert compute(excel, sheet, range(20, 0, -1)) == [0.0825] * 20
     assert batches == [20]
     dated = ["as_of=2026-02-01" in one.target for one in faults.seen]
     assert dated == ["SVC_AS_OF" in formula or "$E$1" in formula] * 20

@@ -168,7 +168,7 @@ def test_rows_that_excel_sorted_are_still_the_plan(excel, ticked, nexus):
     assert nexus.sent == [("DELETE", "DE", "economic")]
 
 
-def test_listing_again_asks_before_it_replaces_the_rows(excel, ticked, nexus):
+def test_listing_again_replaces_rows_after_a_confirmation_only(excel, ticked, nexus):
     excel.app.pressed = ["no", "yes"]
     assert excel.macro("SVC_NEXUS_LIST") == "Nothing was changed."
     assert rows(ticked)[0]["remove"] == "x"

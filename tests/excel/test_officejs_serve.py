@@ -145,7 +145,7 @@ def assert_trusted_by_its_certificate_alone(folder, other):
     link._close()
 
 
-def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_are_told(folder, faults):
+def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_get_an_error(folder, faults):
     leave(folder, "http://localhost:1")
     faults.will(HANG)
     service = {"SVC_BASE_URL": faults.base_url, "SVC_API_KEY": KEY}
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_are_told(folder, f
     assert "Traceback" not in ending
 
 
-def test_a_port_that_is_taken_is_said_and_nothing_is_changed(folder):
+def test_a_port_in_use_is_an_error_and_nothing_is_changed(folder):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(OSError, match=rf"Port {port} .* --port"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import socket
@@ -21,9 +22,8 @@ from pydantic import SecretStr
 from starlette.responses import Response
 from support.faults import KEY, answer
 from support.keyrings import use_keyring
-from support.spreadsheets import TOKEN, local_server
+from support.spreadsheets import TOKEN, desk_of, local_server
 
-from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
 from svc_tools.excel.officejs.app import MOST_CALLS, BadRequestError, read_calls, results_json
@@ -51,8 +51,10 @@ RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 
 
 @pytest.fixture
-def server(scripted):
-    with local_server(Desk(scripted, cache=False)) as running:
+def server(scripted, monkeypatch, tmp_path):
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
+    use_keyring(monkeypatch)
+    with local_server(desk_of(scripted)) as running:
         yield running
 
 
@@ -177,16 +179,10 @@ def test_a_body_without_end_is_refused_before_it_is_read(server):
 
 
 def test_nor_is_one_that_does_not_say_its_length(client, server):
-    piece = b"x" * (1024 * 1024)
-    try:
-        got = client.post(
-            "/excel/batch",
-            content=(piece for _ in range(LARGEST_BODY // len(piece) + 2)),
-            headers=server.headers,
-        )
-    except httpx.WriteError:
-        return  # it closed the connection while this still wrote
-    assert got.status_code == 413
+    pieces = (bytes(1024 * 1024) for _ in range(LARGEST_BODY // (1024 * 1024) + 2))
+    with contextlib.suppress(httpx.WriteError):  # it closes while this still writes
+        got = client.post("/excel/batch", content=pieces, headers=server.headers)
+        assert got.status_code == 413
 
 
 def test_neither_the_key_nor_the_words_of_an_exception_reach_a_cell(
@@ -207,8 +203,7 @@ def test_neither_the_key_nor_the_words_of_an_exception_reach_a_cell(
     assert message(got)
 
 
-def test_what_is_no_key_is_refused(client, server, monkeypatch):
-    use_keyring(monkeypatch)
+def test_what_is_no_key_is_refused(client, server):
     address = b'"address": "https://rates.example"'
     for body in (b'{"address": "x"}', b'{%s, "key": null}' % address, b"[]", b"[" * 100_000):
         got = client.post("/excel/key", content=body, headers=server.headers)
@@ -275,7 +270,7 @@ def test_a_caller_who_leaves_is_no_failure_to_log(scripted, caplog):
         return {"type": "http.disconnect"}
 
     guard = LocalGuard(1, token=SecretStr(TOKEN))
-    through(app_module.make_app(Desk(scripted, cache=False), guard), "/excel/batch", b"", receive)
+    through(app_module.make_app(desk_of(scripted), guard), "/excel/batch", b"", receive)
     assert not caplog.records
 
 

@@ -144,7 +144,7 @@ def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
 @pytest.mark.parametrize(
     "address", ["rates", "ftp://rates.example", "https://u:p@rates.example", ""]
 )
-def test_an_address_that_is_none_is_refused_before_anything_is_kept(folder, keyring, address):
+def test_an_unusable_address_is_refused_before_anything_is_stored(folder, keyring, address):
     with pytest.raises(ConfigurationError, match="address cannot be used") as caught:
         settings.remember(address, SecretStr(KEY))
     assert "base_url" not in str(caught.value)
@@ -152,7 +152,7 @@ def test_an_address_that_is_none_is_refused_before_anything_is_kept(folder, keyr
     assert not folder.exists()
 
 
-def test_a_key_that_cannot_be_kept_leaves_the_address_as_it_was(monkeypatch, folder):
+def test_a_key_that_cannot_be_stored_leaves_the_address_as_it_was(monkeypatch, folder):
     settings.choose_embedded()
     use_keyring(monkeypatch, FailKeyring())
     with pytest.raises(ConfigurationError):
@@ -234,7 +234,7 @@ def test_of_several_keyrings_the_key_goes_to_the_safe_one(monkeypatch):
         stored_key(ADDRESS)
 
 
-def test_a_keyring_that_does_not_load_is_a_sentence_too(monkeypatch):
+def test_a_keyring_that_does_not_load_is_an_error(monkeypatch):
     monkeypatch.setattr(keyring_package.core, "_keyring_backend", None)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "absent_module.Keyring")
     with pytest.raises(ConfigurationError, match="does not load"):
@@ -389,7 +389,7 @@ def test_the_response_of_the_service_is_checked_without_a_lookup(
     assert all("/v1/tax/" not in one.target for one in faults.seen)
 
 
-def test_half_a_configuration_is_wrong_and_nobody_is_asked(monkeypatch, faults):
+def test_half_a_configuration_is_wrong_and_nothing_is_requested(monkeypatch, faults):
     settings.remember(faults.base_url, SecretStr(KEY))
     use_keyring(monkeypatch, FailKeyring())
     lines = checked()
@@ -436,14 +436,6 @@ def test_the_token_goes_to_no_other_machine_and_after_a_crash_to_nobody(faults):
         server_file.publish(faults.base_url, SecretStr("token"))
     assert server_line().mark == "not set up"
     assert faults.seen == []
-
-
-def test_variables_of_a_terminal_are_not_taken_for_those_that_excel_sees(monkeypatch, faults):
-    monkeypatch.setenv("SVC_BASE_URL", faults.base_url)
-    monkeypatch.setenv("SVC_API_KEY", KEY)
-    faults.will(NO_RECORDS)
-    assert "not those of this terminal" in checked(windows=True)["Service"].todo
-    assert checked()["Service"].todo is None
 
 
 def test_the_status_has_the_notes_of_the_cache(tmp_path):

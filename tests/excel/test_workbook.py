@@ -171,7 +171,7 @@ def test_a_list_to_choose_from_fits_into_a_workbook(book):
     assert {one.errorStyle for one in offered} == {"warning"}  # a name such as Texas may be typed
 
 
-def test_a_module_that_somebody_changed_is_not_replaced(tmp_path):
+def test_a_module_that_was_changed_is_not_replaced(tmp_path):
     module = tmp_path / "svc_udfs.py"
     module.write_text("my own functions", encoding="utf-8")
     with pytest.raises(FileExistsError, match=r"svc_udfs\.py exists"):
