@@ -518,3 +518,12 @@ def test_where_the_environment_decides_the_pane_changes_nothing(service, keyring
         assert result["problem"]["title"] == "The environment names the service"
     assert pages.status(desk)["service"] == service
     assert keyring.kept == {}
+
+
+def test_the_pane_stores_no_key_in_an_unsafe_keyring(service, monkeypatch):
+    plain = use_keyring(monkeypatch, PlainKeyring())
+    desk = desk_of(svc_tools.connect("embedded"))
+    problem = pages.use_key(desk, service, SecretStr(KEY))["problem"]
+    assert problem["title"] == "The key cannot be stored"
+    assert plain.kept == {}
+    assert pages.status(desk)["service"] == "Embedded service"
