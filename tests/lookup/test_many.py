@@ -9,7 +9,7 @@ from collections import Counter
 
 import httpx
 import pytest
-from support.faults import HANG, KEY, answer, echo
+from support.faults import HANG, KEY, echo
 
 import svc_tools
 from svc_sdk import AsyncSvc, Svc
@@ -134,15 +134,6 @@ def test_an_asynchronous_source_is_read_while_results_come(scripted):
         return found
 
     assert statuses(asyncio.run(run())) == {"ok": 5}
-
-
-@pytest.mark.parametrize("cause", [401, 403])
-def test_after_a_refused_key_every_further_item_is_not_attempted(scripted, faults, many, cause):
-    faults.will(*[echo] * 5, answer(cause, b'{"error": {"code": "X", "message": "no"}}'))
-    pairs = many(rows(500), client=scripted)
-    assert statuses(pairs) == {"ok": 5, "failed": 1, "not_attempted": 494}
-    assert len({one.error for _, one in pairs if one.status == "not_attempted"}) == 1
-    assert len(faults.seen) <= 5 + 16
 
 
 def test_results_are_in_the_cache_before_they_are_given_out(scripted, faults, many, tmp_path):

@@ -379,12 +379,6 @@ def test_all_types_of_a_state_are_removed_and_come_back(nexus, scripted, tmp_pat
     assert nexus.rows == RECORDS
 
 
-def test_a_state_without_records_is_sent_nothing(nexus, scripted, tmp_path):
-    receipt = remove_state(scripted, "VT", typed="VT", dry_run=False, folder=tmp_path)
-    assert statuses(receipt) == {("VT", ""): "absent"}
-    assert nexus.removals == []
-
-
 @pytest.mark.parametrize(("lists", "adds"), [(True, True), (True, False), (False, True)])
 def test_what_a_service_can_do_is_found_out_without_changing_anything(
     faults, scripted, lists, adds
@@ -620,13 +614,3 @@ def test_a_progress_that_fails_ends_the_run_with_its_receipt(nexus, scripted, tm
     assert statuses(receipt) == {DE: "removed", TX: "not_attempted"}
     assert "BrokenPipeError" in receipt.stopped
     assert read_receipt(receipt.path).ended is not None
-
-
-def test_what_a_service_says_is_one_line_that_no_terminal_obeys(nexus, scripted, tmp_path):
-    evil = "\x1b[2J\x07\nno"
-    error = {"code": "NO", "message": evil, "support_reference": evil}
-    nexus.instead = [response({"error": error}, 402)]
-    receipt = apply(plan_of(scripted, DE, TX), scripted, tmp_path)
-    shown = f"{receipt.sentence}{receipt.stopped}{receipt.items[0]}{receipt.items[0].message}"
-    assert not {"\x1b", "\x07", "\n"} & set(shown + receipt.items[0].reference)
-    assert "\x1b" not in str(receipt)

@@ -24,7 +24,6 @@ from svc_tools.nexus import (
     read_receipt,
     receipts,
     remove_state,
-    restore,
 )
 from svc_tools.nexus.journal import Journal, JournalDamagedError, read_journal
 
@@ -241,13 +240,6 @@ def test_two_windows_of_one_process_exclude_each_other(nexus, scripted, tmp_path
     assert nexus.removals == [DE, NH]
 
 
-def renamed(receipt, name):
-    """The receipt's journal under another name, as a clock that went wrong would have made it."""
-    path = receipt.path.with_name(name + receipt.path.name[15:])
-    receipt.path.rename(path)
-    return path
-
-
 def test_a_dry_run_shows_only_what_a_run_would_still_send(nexus, applied, scripted):
     plan, receipt = applied
     nexus.lists = False
@@ -284,30 +276,18 @@ def test_a_journal_with_an_unknown_status_is_not_continued(nexus, scripted, tmp_
     assert receipts(tmp_path).isna().loc[0, "finished"]
 
 
-def test_an_unfinished_undo_goes_on_though_a_finished_one_has_a_later_name(
-    nexus, scripted, tmp_path
-):
-    removed = apply(plan_of(scripted, DE, NH), scripted, tmp_path)
-    renamed(restore(removed, scripted, dry_run=False), "20991231-235959")
-    nexus.rows = [one for one in nexus.rows if one["state"] == "TX"]
-    nexus.adding = [refused(402)]
-    begun = restore(removed, scripted, dry_run=False)
-    assert not begun.finished
-    assert restore(removed, scripted, dry_run=False).path == begun.path
-    assert nexus.keys[:2] == [DE, NH]
-
-
 def test_a_damaged_journal_of_long_ago_does_not_keep_a_state_from_being_removed(
     nexus, scripted, tmp_path
 ):
-    first = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
-    old = renamed(first, "20200101-000000")
-    nexus.rows = [dict(one) for one in RECORDS]
-    remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
+    def remove():
+        nexus.rows = [dict(one) for one in RECORDS]
+        return remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
+
+    first = remove().path
+    old = first.rename(first.with_name(f"20200101-000000{first.name[15:]}"))
+    remove()
     old.write_bytes(b'{"event": "journal", half of it\n')
-    nexus.rows = [dict(one) for one in RECORDS]
-    receipt = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
-    assert receipt.items[0].status == "removed"
+    assert remove().items[0].status == "removed"
     assert len(nexus.removals) == 3
 
 
