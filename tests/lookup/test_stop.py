@@ -10,9 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
-import openpyxl
 import pytest
 from support.answers import places, statuses
 from support.counting import counting
@@ -21,10 +19,7 @@ from support.waiting import Steps
 
 from svc_sdk import Svc
 from svc_tools.config import source_of
-from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files.job import FileJob
-from svc_tools.frames.files.rates import Terms
 from svc_tools.lookup import look_up, many
 from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.outcomes import STOPPED
@@ -157,36 +152,6 @@ def test_a_file_that_is_stopped_while_read_or_written_writes_nothing(  # noqa: P
     assert not list(tmp_path.glob(".out-*"))  # no draft is left behind
     again = enriched(tmp_path, scripted, cache, force=True)
     assert (again.cached, again.totals.statuses) == (asked, {"ok": 400})
-
-
-def test_a_file_that_was_asked_for_is_written_in_another_kind_without_asking(
-    scripted, faults, tmp_path
-):
-    with FileJob(csv_of(tmp_path, 3), tmp_path / "out.csv", Terms()) as job:
-        job.survey()
-        job.look_up(scripted, None)
-        first = job.finish(time.monotonic())
-        job.aim(tmp_path / "out.xlsx")
-        second = job.finish(time.monotonic())
-        with pytest.raises(FileError, match="there already"):
-            job.aim(tmp_path / "out.csv")
-    assert (first.notes, first.totals.as_json()) == (second.notes, second.totals.as_json())
-    assert len(faults.seen) == 3
-    rows = list(openpyxl.load_workbook(second.written).active.iter_rows(values_only=True))
-    assert [row[0] for row in rows] == ["zip", "78000", "78001", "78002"]
-    assert Path(first.written).read_text(encoding="utf-8").count("\n") == len(rows)
-
-
-def test_a_job_that_was_stopped_goes_on_where_it_ended(scripted, faults, tmp_path, cache, stop):
-    with FileJob(csv_of(tmp_path), tmp_path / "out.csv", Terms()) as job:
-        job.survey()
-        faults.will(*[echo] * 20, lambda seen: stop.set() or echo(seen), echo)
-        job.look_up(scripted, cache, stop=stop)
-        assert job.finish(time.monotonic()).written.name == "out-incomplete.csv"
-        job.look_up(scripted, cache, stop=threading.Event())
-        whole = job.finish(time.monotonic())
-    assert (whole.written.name, whole.totals.statuses) == ("out.csv", {"ok": 400})
-    assert len(faults.seen) == 400
 
 
 PLACES = 3_000

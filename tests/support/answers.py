@@ -46,28 +46,18 @@ PLACES = _ZIPS | st.builds(
 """Any place that the types allow, not only those that cells can mean."""
 
 COMPONENTS = st.builds(Component, level=_TEXT, name=_TEXT, code=_MAYBE, units=_UNITS)
+_TEXTS = (
+    *("confidence", "resolved_via", "effective_date", "effective_date_basis", "source", "edition"),
+    *("resolved_state", "resolved_zip", "resolved_city", "resolved_county"),
+)
 FOUND = st.builds(
     Found,
     combined=_UNITS,
-    state=st.none() | _UNITS,
-    county=st.none() | _UNITS,
-    city=st.none() | _UNITS,
-    districts=st.none() | _UNITS,
+    **dict.fromkeys(("state", "county", "city", "districts", "low", "high"), st.none() | _UNITS),
+    **dict.fromkeys(_TEXTS, _MAYBE),
     freight_taxable=st.none() | st.booleans(),
-    confidence=_MAYBE,
     warnings=st.lists(_TEXT, max_size=3).map(tuple),
-    resolved_via=_MAYBE,
-    effective_date=_MAYBE,
-    effective_date_basis=_MAYBE,
-    resolved_state=_MAYBE,
-    resolved_zip=_MAYBE,
-    resolved_city=_MAYBE,
-    resolved_county=_MAYBE,
-    source=_MAYBE,
-    edition=_MAYBE,
     accepted_places=st.lists(_TEXT, max_size=2).map(tuple),
-    low=st.none() | _UNITS,
-    high=st.none() | _UNITS,
     components=st.lists(COMPONENTS, max_size=2).map(tuple),
 )
 OUTCOMES = st.builds(
