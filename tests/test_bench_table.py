@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -32,15 +30,6 @@ from benchmarks.measure import Finding, verdict
 )
 def test_the_verdict_is_that_of_the_figures(found, target, aim, said):
     assert verdict(Finding("what", found, target, "", aim)) == said
-
-
-def test_the_benchmarks_need_nothing_of_the_tests():
-    tests = re.compile(r"""\bsupport\b.*\bimport\b|\bimport support\b|["']tests["']""")
-    assert [
-        path.name
-        for path in Path(bench.__file__).parent.iterdir()
-        if path.is_file() and tests.search(path.read_text())
-    ] == []
 
 
 @pytest.fixture

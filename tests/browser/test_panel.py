@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from playwright.sync_api import expect
 from support.browser import panel_page
 from support.by_hand import choose, look_up, rate, shown, tab_to, use_key
-from support.faults import HANG, KEY, RESET, echo
+from support.faults import HANG, KEY
 from support.nexus import FIVE, Nexus
 from support.secrets import TYPED_KEY, files_with
 from support.waiting import until
@@ -73,17 +73,6 @@ def test_a_wrong_key_is_a_message_the_right_one_works_and_neither_is_written(
         found, written = files_with(secret, work)
         assert found == []
         assert written
-
-
-def test_a_service_that_is_lost_is_a_message_and_its_return_a_rate(page, account, faults):
-    use_key(page, faults.base_url, KEY)
-    faults.will(RESET)
-    look_up(page, "TX", "78701")
-    expect(shown(page.get_by_text("The service does not respond"))).to_be_visible()
-    expect(page.locator("[data-svc=rate]").locator("visible=true")).to_have_count(0)
-    faults.will(echo)
-    look_up(page, "TX", "78702")
-    expect(rate(page)).to_be_visible()
 
 
 def test_a_lookup_that_hangs_leaves_the_page_usable_and_can_be_canceled(page, account, faults):
@@ -383,18 +372,3 @@ def test_a_page_left_in_the_middle_of_a_removal_warns_and_the_next_one_continues
     expect(shown(page.get_by_text("The receipt is under 5"))).to_be_visible()
     assert {state for state, _ in lean.records} == {"CA", "TX"}
     assert [state for _, state, _ in lean.sent] == ["DE", "MT", "NY"]
-
-
-def test_a_preview_that_hangs_is_canceled_in_the_page(page, lean):
-    over = threading.Event()
-    ticked(page, lean, "DE economic")
-    expect(shown(page.get_by_label("Type DE"))).to_be_visible()
-    lean.listing = lambda: over.wait(120)
-    press(page, "Preview the requests")
-    shown(page.get_by_role("button", name="Cancel", exact=True)).click()
-    expect(shown(page.get_by_text("Canceled. Nothing was changed"))).to_be_visible()
-    over.set()
-    lean.listing = None
-    press(page, "Preview the requests")
-    expect(shown(page.get_by_label("Type DE"))).to_be_visible()
-    assert lean.sent == []

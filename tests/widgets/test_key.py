@@ -34,14 +34,18 @@ def typed(panel, address, key):
     panel.key.form._handle_custom_msg({"event": "submit", "values": values}, [])
 
 
+def look_up(panel):
+    panel.lookup.form.submit(state="TX", zip="78701")
+    panel.session.background.settle()
+
+
 def test_the_key_is_used_and_is_in_no_state_repr_or_log(panel, service, caplog):
     caplog.set_level(logging.DEBUG)
     assert panel.key.opened
     typed(panel, service, KEY)
     assert not panel.key.opened
     assert service in panel.head.value
-    panel.lookup.form.submit(state="TX", zip="78701")
-    panel.session.background.settle()
+    look_up(panel)
     assert "8.25%" in panel.lookup.card.value
     panel.key.change.click()
     assert panel.key.opened
@@ -73,8 +77,7 @@ def test_an_unusable_address_or_key_is_reported_at_its_field(panel, address, key
 def test_a_service_that_sends_the_key_back_does_not_bring_it_onto_the_page(panel, faults):
     faults.will(answer(401, f'{{"error": {{"message": "no {KEY}", "code": "X"}}}}'.encode()))
     typed(panel, faults.base_url, KEY)
-    panel.lookup.form.submit(state="TX", zip="78701")
-    panel.session.background.settle()
+    look_up(panel)
     assert "does not accept the key" in panel.lookup.message.html
     assert KEY not in state_of(panel)
 
@@ -128,6 +131,5 @@ def test_an_embedded_service_that_does_not_start_is_said_and_can_be_tried_again(
 
 def test_blanks_around_a_key_are_no_part_of_it(panel, faults):
     typed(panel, f" {faults.base_url} ", f"  {KEY}\r\n")
-    panel.lookup.form.submit(state="TX", zip="78701")
-    panel.session.background.settle()
+    look_up(panel)
     assert faults.seen[0].headers["x-api-key"] == KEY

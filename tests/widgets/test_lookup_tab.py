@@ -232,9 +232,7 @@ def test_every_failure_is_a_sentence_and_a_line_in_the_history(tab, faults, step
 
 
 def test_a_partial_rate_is_not_offered_for_copying(tab, faults):
-    body = json.loads(GOOD)
-    body["meta"]["warnings"] = [{"code": "districts_not_covered", "message": "more may come"}]
-    faults.will(answer(body=json.dumps(body).encode()))
+    faults.will(echoing(warnings=[{"code": "districts_not_covered", "message": "more may come"}]))
     look_up(tab)
     assert "PARTIAL" in tab.card.value
     assert tab.copy_rate.text == ""
@@ -304,11 +302,10 @@ def test_an_answer_names_the_service_that_was_asked_though_another_is_chosen_mea
 
 def test_markup_from_the_service_is_text_in_the_card_and_in_messages(tab, faults):
     bad = "<img src=x onerror=alert(1)>"
-    body = json.loads(GOOD)
-    body["rate"] |= {"city": bad, "county": bad}
-    body["meta"] |= {"source": bad, "warnings": [bad, {"code": bad, "message": bad}]}
+    warnings = [bad, {"code": bad, "message": bad}]
+    marked = echoing(rate={"city": bad, "county": bad}, source=bad, warnings=warnings)
     refused = {"error": {"code": bad, "message": bad, "support_reference": bad}}
-    faults.will(answer(body=json.dumps(body).encode()), answer(400, json.dumps(refused).encode()))
+    faults.will(marked, answer(400, json.dumps(refused).encode()))
     look_up(tab)
     look_up(tab)
     for html in (next(iter(tab.history.past.values())).card, tab.message.html):

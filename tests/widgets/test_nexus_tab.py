@@ -1,4 +1,4 @@
-"""The Nexus tab over a real service: from the register to the receipt, and back."""
+"""The Nexus tab: from the register to the receipt and back, and what was left unfinished."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from support.faults import KEY
 from support.nexus import FIVE, click, confirm, planned, previewed, row, there, tick
 from support.nexus import message as said
 
+from svc_sdk import Svc
 from svc_tools.nexus import receipts
 from svc_tools.widgets.nexus_plan import PAGE
 from svc_tools.widgets.nexus_tab import NexusTab
@@ -28,9 +29,24 @@ def tab(client, tmp_path):
     return NexusTab(Session(client, folder=tmp_path / "work"))
 
 
+def opened(client, folder):
+    tab = NexusTab(Session(client, folder=folder))
+    tab.opened()
+    tab.session.background.settle()
+    return tab
+
+
 @pytest.fixture
 def lean_tab(lean, scripted, tmp_path):
-    return NexusTab(Session(scripted, folder=tmp_path / "work"))
+    return opened(scripted, tmp_path / "work")
+
+
+def own_register(tab, folder, *lines, head="state,nexus_type,registered_at"):
+    """The tab with the records of a file."""
+    path = folder / "nexus.csv"
+    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+    tab.register.file.submit(path=str(path))
+    tab.session.background.settle()
 
 
 def test_the_service_s_records_become_a_plan_and_nothing_is_ticked(tab):
@@ -143,10 +159,7 @@ def test_a_service_without_list_or_add_offers_no_undo_and_says_so(lean_tab, lean
     click(lean_tab, lean_tab.register.list_button)
     assert (lean_tab.cleanup.register is None) == (lacks == "lists")
     assert ("does not list" in said(lean_tab.register)) == (lacks == "lists")
-    own = tmp_path / "nexus.csv"
-    own.write_text("state,nexus_type,registered_at\nDE,economic,2019-05-01\n", encoding="utf-8")
-    lean_tab.register.file.submit(path=str(own))
-    lean_tab.session.background.settle()
+    own_register(lean_tab, tmp_path, "DE,economic,2019-05-01")
     click(lean_tab, lean_tab.plan.make_button)
     tick(lean_tab, "DE economic")
     click(lean_tab, lean_tab.apply.preview_button)
@@ -208,15 +221,8 @@ def test_what_hangs_is_dropped_with_the_account_and_the_form_is_free_again(tab, 
 
 
 def test_an_own_register_is_compared_with_the_service_s_list(tab, tmp_path):
-    own = tmp_path / "nexus.csv"
-    own.write_text(
-        "state,nexus_type,registered_at,notes\n"
-        "CA,economic,2019-04-01,\nDE,economic,2020-01-01,<b>old</b>\nWA,economic,,\n",
-        encoding="utf-8",
-    )
     click(tab, tab.register.list_button)
-    tab.register.file.submit(path=str(own))
-    tab.session.background.settle()
+    own_register(tab, tmp_path, "CA,economic,2019-04-01", "DE,economic,2020-01-01", "WA,economic,")
     shown = tab.register.differences.value
     for text in ("Only in your register", "Only on the service", "Another day of registration"):
         assert text in shown
@@ -229,26 +235,16 @@ def test_an_own_register_is_compared_with_the_service_s_list(tab, tmp_path):
 
 
 def test_a_file_that_cannot_be_read_is_a_sentence_and_the_form_stays_usable(tab, tmp_path):
-    own = tmp_path / "nexus.csv"
-    own.write_text("state,nexus_type\nTX,economic\nXX,economic\n", encoding="utf-8")
-    for section, path, words in (
-        (tab.register, own, ("row 2", "xx")),
-        (tab.exposure, tmp_path / "none.csv", ("none.csv",)),
-    ):
-        section.file.submit(path=str(path))
-        tab.session.background.settle()
+    own_register(tab, tmp_path, "TX,economic,", "XX,economic,")
+    tab.exposure.file.submit(path=str(tmp_path / "none.csv"))
+    tab.session.background.settle()
+    for section, words in ((tab.register, ("row 2", "xx")), (tab.exposure, ("none.csv",))):
         assert all(word in said(section).lower() for word in words)
         assert not section.file.busy
 
 
 def doubled(tab, tmp_path):
-    own = tmp_path / "nexus.csv"
-    own.write_text(
-        "state,nexus_type,registered_at\nCA,economic,2019-04-01\nCA,economic,2021-01-01\n",
-        encoding="utf-8",
-    )
-    tab.register.file.submit(path=str(own))
-    tab.session.background.settle()
+    own_register(tab, tmp_path, "CA,economic,2019-04-01", "CA,economic,2021-01-01")
     click(tab, tab.plan.make_button)
     return [one for one in tab.plan.rows.rows if one.row and one.row.state == "CA"]
 
@@ -458,10 +454,7 @@ def test_an_uploaded_register_is_read_from_the_session_s_folder(tab, tmp_path):
 
 def test_a_plan_is_made_while_the_service_is_away(lean_tab, lean, tmp_path):
     lean.down = True
-    own = tmp_path / "nexus.csv"
-    own.write_text("state,nexus_type\nDE,economic\n", encoding="utf-8")
-    lean_tab.register.file.submit(path=str(own))
-    lean_tab.session.background.settle()
+    own_register(lean_tab, tmp_path, "DE,economic,")
     click(lean_tab, lean_tab.plan.make_button)
     tick(lean_tab, "DE economic")
     click(lean_tab, lean_tab.apply.preview_button)
@@ -481,3 +474,142 @@ def test_without_a_service_every_step_says_what_to_do(tmp_path):
     tab.whole_state.state.value = "DE"
     click(tab, tab.whole_state.preview_button)
     assert "give a key above" in said(tab.whole_state)
+
+
+# what a page or a kernel left unfinished
+
+
+def offered(lean_tab):
+    return lean_tab.left_over.result.value
+
+
+def stopped_in_the_middle(lean_tab, lean):
+    lean.before = lambda *_: lean_tab.apply.stop_button.click()
+    previewed(lean_tab, "DE economic", "MT economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "2")
+    lean.before = None
+    assert lean.sent == [("DELETE", "DE", "economic")]
+
+
+def test_a_removal_that_ended_early_is_offered_and_continued(lean_tab, lean, scripted, tmp_path):
+    early = NexusTab(Session(scripted, folder=tmp_path / "early"))
+    stopped_in_the_middle(lean_tab, lean)
+    assert "it was stopped" in lean_tab.receipt.result.value
+    early.opened()  # it looks when it is shown, not when it is made
+    early.session.background.settle()
+    later = opened(scripted, tmp_path / "later")
+    assert "2 removals: 1 removed, 1 not removed" in offered(later) == offered(early)
+    click(later, later.left_over.open_button)
+    assert [one.state for one in later.cleanup.plan.ticked] == ["DE", "MT"]
+    assert "1 removed" in later.receipt.result.value
+    assert lean.sent == [("DELETE", "DE", "economic")]
+    click(later, later.apply.preview_button)
+    confirm(later, later.apply.confirm, "MT")
+    assert lean.sent == [("DELETE", "DE", "economic"), ("DELETE", "MT", "economic")]
+    assert offered(opened(scripted, tmp_path / "last")) == ""
+
+
+def test_ticks_that_were_not_applied_are_offered_and_nothing_is_sent(
+    lean_tab, lean, scripted, tmp_path
+):
+    tick(planned(lean_tab), "DE economic", "NY economic")
+    later = opened(scripted, tmp_path / "later")
+    assert "was not applied" in offered(later)
+    assert "2 ticked" in offered(later)
+    click(later, later.left_over.open_button)
+    assert row(later, "NY economic").remove.value
+    assert later.apply.confirm.expected == ""
+    assert lean.sent == []
+
+
+def test_what_another_account_left_over_is_offered_only_to_that_account(
+    lean_tab, lean, faults, scripted, tmp_path
+):
+    stopped_in_the_middle(lean_tab, lean)
+    tick(planned(lean_tab), "NY economic")
+    with Svc("other-key-0123456789abcdef", base_url=faults.base_url) as other:
+        later = opened(other, tmp_path / "other")
+        assert offered(later) == ""
+        later.session.use(scripted)
+        later.session.background.settle()
+        assert "1 removed" in offered(later)
+        later.session.use(other)
+        later.session.background.settle()
+        assert offered(later) == ""
+
+
+def test_the_plan_of_an_earlier_receipt_is_opened_from_it(lean_tab, lean, scripted, tmp_path):
+    stopped_in_the_middle(lean_tab, lean)
+    later = opened(scripted, tmp_path / "later")
+    click(later, later.history.list_button)
+    click(later, later.history.open_button)
+    click(later, later.receipt.plan_button)
+    assert [one.state for one in later.cleanup.plan.ticked] == ["DE", "MT"]
+
+
+def test_ticks_that_cannot_be_written_are_said_and_take_the_preview_back(lean_tab, lean, tmp_path):
+    previewed(lean_tab, "DE economic")
+    results = lean_tab.session.folder / "results"
+    results.rename(tmp_path / "elsewhere")
+    results.write_text("in the way")
+    tick(lean_tab, "MT economic")
+    assert "svc-trouble" in said(lean_tab.plan)
+    assert lean_tab.apply.confirm.expected == ""
+    assert lean_tab.apply.preview.value == ""
+
+
+@pytest.mark.parametrize("step", ["register", "apply", "whole_state"])
+def test_a_question_that_hangs_is_given_up_with_a_button(lean_tab, lean, step):
+    tick(planned(lean_tab), "DE economic")
+    section = getattr(lean_tab, step)
+    asks = section.list_button if step == "register" else section.preview_button
+    lean_tab.whole_state.state.value = "DE"
+    asked, over = threading.Event(), threading.Event()
+
+    def hangs():
+        asked.set()
+        over.wait(30)
+
+    lean.listing = hangs
+    asks.click()
+    assert asked.wait(30)
+    assert section.busy
+    assert section.cancel_button.layout.display == ""
+    section.cancel_button.click()
+    assert not section.busy
+    assert section.cancel_button.layout.display == "none"
+    assert "Nothing was changed" in said(section)
+    lean.listing = None
+    over.set()
+    click(lean_tab, asks)
+    assert "Canceled" not in said(section)
+    assert lean.sent == []
+
+
+def test_an_undo_shows_how_far_it_is_and_stops_after_the_one_under_way(lean_tab, lean):
+    previewed(lean_tab, "DE economic", "MT economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "2")
+    click(lean_tab, lean_tab.receipt.preview_button)
+    receipt, moved = lean_tab.receipt, []
+
+    def stop_after_the_first(change):
+        moved.append((change.new, receipt.progress.max))
+        if change.new == 1:
+            receipt.stop_button.click()
+
+    receipt.progress.observe(stop_after_the_first, "value")
+    confirm(lean_tab, lean_tab.receipt.confirm, "2")
+    assert moved[0] == (1, 2)
+    assert [method for method, *_ in lean.sent].count("POST") == 1
+    assert receipt.running.layout.display == "none"
+
+
+def test_two_panels_never_send_the_same_removal_twice(lean_tab, lean, scripted, tmp_path):
+    previewed(lean_tab, "DE economic", "MT economic")
+    other = opened(scripted, tmp_path / "other")
+    previewed(other, "DE economic", "NY economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "2")
+    confirm(other, other.apply.confirm, "2")
+    assert lean.sent == [("DELETE", state, "economic") for state in ("DE", "MT", "NY")]
+    found = {item.state: item.status for item in other.cleanup.receipt.items}
+    assert found == {"DE": "absent", "NY": "removed"}

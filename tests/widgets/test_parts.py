@@ -86,14 +86,6 @@ def test_nothing_is_sent_twice_while_it_is_under_way(form, sent):
     assert sent == []
 
 
-@pytest.mark.parametrize(
-    "content", [{}, {"event": "submit"}, {"event": "submit", "values": [1]}, {"event": "other"}]
-)
-def test_a_strange_message_does_nothing(form, sent, content):
-    page_sends(form, **content)
-    assert sent == []
-
-
 _LEAVES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 _LEAVES = _LEAVES.filter(lambda value: value not in {float("inf"), float("-inf")})
 _VALUES = st.recursive(

@@ -256,23 +256,6 @@ def test_a_text_is_copied_where_the_page_has_no_clipboard(page):
 FILE = {"kind": "download", "label": "Download", "name": "a.csv", "size": "9 bytes"}
 
 
-def test_pieces_become_the_file_that_is_saved(page, tmp_path):
-    made(page, "actions.js", **FILE, url="", place="")
-    page.get_by_role("button", name="Download (9 bytes)").click()
-    (asked,) = sent(page)
-    for text in ("zip\n", "02134"):
-        page.evaluate(
-            "([view, text]) => model.receive({view, type: 'piece'}, [text])", [asked["view"], text]
-        )
-    page.evaluate("model.receive({view: 'another view', type: 'piece'}, ['not mine'])")
-    with page.expect_download() as got:
-        page.evaluate("view => model.receive({view, type: 'end', name: 'a.csv'})", asked["view"])
-    got.value.save_as(tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text() == "zip\n02134"
-    assert got.value.suggested_filename == "a.csv"
-    page.get_by_role("status").get_by_text("Saved: a.csv").wait_for()
-
-
 def test_a_large_file_is_a_link_or_a_place_with_its_path_to_copy(page):
     made(page, "actions.js", **FILE, url="files/a.csv", place="")
     link = page.get_by_role("link", name="Download (9 bytes)")
