@@ -49,15 +49,6 @@ def test_info_says_where_it_is_and_what_it_holds_of_whom(path):
     assert rows[EMBEDDED.service, ""]["expired"] == 1
 
 
-def test_info_for_a_person_fits_a_terminal(path):
-    done = run(path, "info", "--file", str(path))
-    assert done.returncode == 0
-    assert "1,203 results" in " ".join(done.stdout.split())  # a long path wraps the line
-    assert SOURCE.account in done.stdout
-    assert "embedded" in done.stdout
-    assert done.stderr == ""
-
-
 def test_no_cache_and_no_file_are_said(tmp_path):
     assert run("off", "info").stdout == "The cache is off: no results are cached.\n"
     assert json.loads(run("off", "info", "--json").stdout)["path"] is None

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from rich.cells import cell_len
 from support.faults import KEY, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
@@ -132,17 +131,3 @@ def test_check_for_a_program_has_every_line_and_says_whether_all_is_well(faults)
     code, out, _ = run("check", "--json")
     assert (code, json.loads(out)["ok"]) == (1, False)
     assert KEY not in out
-
-
-@pytest.mark.parametrize("width", [60, 100])
-def test_lines_fit_the_terminal_and_no_word_is_lost(faults, width):
-    settings.remember(faults.base_url, SecretStr(KEY))
-    faults.will(answer(401, b"{}"))
-    for command in (["check"], ["install"]):
-        _, out, _ = run(*command, width=width)
-        assert max(map(cell_len, out.splitlines())) <= width
-        assert "…" not in out
-    code, out, _ = run("check", width=width)
-    assert code == 1
-    assert "Wrong: 1." in out
-    assert "the key" in " ".join(out.split())

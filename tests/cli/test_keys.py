@@ -125,13 +125,6 @@ def test_what_is_used_and_left_of_a_quota_is_shown(keys, made, db):
     assert (after["used"], after["left"]) == (4, 6)
 
 
-def test_an_old_name_does_not_move_the_cursor(keys, made, db):
-    made("--name", "fine")
-    with Database(db).write() as connection:
-        connection.exec_driver_sql("UPDATE api_keys SET name = 'red' || char(27) || '[31m'")
-    assert "red�[31m" in keys("list")[1]
-
-
 @pytest.mark.parametrize("text", ["two\nlines", "\x1b[31mred", "x" * 101, " around ", "\udcff"])
 @pytest.mark.parametrize("what", ["name", "account"])
 def test_what_the_list_could_not_show_is_no_name_and_no_account(keys, db, what, text):
@@ -139,11 +132,6 @@ def test_what_the_list_could_not_show_is_no_name_and_no_account(keys, db, what, 
     assert (code, out) == (2, "")
     assert f"The {what} is {text!r}; expected 1 to" in err
     assert not KeyStore(Database(db)).any()
-
-
-def test_an_empty_account_is_none_and_an_empty_name_is_no_name(keys, made):
-    assert keys("create", "--account", "")[0] == 2
-    assert made("--name", "")[1]["name"] is None
 
 
 def test_a_mistyped_address_is_no_path_and_its_password_is_not_repeated():

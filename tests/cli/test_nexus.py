@@ -198,18 +198,6 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
     assert [one.state for one in plan.missing_states] == ["CA"]
 
 
-def test_what_is_said_of_the_sales_is_not_said_in_python(own, tmp_path):
-    sales = tmp_path / "sales.csv"
-    sales.write_text("date,state,amount\n2026-01-05,TX,10\n2026-05-05,TX,10\n")
-    done = run_plan(tmp_path / "plan.csv", "--register", own, "--sales", sales)
-    shown = words(done)
-    assert "Without any sale: 2026-02, 2026-03, 2026-04." in shown
-    assert "name the column of channels if there is one" in shown
-    assert "Each row counts as one transaction; name the column of order numbers" in shown
-    assert "give the first and the last day that they are complete for" in shown
-    assert "=" not in shown
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -325,15 +313,6 @@ def test_what_is_not_done_is_an_exit_code_and_a_sentence(nexus, plan, invoke):
     assert again.exit_code == 0
 
 
-def test_a_plan_of_another_account_is_an_error_without_a_trace(nexus, plan, environment):
-    other = environment | {"SVC_API_KEY": "another-key-0123456789"}
-    done = svc_tools("nexus", "apply", plan, "--yes", **other)
-    assert done.returncode == 2
-    assert "made for account" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert nexus.removals == []
-
-
 def test_all_types_of_a_state_need_the_code(nexus, invoke):
     shown = invoke("remove-state", "TX")
     assert "DELETE /v1/portability/nexus/TX\n" in shown.stdout
@@ -345,15 +324,6 @@ def test_all_types_of_a_state_need_the_code(nexus, invoke):
     done = invoke("remove-state", "TX", "--typed", "TX", "--yes")
     assert done.exit_code == 0
     assert nexus.removals == [("TX", None)]
-
-
-@pytest.mark.parametrize("yes", [(), ("--typed", "VT", "--yes")])
-def test_a_state_without_records_needs_no_removal_and_no_undo(nexus, invoke, yes):
-    done = invoke("remove-state", "VT", *yes)
-    assert done.exit_code == 0
-    assert "nothing to remove" in " ".join(done.stdout.split())
-    assert "undo" not in done.stdout.lower()
-    assert nexus.removals == []
 
 
 def test_a_changed_receipt_and_none_at_all(nexus, plan, invoke, tmp_path):

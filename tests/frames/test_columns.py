@@ -23,20 +23,9 @@ def asked(client, faults, frame, **arguments):
 @pytest.mark.parametrize(
     "name",
     [
-        "order_date",
-        "Order Date",
-        "orderDate",
-        "date",
-        "Date/Time",
-        "Created at",
-        "invoice_date",
-        "TransactionDate",
-        "trandate",
-        "date_of_sale",
-        "Date Sold",
-        "sold_at",
-        "timestamp",
-        "as_of",
+        *("order_date", "Order Date", "orderDate", "date", "Date/Time", "Created at"),
+        *("invoice_date", "TransactionDate", "trandate", "date_of_sale", "Date Sold", "sold_at"),
+        *("timestamp", "as_of"),
     ],
 )
 def test_the_date_of_the_sale_is_found_by_its_name(scripted, faults, name):
@@ -54,23 +43,12 @@ def test_the_date_of_the_sale_is_found_by_its_name(scripted, faults, name):
         ("fulfilled_at", ["soon"]),
         ("Created (UTC)", ["2026-04-01 02:00"]),
         ("order_date_utc", ["2026-04-01 02:00"]),
-        ("when", ["2019/01/15"]),
-        ("when", ["2019-1-15"]),
-        ("when", ["15.01.2019"]),
-        ("when", ["01-15-2019"]),
-        ("when", ["15-Jan-2019"]),
-        ("when", ["January 15, 2019"]),
-        ("when", ["Tue Jan 15 2019"]),
-        ("when", ["20190115"]),
-        ("when", [20190115]),
-        ("when", ["2019-01"]),
-        ("when", ["2019Q1"]),
-        ("month", [1]),
-        ("sales_month", ["Jan 2019"]),
-        ("fiscal_period", ["201901"]),
+        *(("when", [text]) for text in ("2019/01/15", "2019-1-15", "15.01.2019", "01-15-2019")),
+        *(("when", [text]) for text in ("15-Jan-2019", "January 15, 2019", "Tue Jan 15 2019")),
+        *(("when", [value]) for value in ("20190115", 20190115, "2019-01", "2019Q1", "01/15/2019")),
+        *(("month", [1]), ("sales_month", ["Jan 2019"]), ("fiscal_period", ["201901"])),
         ("Year", [2019]),
         ("booked", [dt.date(2019, 1, 15)]),
-        ("when", ["01/15/2019"]),
         ("booked", pd.to_datetime(["2019-01-15"])),
         ("booked", pd.Categorical(pd.to_datetime(["2019-01-15"]))),
         ("booked", pd.PeriodIndex(["2019-01-15"], freq="D")),
@@ -84,20 +62,6 @@ def test_another_date_is_neither_taken_nor_ignored(scripted, faults, name, value
     assert (refused.value.role, refused.value.candidates) == ("as_of", (name,))
     assert faults.seen == []
     asked(scripted, faults, frame, as_of="today")
-
-
-def test_columns_of_other_things_than_cells_are_left_alone(scripted, faults):
-    odd = {"shape": [np.array([1.0, 2.0])], "tags": [["2026-05-01"]], "raw": [b"2026-05-01"]}
-    assert "as_of" not in asked(scripted, faults, pd.DataFrame(PLACE | odd))
-
-
-def test_two_columns_of_one_date_name_are_not_passed_over(scripted):
-    frame = pd.DataFrame(PLACE | {"order_date": ["2019-01-15"], "x": ["2019-01-16"]})
-    frame.columns = [*PLACE, "order_date", "order_date"]
-    with pytest.raises(ValueError, match="'order_date', 'order_date'"):
-        frame.svc.lookup(client=scripted, progress=False)
-    with pytest.raises(ValueError, match="several columns 'order_date'"):
-        frame.svc.lookup(client=scripted, progress=False, as_of="order_date")
 
 
 @pytest.mark.parametrize("values", [["2019-01"], [201901], ["Q1 2019"], [20190116]])
@@ -219,13 +183,6 @@ def test_a_code_is_taken_before_a_name_and_the_first_line_before_the_street(scri
     assert "street=1+Elm+St&" in asked(scripted, faults, frame).replace("%20", "+")
 
 
-def test_half_a_pair_of_coordinates_is_not_taken(scripted, faults):
-    frame = pd.DataFrame(PLACE | {"lat": [47.6]})
-    assert "zip=98101" in asked(scripted, faults, frame)
-    frame = pd.DataFrame(PLACE | {"lat": [47.6], "lng": [-122.3]})
-    assert "lat=47.6" in asked(scripted, faults, frame)
-
-
 def test_a_country_column_keeps_foreign_rows_out(scripted, faults):
     frame = pd.DataFrame(
         {
@@ -286,12 +243,3 @@ def test_scalars_of_numpy_are_values(scripted, faults):
     }
     target = asked(scripted, faults, frame, state="WA", **arguments)
     assert target == "/v1/tax/WA?lat=47.5&lng=-122.0&as_of=2024-05-01"
-
-
-def test_a_city_is_compared_beside_coordinates_and_a_location_beside_a_zip(scripted):
-    frame = pd.DataFrame(PLACE | {"lat": [30.2], "lng": [-97.7], "city": ["Dallas"]})
-    result = frame.svc.lookup(client=scripted, progress=False)
-    assert result["warnings"].iloc[0] == "place_input_mismatch"
-    frame = pd.DataFrame(PLACE | {"place": ["Dallas"]})
-    result = frame.svc.lookup(client=scripted, location="place", progress=False)
-    assert result["warnings"].iloc[0] == "place_input_mismatch"

@@ -205,20 +205,6 @@ def test_a_table_that_was_changed_does_not_tie():
         fewer.check()
 
 
-def test_a_prefix_is_before_all_of_our_columns():
-    frame = taxed([line()], ["100"], prefix="svc_")
-    assert frame.svc.filing("GA", prefix="svc_").totals.tax == Decimal("8.90")
-
-
-def test_rates_as_text_or_floats_are_filed_alike():
-    frame = taxed([line(), line()], ["100", "50"])
-    exact = frame.svc.filing("GA").table
-    frame["combined_rate"] = pd.array(["0.08900", "0.08900"], dtype="str")
-    pd.testing.assert_frame_equal(frame.svc.filing("GA").table, exact)
-    frame["combined_rate"] = [0.089, 0.089]
-    pd.testing.assert_frame_equal(frame.svc.filing("GA").table, exact)
-
-
 def test_it_reads_well_and_nothing_of_the_data_is_markup():
     evil = [*ATLANTA[:2], *parts("city <b>04000</b> <script>\x1b[31m 1900")]
     made = taxed(

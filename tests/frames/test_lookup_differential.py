@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import threading
 import zlib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -16,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.faults import answer, serving
 
 from svc_sdk import Svc
 from svc_tools.demo.run import orders as demo_orders
@@ -28,62 +27,32 @@ from svc_tools.places import Cells, Question, first_day, on_day, question
 CHICAGO = ZoneInfo("America/Chicago")
 
 
-class _Echo(BaseHTTPRequestHandler):
-    """The rate is a function of the question alone: an answer in a wrong row shows."""
-
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body in one packet
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        url = urlsplit(self.path)
-        said = {"state": url.path[-2:], **dict(parse_qsl(url.query))}
-        digest = zlib.crc32(json.dumps(sorted(said.items())).encode())
-        rate = f"0.{digest % 20_000:05d}"
-        body = json.dumps(
-            {
-                "rate": {
-                    "state": said["state"],
-                    "zip": said.get("zip"),
-                    "city": said.get("city", "Echo"),
-                    "combined_rate": rate,
-                    "state_rate": rate,
-                    "freight_taxable": bool(digest & 1),
-                },
-                "meta": {"confidence": "high", "resolved_via": "zip5", "warnings": []},
-            }
-        ).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def by_query(seen):
+    """The rate is a function of the query alone: a result in a wrong row shows."""
+    url = urlsplit(seen.target)
+    query = {"state": url.path[-2:], **dict(parse_qsl(url.query))}
+    digest = zlib.crc32(json.dumps(sorted(query.items())).encode())
+    rate = {
+        "state": query["state"],
+        "zip": query.get("zip"),
+        "city": query.get("city", "Echo"),
+        **dict.fromkeys(("combined_rate", "state_rate"), f"0.{digest % 20_000:05d}"),
+        "freight_taxable": bool(digest & 1),
+    }
+    meta = {"confidence": "high", "resolved_via": "zip5", "warnings": []}
+    return answer(body=json.dumps({"rate": rate, "meta": meta}).encode())
 
 
 @pytest.fixture(scope="module")
 def echo():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with Svc("k", base_url=f"http://127.0.0.1:{server.server_port}", max_retries=0) as client:
+    with serving() as faults, Svc("k", base_url=faults.base_url, max_retries=0) as client:
+        faults.will(by_query)
         yield client
-    server.shutdown()
-    server.server_close()
 
 
 _STATES = ["TX", "Texas", "tx ", "WA", "US-CA", "NJ", "ZZ", "PR", "Ontario", "", None, "n/a"]
 _ZIPS = [
-    "78701",
-    "78701-1234",
-    78701,
-    78701.0,
-    "07030",
-    7030,
-    "7030",
-    "98101",
-    "1",
-    "",
-    None,
+    *("78701", "78701-1234", 78701, 78701.0, "07030", 7030, "7030", "98101", "1", "", None),
     "K1A 0B6",
 ]
 _CITIES = ["Austin", "Seattle, WA", "echo", "", None, "San José"]

@@ -246,18 +246,6 @@ def test_when_the_service_answered_is_in_utc_and_missing_where_it_was_not_asked(
     assert pd.isna(moments.iloc[1])
 
 
-def test_a_second_lookup_is_answered_from_the_cache_and_says_so(scripted, faults, tmp_path, capsys):
-    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702"], "order_date": "2024-05-01"})
-    path = tmp_path / "answers.db"
-    first = frame.svc.lookup(client=scripted, cache=path, progress=False)
-    second = frame.svc.lookup(client=scripted, cache=path)
-    assert len(faults.seen) == 2
-    pd.testing.assert_frame_equal(first, second)
-    assert "places: 2 from the cache, 0 requested" in capsys.readouterr().err
-    noted = second.attrs["svc_lookup"]
-    assert (noted["asked"], noted["cached"], noted["requests"]) == (0, 2, 0)
-
-
 def test_a_deadline_ends_the_asking_and_keeps_the_frame(scripted, faults):
     def late(seen):
         faults.over.wait(0.2)

@@ -350,18 +350,8 @@ REGISTER = [
 ]
 WRITTEN = {"amount": "amount", "shipping": "delivery", "exempt": "food"}
 FIGURES = (
-    "tax",
-    "taxable_amount",
-    "exempt_amount",
-    "state_tax",
-    "county_tax",
-    "city_tax",
-    "combined_district_tax",
-    "tax_low",
-    "tax_high",
-    "at_stake",
-    "shipping_tax",
-    "tax_due",
+    *("tax", "taxable_amount", "exempt_amount", "state_tax", "county_tax", "city_tax"),
+    *("combined_district_tax", "tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
 )
 FORMS = ("arrow", "object", "text", "float", "category", "arrow text", "wide")
 

@@ -236,13 +236,6 @@ def test_sums_by_the_users_own_columns_and_by_period():
     assert reconciled([line()], ["1"], ["1"]).by_group is None
 
 
-def test_an_empty_frame_has_empty_tables_and_no_sums():
-    made = reconciled([], [], [], by="tax_collected", period="year")
-    assert (made.totals.rows, made.totals.expected, len(made.by_state)) == (0, None, 0)
-    assert "no rows" in str(made)
-    assert list(made.lines.columns[-6:]) == list(LINE_COLUMNS)
-
-
 def test_a_prefix_is_before_all_of_our_columns():
     frame = taxed([line()], ["100"], prefix="svc_", tax_collected=["0.00"])
     made = frame.svc.reconcile(prefix="svc_")

@@ -301,23 +301,6 @@ def test_a_row_that_needs_a_person_says_why_and_what_to_do(cells, kind, reason):
     assert to_do.endswith(".")
 
 
-def test_what_the_tax_marked_for_review_is_listed():
-    frame = enriched(row(), row())
-    frame["tax_review"] = pd.array([None, "over_cap; origin_sourced"], dtype="str")
-    ((position, code, why, _, failed),) = listed(frame)
-    assert (position, code, failed) == (1, "over_cap", False)
-    assert "above what the local tax" in why
-    assert "Shipped within a state" in why
-
-
-def test_the_lookups_own_reasons_are_used_where_the_frame_has_them():
-    frame = enriched(row(confidence="low"), row())
-    frame["needs_review"] = pd.array([False, True], dtype="boolean")
-    frame["lookup_review_reason"] = pd.array([None, "several_rates"], dtype="category")
-    ((position, code, *_),) = listed(frame)
-    assert (position, code) == (1, "several_rates")
-
-
 def test_a_frame_of_few_columns_is_judged_by_what_it_has():
     frame = enriched(row(), row(confidence="low", warnings="place_input_mismatch"))
     few = frame.drop(columns=["needs_review", "lookup_review_reason"])
@@ -350,13 +333,6 @@ def test_rows_group_by_state_and_reason_with_their_exact_dollars():
     assert table["where"].tolist()[:2] == [lookup_page("NJ"), lookup_page("TX")]
     assert "Sales Tax Rate Locator" in table["where"].tolist()[1]
     assert table["rows"].sum() == made.totals.rows
-
-
-def test_what_another_run_settles_is_not_looked_up_on_a_states_page():
-    (group,) = reviewed(
-        enriched(row("TX", rate=None, lookup_status="failed")), amount="amount", prefix=""
-    ).review.state_reasons
-    assert (group.reason, group.where, group.advice) == ("failed", "", group.to_do)
 
 
 def in_parts(frame, size):
@@ -400,25 +376,6 @@ def test_an_estimate_is_never_below_the_least_tax_of_its_row():
         assert in_parts(frame, size).groups() == whole.state_reasons
 
 
-def test_without_a_tax_the_dollars_are_those_of_the_sales():
-    frame = enriched(row("NJ", "10.00", confidence="low"), taxed=False)
-    counts = in_parts(frame, 1)
-    assert [one.dollars for one in counts.groups()] == [Decimal("10.00")]
-    assert counts.groups() == reviewed(frame, amount=None, prefix="").review.state_reasons
-    counts = in_parts(frame.drop(columns="amount"), 1)
-    assert [one.dollars for one in counts.groups()] == [None]
-
-
-@pytest.mark.parametrize("form", [str, str.upper, lambda text: f" {text.lower()} "])
-def test_a_flag_that_is_text_is_read(form):
-    frame = enriched(row(), row(confidence="low"), row())
-    expected = positions(frame)
-    flags = [form(str(flag)) for flag in frame["needs_review"]]
-    for kind in ("str", "category", object):
-        frame["needs_review"] = pd.Series(flags, dtype=kind)
-        assert positions(frame) == expected == [1]
-
-
 def test_a_frame_read_back_as_text_gives_the_same_review(tmp_path):
     frame = enriched(row(), row(confidence="low"), partial("LA", "50.00"), row(amount=None))
     path = tmp_path / "enriched.csv"
@@ -442,17 +399,6 @@ def test_the_other_prefix_of_a_lookup_is_named():
         frame.svc.review()
     with pytest.raises(ValueError, match="have no prefix: leave prefix= out"):
         enriched(row()).svc.review(prefix="p_")
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["place_input_mismatch", "zip_crosses_state_line", "zip_of_another_state", "zip_not_used"],
-)
-def test_an_order_is_not_checked_on_a_states_page(code):
-    made = reviewed(enriched(row("GA", warnings=code)), amount="amount", prefix="").review
-    (group,) = made.state_reasons
-    assert (group.reason, group.where) == (code, "")
-    assert "Where:" not in group.advice
 
 
 def test_an_address_that_was_given_is_looked_up_with_the_state():

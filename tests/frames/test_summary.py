@@ -67,12 +67,6 @@ def test_places_and_service_come_from_the_note_on_the_frame():
     assert (summarize(frame).places, summarize(frame).service) == (2, "embedded service")
 
 
-def test_places_that_the_cache_answered_are_places():
-    frame = enriched(row(), row(), row(), asked=0)
-    frame.attrs["svc_lookup"] |= {"asked": 0, "cached": 3}
-    assert summarize(frame).places == 3
-
-
 def test_a_note_that_no_longer_fits_the_frame_is_not_used():
     cut = enriched(row(), row(), asked=2).iloc[:1]
     assert (summarize(cut).places, summarize(cut).service) == (None, None)
@@ -139,13 +133,6 @@ def test_what_rests_on_the_rate_of_another_date_is_counted_and_added_up_exactly(
         "In 3 of 4 rows with a rate, the rate is that of another date than the sale's, the nearest"
         " one known; $1.01 of the $7.64 tax rests on such rates: check them before use."
     )
-
-
-def test_without_a_tax_the_rows_of_another_date_are_still_told():
-    summary = summarize(enriched(*DATED, taxed=False))
-    assert summary.other_date == OtherDate(3, None, None)
-    assert other_date_sentence(summary).endswith("the nearest one known: check it before use.")
-    assert other_date_sentence(summarize(enriched(row(), partial()))) is None
 
 
 def test_the_summary_leads_with_what_can_be_used():

@@ -278,16 +278,3 @@ def test_a_file_of_text_gives_the_same_tax(tmp_path, embedded):
     for name in (*TAX_COLUMNS, "shipping_tax", "tax_due", "tax_due_reason"):
         assert found[name].isna().tolist() == expected[name].isna().tolist()
         assert found[name].dropna().tolist() == expected[name].dropna().tolist()
-
-
-def test_answers_of_the_service_carry_their_levels_and_what_is_at_stake(embedded):
-    frame = pd.DataFrame({"state": "CA", "zip": ["94105", "95014"], "amount": "100.00"})
-    taxed = frame.svc.lookup(client=embedded, as_of="2026-02-01", progress=False).svc.tax(
-        progress=False
-    )
-    levels = taxed[["state_tax", "county_tax", "city_tax", "combined_district_tax"]]
-    assert [sum(row) for row in levels.itertuples(index=False)] == list(taxed["tax"])
-    at_stake = taxed["tax_high"] - taxed["tax_low"]
-    assert list(at_stake) == list(taxed["at_stake"])
-    several = taxed["rate_low"] < taxed["rate_high"]
-    assert (taxed.loc[several.fillna(value=False), "at_stake"] > 0).all()

@@ -135,3 +135,43 @@ def test_a_period_in_which_a_record_of_another_kind_begins_is_marked():
     frame.attrs["svc_lookup"] = {"grain": "month"}
     result = frame.svc.tax(nexus=register, progress=False)
     assert found(result, "tax_review") == ["marketplace_record_only", None]
+
+
+def test_amounts_over_a_cap_on_local_tax_are_marked_and_not_changed():
+    result = tax_of(
+        ["5000.00", "5000.01", "-5000.01", "1600.00", "1600.01", "9000.00", "5000.01"],
+        resolved_state=["FL", "FL", "FL", "TN", "TN", "NY", "FL"],
+        combined_rate=["0.07000"] * 6 + ["0.06000"],
+        state_rate="0.06000",
+        county_rate=["0.01000"] * 6 + ["0.00000"],
+        city_rate="0.00000",
+        combined_district_rate="0.00000",
+    )
+    over = "over_cap"
+    assert found(result, "tax_review") == [None, over, over, None, over, None, None]
+    assert found(result, "tax")[1] == dollars(["350.00"])[0]
+
+
+def test_sales_within_a_state_that_sources_by_origin_are_marked():
+    result = tax_of(
+        ["10.00"] * 6,
+        {"ship_from": "warehouse"},
+        resolved_state=["TX", "TX", "NY", "CA", "TX", "NY"],
+        warehouse=["Texas", "NY", "NY", "ca", None, None],
+    )
+    assert found(result, "tax_review") == [
+        "origin_sourced",
+        None,
+        None,
+        "origin_sourced",
+        "origin_unknown",
+        None,
+    ]
+    assert found(result, "tax") == dollars(["0.83"] * 6)
+
+
+def test_goods_from_abroad_are_not_of_the_state():
+    result = tax_of(
+        ["10.00"] * 2, {"ship_from": "from"}, resolved_state="TX", **{"from": ["Ontario", "Mars"]}
+    )
+    assert found(result, "tax_review") == [None, "origin_unknown"]

@@ -19,7 +19,7 @@ from support.frames import enriched, partial, row
 from support.tools import soffice
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.reports import report, xlsx
+from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
 from svc_tools.frames.summary import RATE_NOTES
@@ -260,22 +260,6 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
     assert by_name["Total"] == [4, 150, 6.63, 1, 100, 1, 100]
 
 
-def test_the_summary_lists_what_to_review_by_state_and_reason(written):
-    dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
-    made = written(enriched(partial(), dated, row(rate=None), dated, row()))
-    cells = [[cell.value for cell in cells[:6]] for cells in made["Summary"].iter_rows()]
-    start = next(row for row, line in enumerate(cells) if line[:2] == ["State", "Reason"]) + 1
-    assert [line[:4] for line in cells[start : start + 3]] == [
-        ["NJ", "unresolved", 1, 6.63],
-        ["TX", "partial", 1, 6.25],
-        ["WA", "as_of_before_history", 2, 2],
-    ]
-    assert cells[start + 2][4].startswith("Check the rate for this date with the state.")
-    listed = [line["review_reasons"].value for line in table(made["Failures"])]
-    assert listed == ["unresolved", "partial"]
-    assert len(table(made["Review"])) == 4
-
-
 def test_an_index_that_says_something_is_kept(written):
     frame = enriched(row(), row(rate=None))
     frame.index = pd.Index(["A1", "A2"], name="order")
@@ -284,41 +268,7 @@ def test_an_index_that_says_something_is_kept(written):
     assert [line["order"].value for line in table(made["Failures"])] == ["A2"]
 
 
-def test_a_prefix_is_followed(written):
-    made = written(enriched(row(), row(rate=None), prefix="p_"), prefix="p_")
-    line, _ = table(made["Lines"])
-    assert line["p_combined_rate"].number_format.startswith("0.000%")
-    assert line["p_tax"].value == 6.63
-    assert len(table(made["Failures"])) == 1
-
-
-def test_two_columns_of_one_name_are_both_written(written):
-    frame = enriched(row())
-    frame.insert(0, "zip", ["first"], allow_duplicates=True)
-    assert [cell.value for cell in written(frame)["Lines"][2]][:3] == ["first", "NJ", "07030"]
-
-
-def test_a_failure_leaves_the_old_workbook_and_no_litter(tmp_path, monkeypatch):
-    path = tmp_path / "book.xlsx"
-    path.write_bytes(b"old")
-
-    def broken(*_args, **_kwargs):
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(report, "write_summary", broken)
-    with pytest.raises(RuntimeError, match="broken"):
-        write_workbook(enriched(row()), path)
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_what_cannot_be_a_workbook_is_refused_with_what_to_do(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"book\.xls.*\.xlsx"):
-        write_workbook(enriched(row()), tmp_path / "book.xls")
-    with pytest.raises(ValueError, match=r"df\.svc\.lookup\(\)"):
-        write_workbook(pd.DataFrame({"zip": ["78701"]}), tmp_path / "book.xlsx")
-    with pytest.raises(FileNotFoundError, match="create it"):
-        write_workbook(enriched(row()), tmp_path / "no" / "book.xlsx")
+def test_more_columns_than_a_sheet_holds_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "MOST_COLUMNS", 20)
     with pytest.raises(ValueError, match=r"20 columns.*leave columns out"):
         write_workbook(enriched(row(), row()), tmp_path / "book.xlsx")

@@ -1,4 +1,4 @@
-"""Tax rounded once per invoice: the lines add up, whatever their order, refunds mirror sales."""
+"""Rounding of a tax: by line, shared out by level, once per invoice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.frames import dollars, found, rated, tax_of
 
-from svc_tools.frames.taxes.invoices import tax_by_invoice
+from svc_tools.frames.taxes.invoices import shared_out, tax_by_invoice
+from svc_tools.frames.taxes.rounding import ROUNDINGS, rounded_tax
 
 MODES = {
     "half_up": decimal.ROUND_HALF_UP,
@@ -20,6 +21,104 @@ MODES = {
     "up": decimal.ROUND_UP,
     "down": decimal.ROUND_DOWN,
 }
+
+
+ROWS = st.lists(
+    st.tuples(st.integers(-(10**9), 10**9), st.tuples(*[st.integers(0, 9_000) | st.just(0)] * 4)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(ROWS, st.sampled_from(ROUNDINGS))
+def test_levels_add_up_and_are_neighbours_of_their_exact_figure(rows, rounding):
+    cents = np.array([row[0] for row in rows], np.int64)
+    levels = [np.array([row[1][level] for row in rows], np.int64) for level in range(4)]
+    parts = [cents * level for level in levels]
+    tax = rounded_tax(cents, sum(levels), rounding)
+    shares = shared_out(tax, parts)
+    assert sum(shares).tolist() == tax.tolist()
+    for share, part in zip(shares, parts, strict=True):
+        assert (np.abs(share * 100_000 - part) < 100_000).all()
+        assert (share[part == 0] == 0).all()  # nothing for a level without a rate
+    mirrored = shared_out(-tax, [-part for part in parts])
+    assert [(-share).tolist() for share in mirrored] == [share.tolist() for share in shares]
+
+
+def test_several_candidates_put_dollars_at_stake():
+    result = tax_of(
+        ["100.00", "100.00", "-100.00"],
+        combined_rate="0.08000",
+        rate_low=["0.06000", None, "0.06000"],
+        rate_high=["0.08500", None, "0.08500"],
+    )
+    assert found(result, "tax_low") == dollars(["6.00", "8.00", "-6.00"])
+    assert found(result, "tax_high") == dollars(["8.50", "8.00", "-8.50"])
+    assert found(result, "at_stake") == dollars(["2.50", "0.00", "2.50"])
+
+
+CENT = Decimal("1e5")  # in units of 10^-7 dollars
+
+
+PRODUCTS = st.tuples(st.integers(-(10**13), 10**13), st.integers(0, 99_999))
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Two hundred thousand rows with ties (whole dollars and halves at round rates) and refunds."""
+    random = np.random.default_rng(20_261)
+    cents = random.integers(-3_000_000, 20_000_000, 200_000)
+    cents[::3] = cents[::3] // 100 * 100 + 50
+    units = random.integers(0, 100_000, 200_000)
+    units[::3] = units[::3] // 125 * 125
+    products = cents * units
+    assert np.count_nonzero(np.abs(products) % 100_000 == 50_000) > 3_000
+    assert np.count_nonzero(products < 0) > 20_000
+    return cents, units, [Decimal(product) for product in products.tolist()]
+
+
+@pytest.mark.parametrize("rounding", MODES)
+def test_many_rows_with_ties_and_refunds_are_what_decimal_says(many, rounding):
+    cents, units, products = many
+    mode = MODES[rounding]
+    expected = [int(product.quantize(CENT, mode)) for product in products]
+    assert (rounded_tax(cents, units, rounding) * 100_000).tolist() == expected
+
+
+@given(st.lists(PRODUCTS, min_size=1, max_size=40), st.sampled_from(sorted(MODES)))
+def test_any_row_is_what_decimal_says(pairs, rounding):
+    cents, units = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
+    expected = [
+        int((Decimal(one) * Decimal(rate)).quantize(CENT, MODES[rounding])) // 100_000
+        for one, rate in pairs
+    ]
+    assert rounded_tax(cents, units, rounding).tolist() == expected
+    assert (-rounded_tax(-cents, units, rounding)).tolist() == expected  # refunds mirror sales
+
+
+@pytest.mark.parametrize(
+    ("rounding", "expected"),
+    [
+        ("half_up", ["0.35", "0.18", "0.01", "0.01", "-0.35", "-0.18", "-0.01", "-0.01"]),
+        ("half_even", ["0.34", "0.18", "0.01", "0.01", "-0.34", "-0.18", "-0.01", "-0.01"]),
+        ("up", ["0.35", "0.18", "0.02", "0.01", "-0.35", "-0.18", "-0.02", "-0.01"]),
+        ("down", ["0.34", "0.17", "0.01", "0.00", "-0.34", "-0.17", "-0.01", "0.00"]),
+    ],
+)
+def test_each_mode_in_a_frame(rounding, expected):
+    # exactly 0.345, 0.175, 0.011, 0.0086 and their refunds
+    amounts = ["4.00", "1.75", "0.11", "0.10", "-4.00", "-1.75", "-0.11", "-0.10"]
+    rates = ["0.08625", "0.10000", "0.10000", "0.08600"] * 2
+    result = tax_of(amounts, {"rounding": rounding}, combined_rate=rates)
+    assert found(result, "tax") == dollars(expected)
+    assert result.attrs["svc_tax_terms"][""]["rounding"] == rounding
+
+
+def test_a_rounding_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match="half_up, half_even, up, down"):
+        rated(amount=[1]).svc.tax(rounding="bankers")
+
+
 LINES = st.lists(
     st.tuples(
         st.integers(-40_000, 200_000) | st.integers(-20, 60).map(lambda nickel: 5 * nickel),
