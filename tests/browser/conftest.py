@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from support.browser import browser, panel_page
-from support.by_hand import use_key
+from support.browser import browser, panel_page, use_key
 from support.pages import served_page
 from support.secrets import TYPED_KEY
 from support.serving import serving_service

@@ -6,8 +6,7 @@ import os
 
 import pytest
 from playwright.sync_api import expect
-from support.browser import new_page
-from support.by_hand import choose, look_up, rate, shown, use_key
+from support.browser import choose, look_up, new_page, rate, shown, use_key
 from support.jupyter import jupyterlab, run_all, save
 from support.secrets import TYPED_KEY, files_with
 from support.waiting import until

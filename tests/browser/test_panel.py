@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 from playwright.sync_api import expect
-from support.browser import panel_page
-from support.by_hand import choose, look_up, rate, shown, tab_to, use_key
+from support.browser import choose, look_up, panel_page, rate, shown, tab_to, use_key
 from support.faults import HANG, KEY
 from support.nexus import FIVE, Nexus
 from support.secrets import TYPED_KEY, files_with

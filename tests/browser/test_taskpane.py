@@ -9,8 +9,7 @@ from html import unescape
 import httpx
 import pytest
 from playwright.sync_api import expect
-from support.browser import new_page
-from support.by_hand import tab_to
+from support.browser import new_page, tab_to
 from support.faults import echoing, serving
 from support.keyrings import use_keyring
 from support.secrets import TYPED_KEY, files_with

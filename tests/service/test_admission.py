@@ -8,7 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from support.api_keys import make_key
+from support.serving import make_key
 
 from svc_sdk import PaymentRequiredError, Svc
 from svc_tools.service.admission import Admission
@@ -77,12 +77,6 @@ def test_missing_wrong_revoked_and_expired_keys_get_the_same_words(shared):
 # 402
 
 
-@pytest.mark.parametrize("path", [TAX, FRESHNESS, NEXUS])
-def test_a_key_that_is_past_due_is_402_everywhere(ask, path):
-    response = ask(past_due=True)(path=path)
-    assert error_of(response, 402, "BILLING_REQUIRED")["detail"] == {"account": "local"}
-
-
 def test_an_account_that_is_past_due_is_402_with_all_its_keys(service):
     _, headers = make_key(service.keys, account="acme")
     service.keys.set_account_past_due("acme", past_due=True)
@@ -108,10 +102,8 @@ def test_bills_come_before_plans_limits_and_parameters(ask):
     ("feature", "method", "path", "params"),
     [
         ("history", "GET", TAX, ZIP | {"as_of": "2026-11-20"}),
-        ("history", "GET", TAX, ZIP | {"period": "20261"}),
         ("full", "GET", TAX, ZIP | {"mode": "full"}),
         ("nexus", "GET", NEXUS, {}),
-        ("nexus", "DELETE", f"{NEXUS}/TX", {}),
         ("nexus", "POST", NEXUS, {}),
     ],
 )
@@ -127,13 +119,21 @@ def test_what_a_plan_does_not_include_is_403_and_what_it_includes_is_not(
     assert allowed.status_code == 200
 
 
-@pytest.mark.parametrize("day", ["2026-11-21", "2027-05-01"])
-def test_today_and_later_are_no_history(ask, day):
-    assert ask(plan="free")(params=ZIP | {"as_of": day}).status_code == 200
-
-
-def test_a_day_that_cannot_be_read_is_400_and_not_403(ask):
-    error_of(ask(plan="free")(params=ZIP | {"as_of": "yesterday"}), 400, "INVALID_INPUT")
+@pytest.mark.parametrize(
+    ("date", "status"),
+    [
+        ("as_of=2026-11-21", 200),
+        ("as_of=2027-05-01", 200),
+        ("as_of=2026%2D11%2D20", 403),
+        ("as_of=2027-01-01&as_of=2020-01-01", 403),
+        ("as_of=yesterday", 400),
+        ("period=20264", 403),
+        ("period=20271", 200),
+        ("period=20265", 400),
+    ],
+)
+def test_only_a_day_before_today_is_history(ask, date, status):
+    assert ask(plan="free")(path=f"{TAX}?zip=07030&{date}", params=None).status_code == status
 
 
 def test_what_is_not_in_the_plan_takes_nothing_from_the_limits(ask):
@@ -172,12 +172,6 @@ def test_every_request_counts_for_the_rate_whatever_comes_of_it(ask):
     error_of(request(), 429, "RATE_LIMITED")
 
 
-def test_errors_of_a_limited_key_say_what_is_left_too(ask):
-    response = ask(rate_per_minute=60, burst=5, monthly_quota=9)(params={"zip": "nonsense"})
-    assert response.status_code == 400
-    assert response.headers.keys() >= LIMIT_HEADERS
-
-
 def test_a_client_that_waits_as_long_as_it_is_told_is_let_in(shared):
     _, headers = make_key(shared.keys, rate_per_minute=120, burst=1)
     with Svc(headers["X-API-Key"], base_url=shared.base_url) as client:
@@ -204,12 +198,8 @@ def test_a_used_up_quota_is_429_without_a_time_to_wait(ask):
     assert error["detail"] == {"monthly_quota": 2, "month": month.name, "renews_at": month.renews}
     assert limits_in(response) == {"x-quota-limit": 2, "x-quota-remaining": 0}
     # only lookups are counted
-    assert request(path=FRESHNESS).status_code == 200
-    assert request(path=NEXUS).status_code == 200
-
-
-def test_a_quota_of_nothing_lets_no_lookup_through(ask):
-    error_of(ask(monthly_quota=0)(), 429, "QUOTA_EXCEEDED")
+    for path, status in ((FRESHNESS, 200), (NEXUS, 200), ("/v1/tax/", 404), (f"{TAX}/07030", 404)):
+        assert request(path=path).status_code == status
 
 
 def test_lookups_that_found_nothing_count_and_those_that_were_wrong_do_not(ask):
@@ -299,7 +289,7 @@ def test_what_was_not_answered_is_given_back_and_only_once(door):
     assert limits.uses("2026-11") == {row.id: 2}
 
 
-def test_a_new_month_has_its_quota_anew(door, clock):
+def test_a_new_month_has_its_quota_again(door, clock):
     _, headers = make_key(door.store, monthly_quota=1)
 
     async def serve():
@@ -355,13 +345,3 @@ def test_a_lookup_that_cannot_be_given_back_is_answered_all_the_same(run, monkey
         "x-quota-limit": 5,
         "x-quota-remaining": 3,
     }
-
-
-def test_a_lookup_that_cannot_be_counted_is_503_and_not_a_free_pass(run, monkeypatch):
-    service = run()
-    _, headers = make_key(service.keys, monthly_quota=5)
-    with monkeypatch.context() as away:
-        away.setattr(LimitStore, "take", fail)
-        response = service.anonymous("GET", TAX, params=ZIP, headers=headers)
-        error_of(response, 503, "TEMPORARILY_UNAVAILABLE")
-    assert service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code == 200

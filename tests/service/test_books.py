@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
 
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
@@ -21,9 +19,6 @@ from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.database import own_signature, remove_editions
 from svc_tools.service.ratebook.imports.importer import import_files
 from svc_tools.service.ratebook.imports.reading import OwnBookChanged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass
@@ -82,16 +77,6 @@ def test_a_book_that_stays_is_read_once(shelf, keeper):
     assert shelf.reads == 1
 
 
-def test_a_changed_book_is_noticed_by_the_next_lookup_that_is_due(shelf, keeper):
-    old = keeper.book
-    new = Other()
-    shelf.put(new)
-    assert current(keeper) is old  # looked at a moment ago
-    shelf.now += NOTICE_SECONDS
-    assert current(keeper) is new
-    assert shelf.reads == 2
-
-
 def test_the_old_book_answers_while_the_new_one_is_read(shelf, keeper):
     old, new = keeper.book, Other()
 
@@ -121,24 +106,7 @@ def test_many_that_ask_at_once_read_a_new_book_once(shelf, keeper):
     assert shelf.reads == 2
 
 
-def test_a_book_that_breaks_is_not_answered_from_and_comes_back(shelf, keeper, caplog):
-    broken = ValueError("rates.csv, line 7: rate 'x', expected a number")
-    good = keeper.book
-    shelf.put(broken)
-    shelf.now += NOTICE_SECONDS
-    with pytest.raises(BookUnavailableError) as caught:
-        current(keeper)
-    assert caught.value.__cause__ is broken
-    assert "line 7" not in str(caught.value)
-    shelf.put(good)
-    shelf.now += NOTICE_SECONDS
-    assert current(keeper) is good
-    assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.WARNING]
-    assert "line 7" in caplog.messages[0]
-    assert "can be read again" in caplog.messages[1]
-
-
-def test_a_broken_book_that_stays_is_said_once_and_read_again_now_and_then(shelf, keeper, caplog):
+def test_a_broken_book_that_stays_is_reported_once_and_read_again(shelf, keeper, caplog):
     shelf.put(OSError("Input/output error"))
     for _ in range(20):
         shelf.now += NOTICE_SECONDS
@@ -150,30 +118,6 @@ def test_a_broken_book_that_stays_is_said_once_and_read_again_now_and_then(shelf
     shelf.content = Other()
     shelf.now += 5
     assert current(keeper) is shelf.content
-
-
-def test_a_mark_that_cannot_be_had_is_a_broken_book(shelf):
-    marks: Iterator[object] = iter([1, PermissionError("no"), 1])
-
-    def mark():
-        found = next(marks)
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    keeper = BookKeeper(shelf.load, mark, clock=lambda: shelf.now)
-    shelf.now += NOTICE_SECONDS
-    with pytest.raises(BookUnavailableError):
-        current(keeper)
-    shelf.now += 5
-    assert current(keeper) is shelf.content
-
-
-def test_the_latest_book_is_looked_for_at_once_and_read_once(shelf, keeper):
-    shelf.put(Other())
-    assert asyncio.run(keeper.latest()) is shelf.content
-    assert asyncio.run(keeper.latest()) is shelf.content
-    assert shelf.reads == 2
 
 
 def test_an_import_during_the_reading_is_noticed_afterwards(shelf, keeper):
@@ -242,7 +186,7 @@ def test_an_import_shows_at_the_next_lookup_and_its_removal_too(service, own, ta
     assert service.client.get("/v1/freshness").json()["book"]["digest"] == digest
 
 
-def test_an_own_book_that_breaks_is_said_and_all_goes_on_once_it_is_mended(service, own, take):
+def test_an_own_book_that_breaks_is_reported_until_it_is_repaired(service, own, take):
     take("INR2026Q2FEB1.csv", "001")
     assert indiana(service) == "0.01000"
     whole = own.read_bytes()

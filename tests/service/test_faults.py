@@ -9,8 +9,8 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.api_keys import make_key
 from support.both import without_waiting
+from support.serving import make_key
 
 from svc_sdk import Svc, SvcError, TransportError
 from svc_tools.service.errors import StartError
@@ -201,17 +201,12 @@ def test_the_client_gives_each_kind_one_of_its_errors(run, monkeypatch):
     [
         ("", "given ''"),
         ("429", "given '429', expected a kind, a colon and a percentage"),
-        ("429:5", "given '429:5'"),
         ("429:0.05", "given '429:0.05'"),
-        ("429:-5%", "given '429:-5%'"),
         ("429:5%,", "given ''"),
         ("429:0.00001%", "four decimals"),
-        ("429:1e1%", "given '429:1e1%'"),
         ("teapot:5%", "'teapot' is not a kind of fault; expected one of 400, 401"),
-        ("200:5%", "'200' is not a kind of fault"),
         ("429:5%,429:5%", "429 is given more than once"),
         ("429:60%,503:40.5%", r"add up to 100\.5%, expected 100% at most"),
-        ("429:999%", "add up to 999%"),
     ],
 )
 def test_a_text_that_is_no_plan(text, said):

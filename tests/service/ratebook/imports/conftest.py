@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from support.boundary_books import asking_in
+from support.boundary_files import asking_in
 
 from svc_tools.service.ratebook import Query, load_book, resolve
 from svc_tools.service.ratebook.imports.importer import import_files

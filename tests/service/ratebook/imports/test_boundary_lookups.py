@@ -11,17 +11,21 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.boundary_books import (
+from support.boundary_files import (
     AROUND_MINNEAPOLIS,
     DAY,
     ENDED,
     HENNEPIN,
+    METRO,
+    MINNEAPOLIS,
+    RATES,
     ST_PAUL,
     asking_in,
-    codes,
+    imported,
+    line,
     told,
 )
-from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
+from support.cases import codes
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 
@@ -49,10 +53,6 @@ def test_a_zip_plus4_is_exact_and_composed_of_all_its_parts(ask):
     assert body["meta"]["effective_date"] == "2023-10-01"
 
 
-def test_the_other_range_of_the_zip_has_its_own_parts(ask):
-    assert told(ask(zip="55401-5000")) == ("zip4", "exact", 8_525)
-
-
 @pytest.mark.parametrize(
     ("plus4", "combined"), [("55102-5000", 8_375), ("55103-0001", 8_375), ("55104-4000", 8_375)]
 )
@@ -63,44 +63,6 @@ def test_a_range_over_several_zips_holds_the_zips_between(ask, plus4, combined):
 @pytest.mark.parametrize("plus4", ["55102-4999", "55104-4001"])
 def test_a_range_over_several_zips_begins_and_ends_within_them(ask, plus4):
     assert ask(zip=plus4).location.via == "zip5"
-
-
-def test_records_that_have_ended_do_not_count(ask):
-    assert told(ask(zip="55101-0005")) == ("zip4", "exact", 8_375)
-    assert told(ask(date(2019, 3, 31), zip="55101-0005"))[:1] == ("zip4",)
-    assert ask(date(2019, 3, 31), zip="55101-0005").chosen.combined == 6_875 + 250
-
-
-def test_rates_are_those_of_the_day(ask):
-    """Of Minneapolis' parts only three had begun then; St. Paul's rose in 2024."""
-    assert ask(date(2017, 9, 30), zip="55401-1234").chosen.combined == 6_875 + 150 + 500
-    assert ask(date(2017, 10, 1), zip="55401-1234").chosen.combined == 6_875 + 150 + 500 + 500
-    assert ask(date(2024, 3, 31), zip="55101-0005").chosen.combined == 7_375
-    assert ask(date(2024, 4, 1), zip="55101-0005").chosen.combined == 8_375
-
-
-def test_a_rate_that_has_ended_adds_nothing(asking):
-    ask = asking(line("4", zips="55802", plus4="1-9", county="137", place="17000"))
-    assert told(ask(date(2023, 6, 30), zip="55802-0001"))[2] == 7_875
-    assert told(ask(zip="55802-0001")) == ("zip4", "exact", 6_875)
-
-
-def test_a_county_and_a_place_without_a_rate_levy_nothing(asking):
-    ask = asking(line("4", zips="55401", plus4="1-9", county="999", place="99999"))
-    answer = ask(zip="55401-0001")
-    assert told(answer) == ("zip4", "exact", 6_875)
-    assert answer.full()["candidates"][0]["county"] is None
-
-
-def test_two_records_for_one_plus4_are_not_exact(ask):
-    answer = ask(zip="55105-0003")
-    assert told(answer) == ("zip4", "medium", 8_375)
-    note = next(n for n in answer.advisories if n["code"] == "zip_spans_jurisdictions")
-    assert (note["candidates"], note["lowest_combined_rate"], note["highest_combined_rate"]) == (
-        2,
-        "0.08375",
-        "0.09025",
-    )
 
 
 def test_a_zip_alone_has_its_lowest_rate_and_all_candidates(ask):
@@ -115,16 +77,6 @@ def test_a_zip_alone_has_its_lowest_rate_and_all_candidates(ask):
     whole = answer.full()["candidates"]
     assert [one["combined_rate"] for one in whole] == ["0.08525", "0.09025"]
     assert whole[0]["why"] == "the ZIP record of ZIP 55401"
-
-
-def test_a_zip_of_one_mind_is_high(asking):
-    ask = asking(
-        line("Z", zips="55106-55107", **ST_PAUL),
-        line("4", zips="55106", plus4="1-9999", **ST_PAUL),
-    )
-    answer = ask(zip="55106")
-    assert told(answer) == ("zip5", "high", 8_375)
-    assert codes(answer) == []
 
 
 def test_ranges_that_differ_in_name_only_are_one_candidate(asking):
@@ -161,18 +113,6 @@ def test_the_edition_that_ends_first_counts(asking):
     assert ask(date(2026, 7, 1), zip="55401-0001").confidence == "high"
 
 
-def test_two_records_of_one_rate_are_high(asking):
-    """A city and a district of 0.5% each: the rate is sure, its parts are not."""
-    ask = asking(
-        line("4", zips="55401", plus4="1-9", county="053", place="43000"),
-        line("4", zips="55401", plus4="1-9", county="053", specials=["80004"]),
-    )
-    answer = ask(zip="55401-0001")
-    assert told(answer) == ("zip4", "high", 7_525)
-    assert codes(answer) == []
-    assert len(answer.full()["candidates"]) == 2
-
-
 @pytest.mark.parametrize(
     ("row", "level", "combined"),
     [
@@ -189,7 +129,7 @@ def test_a_rate_row_that_cannot_be_used_is_never_exact(asking, row, level, combi
     assert "intrastate 0.0050 and interstate 0.0075 differ" in answer.advisories[0]["message"]
 
 
-def test_a_district_without_a_rate_is_said_and_never_exact(ask):
+def test_a_district_without_a_rate_is_reported_and_never_exact(ask):
     answer = ask(zip="55403-0005")
     assert told(answer) == ("zip4", "medium", 7_025)
     note = next(n for n in answer.advisories if n["code"] == "districts_not_covered")
@@ -246,26 +186,6 @@ def test_washington_codes_hold_the_whole_local_rate(asking):
     by_code = resolve(load_book(), Query("WA", location="1726", as_of=DAY), today=DAY)
     assert answer.chosen.combined == by_code.chosen.combined
     assert answer.chosen.area.code == "1726"
-
-
-def test_a_washington_code_that_the_department_does_not_list_is_never_exact(asking):
-    ask = asking(
-        line("4", state="53", zips="98101", plus4="1-9", specials=["L9999"]), rates="", state="WA"
-    )
-    answer = ask(zip="98101-0005")
-    assert told(answer) == ("zip5", "medium", 10_550)
-    assert "districts_not_covered" in codes(answer)
-
-
-def test_tennessees_type_63_repeats_the_county(asking):
-    rates = (
-        "47,45,47,0.07,0.07,0.04,0.04,20130701,29991231\n"
-        "47,00,037,0.0225,0.0225,0.0225,0.0225,20020701,29991231\n"
-        "47,63,00037,0.0225,0.0225,0.0225,0.0225,20020701,29991231\n"
-    )
-    record = line("4", state="47", zips="37201", plus4="1-9", county="037", specials=["00037"])
-    ask = asking(record, rates=rates, state="TN")
-    assert told(ask(zip="37201-0005")) == ("zip4", "exact", 9_250)
 
 
 def test_many_threads_ask_at_once(ask):
@@ -411,24 +331,11 @@ def test_an_address_in_no_record_falls_back_to_its_plus4(ask):
     assert codes(answer) == []
 
 
-def test_the_address_goes_before_the_plus4(asking):
-    ask = asking(
-        line("A", zip5="55401", street="|OAK|AVE|", numbers="1-9", **ST_PAUL),
-        line("4", zips="55401", plus4="1-9999", **MINNEAPOLIS),
-    )
-    assert told(ask(address="3 Oak Ave, Minneapolis, MN 55401-1234")) == ("address", "exact", 8_375)
-
-
-def test_a_city_that_is_not_the_zips_is_said_and_holds_the_answer_down(ask):
+def test_a_city_that_is_not_the_zips_is_reported_and_holds_the_answer_down(ask):
     answer = ask(address="1 Nowhere St, Duluth, MN 55401-1234")
     assert answer.confidence in {"medium", "low"}
     assert "place_input_mismatch" in codes(answer)
     assert answer.chosen.combined == 9_025
-
-
-def test_a_place_or_a_point_is_answered_as_ever(ask):
-    assert ask(location="Minneapolis").location.via == "place"
-    assert ask(lat=44.98, lng=-93.27).location.via == "coordinates"
 
 
 def test_an_address_without_a_zip_is_looked_for_in_its_city(asking):
@@ -453,7 +360,7 @@ def test_an_address_without_a_zip_is_looked_for_in_its_city(asking):
     assert ask(address="5 Oak Ave, Duluth, MN").location.via == "place"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     street=st.one_of(
         st.text(max_size=40),
@@ -470,7 +377,11 @@ def test_an_address_without_a_zip_is_looked_for_in_its_city(asking):
     day=st.dates(date(2005, 1, 1), date(2030, 12, 31)),
 )
 def test_whatever_is_asked_has_parts_that_add_up(ask, street, zip_code, plus4, day):
-    answer = ask(day, street=street, city="Minneapolis", zip=zip_code + plus4)
+    try:
+        answer = ask(day, street=street, city="Minneapolis", zip=zip_code + plus4)
+    except NotResolved as reason:
+        assert reason.detail["states"]  # noqa: PT017 - any text may name another state
+        return
     for rated, _ in answer.rated:
         assert rated.state + rated.county + rated.city + rated.district == rated.combined
     assert all(note["code"] and note["message"] for note in answer.advisories)
@@ -522,7 +433,7 @@ KEPT_SINCE = date(2023, 7, 1)
 """The day after the first local rate of the file that ended: those before may not be in it."""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(number=st.integers(1, 80), day=st.dates(date(2016, 1, 1), date(2026, 6, 30)))
 @example(number=1 + 1 * 20 + 3 * 4, day=date(2023, 6, 30))  # Owatonna's tax on its last day
 @example(number=1 + 1 * 20 + 3 * 4, day=date(2023, 7, 1))
@@ -716,23 +627,12 @@ def test_records_that_all_ended_before_the_quarter_claim_nothing(coverage, zips)
     assert "boundary" not in lacks
 
 
-def test_records_that_begin_after_the_quarter_claim_nothing(coverage, zips):
-    assert coverage(line("Z", zips=f"{zips[0]}-{zips[-1]}", begins="20260701"))[0] == "high"
-
-
 def test_records_of_half_of_the_zips_are_enough_and_those_without_are_counted(coverage, zips):
     half = (len(zips) + 1) // 2
     confidence, covers, missing = coverage(*(line("Z", zips=one, **ST_PAUL) for one in zips[:half]))
     assert (confidence, covers) == ("exact", EXACT)
     rest = len(zips) - half
     assert f"{rest:,} of {len(zips):,} ZIPs have no boundary record in force." in missing
-
-
-def test_records_of_less_than_half_of_the_zips_are_not_enough(coverage, zips):
-    few = (len(zips) - 1) // 2
-    confidence, covers, _ = coverage(*(line("Z", zips=one, **ST_PAUL) for one in zips[:few]))
-    assert confidence == "high"
-    assert covers.endswith(f"by boundary records in {few:,} of {len(zips):,} ZIPs")
 
 
 def test_records_of_every_kind_count_and_a_zip_counts_once(coverage, zips):
@@ -749,9 +649,3 @@ def test_records_of_every_kind_count_and_a_zip_counts_once(coverage, zips):
     inside = sum(fourth <= one <= fifth for one in zips)
     covers = coverage(*lines)[1]
     assert covers.endswith(f"by boundary records in {3 + inside} of {len(zips):,} ZIPs")
-
-
-def test_a_range_over_the_whole_state_leaves_nothing_out(coverage, zips):
-    confidence, covers, missing = coverage(line("Z", zips=f"{zips[0]}-{zips[-1]}", **ST_PAUL))
-    assert (confidence, covers) == ("exact", EXACT)
-    assert "boundary record" not in missing
