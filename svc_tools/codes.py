@@ -472,7 +472,10 @@ def codes_of(kind: Kind) -> tuple[str, ...]:
 
 def meaning_of(code: str) -> str:
     """The meaning of a code, also of one with details after a colon; empty where it is unknown."""
-    row = CODES.get(code) or CODES.get(code.partition(":")[0])
+    name, _, details = code.partition(":")
+    if details.startswith(" "):  # a sentence about a field, such as "state: 'x' is not ..."
+        return ""
+    row = CODES.get(code) or CODES.get(name)
     return row.meaning if row else ""
 
 

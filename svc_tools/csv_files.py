@@ -56,7 +56,7 @@ _SAMPLE = 262_144
 """Bytes from which the header and the delimiter are detected."""
 _SCAN_BYTES = 4 << 20
 """Bytes that are checked at once."""
-_DECLARED = re.compile(r"sep=(.)\r?\n")
+_DECLARED = re.compile(r"sep=([\t -!#-~])\r?\n")
 """The first line with which some spreadsheets declare the delimiter."""
 _LONGEST_CELL = 2**31 - 1
 _ROWS_AT_ONCE = 1_024
@@ -259,22 +259,23 @@ _COMPARED_ROWS = 50
 def _width(text: str, delimiter: str) -> tuple[int, bool]:
     """How many columns the header has, and whether the rows below have as many.
 
-    Lines of comment above the header, which begin with `#`, do not count.
+    Lines of comment above the header, which begin with `#`, do not count, unless all lines do.
     """
     complete = len(text) * 2 < _SAMPLE  # else the last row may be cut off
-    rows = csv_rows(io.StringIO(text, newline=""), delimiter)
-    try:
-        first = list(islice((len(row) for _, row in rows if _counts(row)), _COMPARED_ROWS))
-        more = next(rows, None)
-    except csv.Error:
-        return 1, False
-    if not first:
-        return 0, False
-    last = len(first) if complete or more else -1
-    return first[0], all(width == first[0] for width in first[:last])
+    for counts in (_is_no_comment, any):
+        rows = csv_rows(io.StringIO(text, newline=""), delimiter)
+        try:
+            first = list(islice((len(row) for _, row in rows if counts(row)), _COMPARED_ROWS))
+            more = next(rows, None)
+        except csv.Error:
+            return 1, False
+        if first:
+            last = len(first) if complete or more else -1
+            return first[0], all(width == first[0] for width in first[:last])
+    return 0, False
 
 
-def _counts(row: list[Any]) -> bool:
+def _is_no_comment(row: list[Any]) -> bool:
     return any(row) and not row[0].startswith("#")
 
 

@@ -81,7 +81,12 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         super().__init__(role, candidates, advice)
         self.role, self.candidates = role, tuple(candidates)
         listed = ", ".join(map(repr, candidates))
-        self.fact = f"several columns could hold the {_in_words(role)}: {listed}"
+        several = len(self.candidates) > 1  # a date may be another than that of the sale
+        self.fact = (
+            f"several columns could hold the {_in_words(role)}: {listed}"
+            if several
+            else f"it is not certain that {listed} holds the {_in_words(role)}"
+        )
         either = f"say which one with {role}='…', or {role}=False for none of them"
         self.advice = either if advice is None else advice
 
@@ -103,7 +108,7 @@ class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
         listed = ", ".join(f"{role} {label!r}" for role, label in found.items())
         self.fact = (
             f"the columns found may be of two parties ({listed}; there are also"
-            f" {', '.join(map(repr, others))}): where was it shipped to?"
+            f" {', '.join(map(repr, others))}), and the place shipped to counts"
         )
         self.advice = "name the columns in the call, and False for one that is not to be used"
 

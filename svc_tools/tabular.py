@@ -17,7 +17,8 @@ from collections import defaultdict
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from itertools import islice, zip_longest
+from itertools import dropwhile, islice, zip_longest
+from operator import not_
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
@@ -332,8 +333,8 @@ class _CsvTable:
         header, mark = self._dialect.header, self._dialect.delimiter
         keys = [str(position) for position in wanted]
         with csv_text(self._path, self._dialect) as text:
-            rows = (cells for _, cells in csv_rows(text, mark) if cells or len(header) == 1)
-            numbered = enumerate(rows, 1)
+            below = dropwhile(not_, (cells for _, cells in csv_rows(text, mark)))
+            numbered = enumerate((cells for cells in below if cells or len(header) == 1), 1)
             next(numbered)
             while block := list(islice(numbered, _SHEET_ROWS)):
                 for number, cells in block:

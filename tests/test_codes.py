@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.cards import answer
 
 from scripts.write_code_tables import written
-from svc_tools.codes import CODES, codes_of, percent, sentence, with_percentages
+from svc_tools.codes import CODES, codes_of, meaning_of, percent, sentence, with_percentages
 from svc_tools.frames.lookup_columns import CONFIDENCES
 from svc_tools.lookup import STATUSES
 from svc_tools.service.ratebook import rating
@@ -26,6 +26,12 @@ def test_every_code_of_a_column_or_a_response_is_in_the_table():
     assert of_service <= CODES.keys()
     assert set(STATUSES) == set(codes_of("status"))
     assert set(CONFIDENCES) | {"none"} == set(codes_of("confidence"))
+
+
+@pytest.mark.parametrize("text", ["state: 'x' is not a US state", "address: 3 characters"])
+def test_a_sentence_about_a_field_is_no_code_with_details(text):
+    assert not meaning_of(text)
+    assert meaning_of("no_rate:partial") == CODES["no_rate"].meaning
 
 
 @pytest.mark.parametrize("row", CODES.values(), ids=CODES)

@@ -64,6 +64,31 @@ def test_empty_lines_above_the_names_are_no_rows(tmp_path, empty):
     assert cells(path) == [{"zip": "02134", "state": "MA", "note": "a"}]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"#;zip\n#1;02134\n",
+        b"# Order\tzip\n#1\t02134\n",
+        b"sep=;\r\n#;zip\r\n#1;02134\r\n",
+    ],
+)
+def test_order_numbers_behind_a_number_sign_are_no_comments(tmp_path, content):
+    rows = cells(written(tmp_path / "orders.csv", content))
+
+    assert [list(row.values()) for row in rows] == [["#1", "02134"]]
+
+
+@pytest.mark.parametrize("mark", ["§", '"'])
+def test_a_first_line_declares_only_what_can_separate_cells(tmp_path, mark):
+    path = written(tmp_path / "orders.csv", f"sep={mark}\nCA\n".encode())
+
+    assert cells(path) == [{f"sep={mark}": "CA"}]
+
+
+def test_names_below_empty_lines_are_no_row_where_marks_stand_within_cells(tmp_path):
+    assert cells(written(tmp_path / "a.csv", b'\n\nnote\n12" pipe\n')) == [{"note": '12" pipe'}]
+
+
 def test_marks_that_are_letters_of_their_cells_stay(tmp_path):
     path = written(tmp_path / "in.csv", H + b'1,MA,12" pipe\n2,MA,"3"" x"\n3,MA,"two\nlines"\n')
     assert [row["note"] for row in cells(path)] == ['12" pipe', '3" x', "two\nlines"]
