@@ -210,10 +210,6 @@ _WARNINGS = {
 }
 """Advisories that are no reason to review a row: meaning, what to do."""
 _MARKS = {
-    "no_tax": (
-        "there is no tax: tax_error says why",
-        "Correct what is named, then compute the tax again.",
-    ),
     "needs_review": (
         "the lookup marked the rate for review; the reason column is not in the frame",
         "Look it up with the column lookup_review_reason, which says why.",
@@ -431,13 +427,18 @@ _WORDS: Mapping[Kind, Mapping[str, str]] = {
     "compared": _COMPARED,
 }
 _ALSO: Mapping[str, tuple[Kind, ...]] = {
-    "no_tax": ("tax_due", "compared"),
     "channel_unknown": ("tax_due",),
     "none": ("confidence",),
 }
 """Codes that occur in further places, with the same meaning."""
 _ROWS = (
     *(Code(code, ("review", "status"), *texts) for code, texts in _STATUSES.items()),
+    Code(
+        "no_tax",
+        ("mark", "tax_due", "compared"),
+        "there is no tax: tax_error says why",
+        to_do="Correct what is named, then compute the tax again.",
+    ),
     Code("ok", ("status",), "a whole rate: state + county + city + districts"),
     *(Code(code, ("review",), *texts) for code, texts in _REVIEW.items()),
     *(
@@ -457,7 +458,8 @@ _OWN_RECORDS = frozenset(
     {
         *("failed", "not_attempted", "invalid", "unsupported", "over_cap", "origin_unknown"),
         *("place_input_mismatch", "zip_not_used", "zip_of_another_state", "zip_crosses_state_line"),
-        *("invoice_incomplete", "marketplace_record_only", *_MARKS, *_TAX_DUE, "channel_unknown"),
+        *("invoice_incomplete", "marketplace_record_only", *_MARKS, "no_tax", *_TAX_DUE),
+        "channel_unknown",
     }
 )
 """What is settled with one's own records, by hand or by another run, not on a state's page."""

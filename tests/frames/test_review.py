@@ -431,3 +431,9 @@ def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
     assert "borough" in made.state_reasons[0].advice
     for code in CODES:
         assert "the state" not in what_to_do(code, "AK").replace("the state's", "")
+
+
+def test_a_missing_tax_is_more_urgent_than_a_doubtful_date():
+    frame = enriched(row(amount=None, confidence="low", warnings="as_of_before_history"))
+    (group,) = reviewed(frame, amount="amount", prefix="").review.state_reasons
+    assert group.reason == "no_tax"
