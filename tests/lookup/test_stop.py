@@ -244,7 +244,8 @@ def test_a_program_that_leaves_a_run_half_done_ends_quietly_and_keeps_it(tmp_pat
         assert (process.returncode, noise(errors)) == (0, [])
         stored = kept(url, cache)
     assert stored >= (1 if body == LEFT_ASYNC else 100)
-    assert answered - stored <= 16  # at most what was under way
+    # at most what was under way, and what had arrived and was not reported yet
+    assert answered - stored <= 32
 
 
 def test_a_thread_that_outlives_the_main_thread_gets_all_its_answers(tmp_path):
