@@ -165,7 +165,12 @@ def test_leaving_early_ends_the_run(scripted, faults):
     next(stream)
     stream.close()
     assert len(faults.seen) <= 10 + 16
+    assert time.monotonic() - began < 9  # what hangs is not waited for: ten seconds
+
+
+def test_leaving_early_ends_the_run_of_a_loop(scripted, faults):
     faults.will(*[echo] * 10, HANG)
+    began = time.monotonic()
 
     async def run():
         stream = alookup_many(rows(1000), client=scripted)
