@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from support.faults import KEY
-from svc_tools.service.keys import new_key, signed_features
 
 if TYPE_CHECKING:
     from svc_tools.service.keys import KeyRow, KeyStore
@@ -98,6 +97,9 @@ def make_key(
     keys: KeyStore, *, plan: str = "unlimited", account: str = "local", **given: Any
 ) -> tuple[KeyRow, dict[str, str]]:
     """A new key's row, and the headers of a request that carries it."""
+    # not at the top: the tests of svc_sdk run where svc_tools cannot be imported
+    from svc_tools.service.keys import new_key, signed_features  # noqa: PLC0415
+
     key = new_key()
     limits = {name: given.pop(name) for name in _LIMITS if name in given}
     features = signed_features(given.pop("features", None))
