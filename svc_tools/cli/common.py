@@ -22,7 +22,7 @@ from svc_tools.csv_files import FileError
 from svc_tools.roles import ColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
 NO_RESULT = 1
@@ -96,12 +96,16 @@ class Service:
             yield client
 
 
+_EVERYWHERE = {"exists": "--force"}
+
+
 @contextmanager
-def explained(*, as_json: bool = False) -> Iterator[None]:
+def explained(*, as_json: bool = False, options: Mapping[str, str] = _EVERYWHERE) -> Iterator[None]:
     """Errors become one sentence and an exit code; the user never sees a stack trace.
 
     Args:
         as_json: print the error as a JSON object, too.
+        options: the command's option that settles a fault of a file, by the fault's code.
     """
     try:
         yield
@@ -110,18 +114,20 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
             typer.echo(json.dumps({"error": _fields_of(error)}, indent=2))
         refused = isinstance(error, SvcError) and not isinstance(error, ValidationError)
         console = Console(stderr=True, highlight=False)
-        sentence = f"[bold red]{'No result' if refused else 'Error'}.[/] {_explained(error)}"
+        sentence = (
+            f"[bold red]{'No result' if refused else 'Error'}.[/] {_explained(error, options)}"
+        )
         # whole lines for programs, whole words for people
         console.print(sentence, soft_wrap=not console.is_terminal)
         raise typer.Exit(NO_RESULT if refused else _NOT_USABLE) from None
 
 
-def _explained(error: Exception) -> str:
+def _explained(error: Exception, options: Mapping[str, str]) -> str:
     text = str(error)
     if isinstance(error, ColumnError):
         text = f"{error.fact}; {_advice(error)}"
-    elif isinstance(error, FileError) and error.code == "exists":
-        text = f"{text} (--force)"
+    elif isinstance(error, FileError) and error.code in options:
+        text = f"{text} ({options[error.code]})"
     elif isinstance(error, AuthError):
         text = f"The service does not accept the key; check {config.KEY_VARIABLE}. {text}"
     elif isinstance(error, ModuleNotFoundError):

@@ -184,7 +184,7 @@ def enrich(
     130 interrupted
     """
     console = Console(stderr=True, highlight=False)
-    with explained(), _interruptible(console, output):
+    with explained(options=_FILE_OPTIONS), _interruptible(console, output):
         from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - loads pandas
 
         started = time.monotonic()
@@ -255,6 +255,13 @@ def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
 
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+_FILE_OPTIONS = {
+    "exists": "--force",
+    "encoding": "--encoding",
+    "delimiter": "--delimiter",
+    "sheet": "--sheet",
+}
+"""The option that settles a fault of a file, by its code."""
 
 
 @contextlib.contextmanager

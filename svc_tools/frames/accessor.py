@@ -8,7 +8,14 @@ from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import enrich, make_plan
 from svc_tools.frames.freeze import freeze
-from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions, takes
+from svc_tools.frames.options import (
+    LookupArguments,
+    LookupOptions,
+    TaxArguments,
+    TaxOptions,
+    options_of,
+    takes,
+)
 from svc_tools.frames.review import review
 from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.plan import price_of
@@ -107,7 +114,7 @@ class SvcAccessor:
             ConfigurationError: a key without an address, or an address without a key.
             LookupFailedError: with `errors="raise"`; its `frame` is the result.
         """
-        options = LookupOptions(**arguments)
+        options = options_of(LookupOptions, "lookup", arguments)
         return make_plan(self._frame, options) if dry_run else enrich(self._frame, options)
 
     @takes(LookupArguments, LookupOptions)
@@ -128,7 +135,8 @@ class SvcAccessor:
         Raises:
             ValueError: the arguments are ambiguous, as for `lookup`, or the price is not valid.
         """
-        return make_plan(self._frame, LookupOptions(**arguments), price_of(price))
+        options = options_of(LookupOptions, "plan", arguments)
+        return make_plan(self._frame, options, price_of(price))
 
     def freeze(
         self,
@@ -224,7 +232,8 @@ class SvcAccessor:
             RegisterError: the registrations cannot be read; it lists every invalid record.
             TaxFailedError: with `errors="raise"`; its `frame` is the result.
         """
-        return add_tax(self._frame, TaxOptions(amount, **arguments), progress=progress)
+        options = options_of(TaxOptions, "tax", {"amount": amount, **arguments})
+        return add_tax(self._frame, options, progress=progress)
 
     def reconcile(
         self,

@@ -31,7 +31,14 @@ from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
 from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
-from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions, takes
+from svc_tools.frames.options import (
+    LookupArguments,
+    LookupOptions,
+    TaxArguments,
+    TaxOptions,
+    options_of,
+    takes,
+)
 from svc_tools.frames.queries import distinct_rows, read_queries
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax
@@ -90,7 +97,7 @@ class DaskSvcAccessor:
             ConfigurationError: a key without an address, or the other way round.
             LookupFailedError: with `errors="raise"`.
         """
-        return _look_up(self._frame, LookupOptions(**arguments))
+        return _look_up(self._frame, options_of(LookupOptions, "lookup", arguments))
 
     @takes(LookupArguments, LookupOptions)
     def plan(
@@ -108,7 +115,7 @@ class DaskSvcAccessor:
         Raises:
             ValueError: the arguments are ambiguous, as for `lookup`, or the price is not an amount.
         """
-        options = LookupOptions(**arguments)
+        options = options_of(LookupOptions, "plan", arguments)
         found = _collected(self._frame, options)
         return plan_queries(found.inputs, found.queries, options, price_of(price))
 
@@ -126,7 +133,8 @@ class DaskSvcAccessor:
             ValueError: the frame has not been looked up, a column is missing or not one of its
                 added columns, or an invoice has rows in several partitions.
         """
-        return _tax_frame(self._frame, TaxOptions(amount, **arguments))
+        options = options_of(TaxOptions, "tax", {"amount": amount, **arguments})
+        return _tax_frame(self._frame, options)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Explain the methods of `df.svc` that need all rows in one place."""

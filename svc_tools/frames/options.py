@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
 
+_Options = TypeVar("_Options")
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 _ALWAYS = ("lookup_status", "lookup_error")
@@ -204,6 +205,21 @@ class TaxOptions:
             raise ValueError(
                 f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
             )
+
+
+def options_of(kind: type[_Options], method: str, arguments: Mapping[str, Any]) -> _Options:
+    """The options of a method from its arguments.
+
+    Raises:
+        TypeError: the method has no argument of that name.
+    """
+    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    for name in arguments:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"{method}() has no argument {name!r}{hint}")
+    return kind(**arguments)
 
 
 def takes(arguments: type, options: type) -> Callable[[_Method], _Method]:

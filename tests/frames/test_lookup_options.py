@@ -288,3 +288,15 @@ def test_the_typed_twin_is_the_accessor(scripted):
     pd.testing.assert_frame_equal(twin, looked(frame, scripted, columns=["combined_rate"]))
     with pytest.raises(TypeError, match=r"pandas\.DataFrame"):
         svc_tools.svc([1])
+
+
+@pytest.mark.parametrize("method", ["lookup", "plan"])
+def test_a_misspelled_argument_names_the_method_and_the_close_one(method):
+    frame = pd.DataFrame([PLACE])
+    with pytest.raises(TypeError, match=rf"^{method}\(\) has no argument 'zipp'.*'zip'"):
+        getattr(frame.svc, method)(zipp="zip")
+
+
+def test_a_misspelled_argument_of_tax_names_the_close_one():
+    with pytest.raises(TypeError, match=r"^tax\(\) has no argument 'shiping'.*'shipping'"):
+        pd.DataFrame([PLACE]).svc.tax("amount", shiping="shipping")

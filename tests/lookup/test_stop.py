@@ -160,6 +160,8 @@ import asyncio, sys, threading
 from collections import Counter
 import svc_tools
 from svc_sdk import Svc
+from svc_tools.lookup import pace
+pace._HANGS = 60  # on a busy machine a response that is late does not make room for more requests
 client = Svc(sys.argv[2], base_url=sys.argv[1])
 rows = [{"state": "TX", "zip": f"{10_000 + number}"} for number in range(int(sys.argv[4]))]
 cache = sys.argv[3]
@@ -244,8 +246,7 @@ def test_a_program_that_leaves_a_run_half_done_ends_quietly_and_keeps_it(tmp_pat
         assert (process.returncode, noise(errors)) == (0, [])
         stored = kept(url, cache)
     assert stored >= (1 if body == LEFT_ASYNC else 100)
-    # at most what was under way, and what had arrived and was not reported yet
-    assert answered - stored <= 32
+    assert answered - stored <= 16  # at most what was under way
 
 
 def test_a_thread_that_outlives_the_main_thread_gets_all_its_answers(tmp_path):
