@@ -73,7 +73,7 @@ _OwnRegister = Annotated[
 ]
 _Plan = Annotated[Path, typer.Argument(help="The plan, with your ticks in the column remove.")]
 _Yes = Annotated[
-    bool, typer.Option("--yes", help="Do it; without this nothing is sent but questions.")
+    bool, typer.Option("--yes", help="Do it; without this only GET requests are sent.")
 ]
 
 
@@ -199,7 +199,7 @@ def plan(
 ) -> None:
     """Suggest which records could be removed, with reasons, into a file for you to tick.
 
-    Nothing is ticked in advance, and nothing is sent. Put an x into the
+    Nothing is ticked in advance, and nothing is changed. Put an x into the
     column remove (or replace, for the one of several records that is to stay),
     then see what would be sent: svc-tools nexus apply PLAN
     """

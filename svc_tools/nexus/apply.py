@@ -30,7 +30,6 @@ from svc_tools.nexus.journal import (
     private_folder,
     read_journal,
 )
-from svc_tools.nexus.notices import NO_UNDO_NOTE
 from svc_tools.nexus.receipt import (
     ENDING,
     OPEN,
@@ -127,9 +126,9 @@ def apply_plan(
 
     Raises:
         PlanError: the ticks contradict each other.
-        ApplyError: nothing was sent: the plan is of another account, nothing is ticked, the
+        ApplyError: nothing was changed: the plan is of another account, nothing is ticked, the
             journal cannot be written or is damaged, or another process is applying.
-        SvcError: nothing was sent: the service could not list its records.
+        SvcError: nothing was changed: the service could not list its records.
     """
     changes = changes_of(plan)
     if not changes:
@@ -158,9 +157,9 @@ def remove_state(
         folder: where the receipt is written; the folder of receipts by default.
 
     Raises:
-        ApplyError: nothing was sent: `typed` is not the code, there is no such state, the journal
-            cannot be written, or another process is applying.
-        SvcError: nothing was sent: the service could not list its records.
+        ApplyError: nothing was changed: `typed` is not the code, there is no such state, the
+            journal cannot be written, or another process is applying.
+        SvcError: nothing was changed: the service could not list its records.
     """
     code = state_code(state)
     if not isinstance(code, str) or code not in STATES:
@@ -206,9 +205,9 @@ def restore(
         stop: ends the run when it is set, after the request under way.
 
     Raises:
-        ApplyError: nothing was sent: there is nothing to restore, the receipt is of another
+        ApplyError: nothing was changed: there is nothing to restore, the receipt is of another
             account, the service cannot list or add, or the journal cannot be written.
-        SvcError: nothing was sent: the service could not list its records.
+        SvcError: nothing was changed: the service could not list its records.
     """
     changes = restorations(receipt)
     account = config.account_of(client)
@@ -297,9 +296,7 @@ class Job:
                 finally:
                     journal.close()
         except JournalError as error:
-            text = str(error)
-            sent = "" if "Nothing was sent" in text else ". Nothing was sent"
-            raise ApplyError(f"{text}{sent}") from error
+            raise ApplyError(f"{error}. Nothing was changed") from error
 
     def _checked(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
         """The changes, what the service lists, and what it can do.
@@ -309,16 +306,16 @@ class Job:
         """
         there = list_records(client)
         can = abilities_given(client, there)
-        if self.kind == "restore" and not can.restores:
-            note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
+        if self.kind == "restore" and can.restores is False:
             raise ApplyError(
-                f"{note} Nothing was sent; the records as they were are in the file next to"
+                f"{can.note} Nothing was changed; the records as they were are in the file next to"
                 " the receipt"
             )
         if any(one.action == "replace" for one in self.changes) and not can.adds:
+            lacks = "cannot add records" if can.adds is False else "does not say that it can add"
             raise ApplyError(
-                'The plan has rows marked "replace", and this service cannot add records: what is'
-                " removed would not come back. Nothing was sent; untick these rows"
+                f'The plan has rows marked "replace", and this service {lacks}: what is removed'
+                " might not come back. Nothing was changed; untick these rows"
             )
         if self.kind != "remove_state" or there is None:
             return self.changes, there, can

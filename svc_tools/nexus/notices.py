@@ -19,6 +19,10 @@ BEFORE_REMOVING = (PERMIT_NOTE, _NO_NEXUS_NOTE, _TRAILING_NOTE)
 
 UNDO_NOTE = "The removal can be undone: this service can add the records again."
 NO_UNDO_NOTE = "The removal cannot be undone on this service."
+UNKNOWN_UNDO_NOTE = (
+    "Whether the removal can be undone on this service is not known: the service does not describe"
+    " whether it adds records. The first restore will show it."
+)
 ALL_TYPES_NOTE = (
     "This removes the records of every type of the state: physical, economic and marketplace."
 )

@@ -1,7 +1,7 @@
 """The cleanup plan: a row per record with a suggestion and its reasons, and the user's choices.
 
-A plan only suggests: nothing is ticked in advance, and nothing is sent from here. It is written as
-a CSV file to tick in a spreadsheet. The file's first line names the plan, and the service and
+A plan only suggests: nothing is ticked in advance, and nothing is removed from here. It is written
+as a CSV file to tick in a spreadsheet. The file's first line names the plan, and the service and
 account that it is for. `read_plan` checks codes, dates and numbers, and whether the rows belong
 together; whether a record is still as the plan has it is checked when the plan is applied.
 """

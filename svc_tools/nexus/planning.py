@@ -46,7 +46,7 @@ def make_plan(
     service: str = "",
     account: str = "",
 ) -> Plan:
-    """Suggest, for each record, whether it could be removed; nothing is ticked and nothing is sent.
+    """Suggest, for each record, whether it could be removed; nothing is ticked or changed.
 
     Without an exposure only the register and the table of thresholds decide.
 

@@ -55,7 +55,7 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "still_there": ("not_done", "still on the service"),
     "removed_only": ("not_done", "REMOVED, BUT NOT ADDED AGAIN"),
     "not_attempted": ("not_done", "not attempted"),
-    "planned": ("not_done", "nothing was sent: this is a dry run"),
+    "planned": ("not_done", "would be sent: this is a dry run"),
     "unknown": ("unknown", "not known: the response was lost"),
     "lost": ("unknown", "WAS NOT TICKED, and is gone since"),
 }
@@ -194,7 +194,8 @@ class Receipt:
         kind: apply, remove_state or restore.
         ended: when the last run ended; `None` where it was cut off.
         stopped: why the last run ended before its end, in a sentence; "" where it did not.
-        can_restore: whether the service can list and add, so that a removal can be undone.
+        can_restore: whether the service can list and add, so that a removal can be undone; `None`
+            where it lists, and does not describe whether it adds.
         restore_note: the same in a sentence.
         restore_file: the records as they were before, to be read as a register; if there is one.
         notes: further sentences for the user.
@@ -213,7 +214,7 @@ class Receipt:
     kind: str = "apply"
     ended: datetime | None = None
     stopped: str = ""
-    can_restore: bool = False
+    can_restore: bool | None = False
     restore_note: str = ""
     restore_file: Path | None = None
     notes: tuple[str, ...] = ()
@@ -237,7 +238,7 @@ class Receipt:
             if not planned:
                 return "Dry run: nothing would be sent."
             would = f"{counted(planned, 'request')} would be sent{left}"
-            return f"Dry run: {would}. Nothing was sent."
+            return f"Dry run: {would}. Nothing was changed; only GET requests were sent."
         ticked = [item for item in self.items if item.action]
         noun, done = ("record", "restored") if self.kind == "restore" else ("removal", "removed")
         found = Counter(item.status for item in ticked)
@@ -264,14 +265,16 @@ class Receipt:
 
     @property
     def undoable(self) -> bool:
-        """Whether there is something to undo, and the service can list and add."""
-        return self.can_restore and bool(self.restorable)
+        """Whether there is something to undo, and nothing says that the service cannot do it."""
+        return self.can_restore is not False and bool(self.restorable)
 
     @property
     def undo_note(self) -> str:
-        """`restore_note` of a removal; "" where nothing may have been removed."""
+        """`restore_note` of a removal, or of a restore that shows it; "" where nothing is gone."""
         may_be_removed = any(item.status not in {"absent", "changed"} for item in self.items)
-        return self.restore_note if may_be_removed and self.kind != "restore" else ""
+        shows_it = self.dry_run and self.can_restore is None
+        asked = self.kind != "restore" or shows_it
+        return self.restore_note if may_be_removed and asked else ""
 
     def frame(self) -> pd.DataFrame:
         """One row per state and type: the attributes of `ReceiptItem`, and the record's fields."""
@@ -515,7 +518,7 @@ def receipt_of(
         kind=head["kind"],
         ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
         stopped="the program ended in the middle" if end is None else end["why"],
-        can_restore=bool(undo.get("lists") and undo.get("adds")),
+        can_restore=undo.get("adds") if undo.get("lists") else False,
         restore_note=undo.get("note", ""),
         restore_file=restore_file,
         notes=tuple(notes),

@@ -26,7 +26,7 @@ from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
 from svc_tools.nexus.receipt import PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
-from svc_tools.nexus.service import ListedRecords, compared
+from svc_tools.nexus.service import ABSENT, ListedRecords, compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,7 +46,7 @@ _STOPS = (AuthError, PaymentRequiredError, ForbiddenError)
 
 
 class ApplyError(ValueError):
-    """Nothing was sent; the message has the reason, and what to do."""
+    """Nothing was changed; the message has the reason, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | Non
 def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
     if alone:
         return "changed", f"{change.named} is there again as another record; it was left alone."
-    return "restored", f"{change.named} is there as it was; nothing was sent."
+    return "restored", f"{change.named} is there as it was; nothing was added."
 
 
 def _not_addable(change: Change, record: Record | None) -> tuple[str, str] | None:
@@ -489,6 +489,8 @@ def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str
         return Verdict(
             "refused", message, stop=f"the service requires a pause{wait}; run it again after it"
         )
+    if change.action == "restore" and status in ABSENT:
+        return Verdict("refused", message, stop="this service does not add records")
     if isinstance(error, _STOPS) or status == HTTPStatus.METHOD_NOT_ALLOWED or kind == _REDIRECTED:
         return Verdict("refused", message, stop=error.message)
     return Verdict("refused", message)

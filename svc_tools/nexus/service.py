@@ -1,20 +1,22 @@
 """The records on the service: list them, compare them with the user's register, add one.
 
-Listing and adding are extensions that a service may lack (WIRE); `abilities` finds out.
+Listing and adding are extensions that a service may lack (WIRE); `abilities` finds out with GET
+requests alone.
 """
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
-from svc_sdk import AuthError, ForbiddenError, PaymentRequiredError, SvcError, _requests, _responses
-from svc_sdk._responses import Failure, Reply
-from svc_tools.display import printable
-from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE
+from svc_sdk import SvcError, _requests
+from svc_sdk._responses import Reply
+from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE, UNKNOWN_UNDO_NOTE
 from svc_tools.nexus.register import (
     DETAILS,
     NEXUS_TYPES,
@@ -255,18 +257,21 @@ class Abilities:
 
     Attributes:
         lists: whether the records can be listed.
-        adds: whether a record can be added.
+        adds: whether a record can be added; `None` where the service does not describe it.
         note: whether a removal can be undone, in a sentence.
     """
 
     lists: bool
-    adds: bool
+    adds: bool | None
     note: str
 
     @property
-    def restores(self) -> bool:
-        """Whether removed records can be added again, after listing what is there."""
-        return self.lists and self.adds
+    def restores(self) -> bool | None:
+        """Whether removed records can be added again, after listing what is there.
+
+        `None` where that is not known before the first restore.
+        """
+        return self.adds if self.lists else False
 
 
 class ListedRecords(NamedTuple):
@@ -284,24 +289,24 @@ class ListedRecords(NamedTuple):
 
 
 def abilities(client: Svc) -> Abilities:
-    """Find out whether the service lists and adds. It changes nothing.
+    """Find out whether the service lists and adds, with GET requests alone.
 
-    Listing is tried; adding is probed with an empty record, which a service that adds refuses.
+    Listing is tried; whether it adds is read from its OpenAPI document, where it has one.
 
     Raises:
         SvcError: the service does not accept the key, or is not available now.
     """
-    return _abilities(lists=list_records(client) is not None, adds=_can_add(client))
+    return abilities_given(client, list_records(client))
 
 
-def _abilities(*, lists: bool, adds: bool) -> Abilities:
-    """The abilities, with their sentence."""
-    if lists and adds:
-        return Abilities(lists, adds, UNDO_NOTE)
-    lacks = " and ".join(
-        word for word, there in (("list records", lists), ("add records", adds)) if not there
-    )
-    return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {lacks}.")
+def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
+    """What the service can do, given what it lists."""
+    lists, adds = there is not None, _described_addition(client)
+    if lists and adds is not False:
+        return Abilities(lists, adds, UNDO_NOTE if adds else UNKNOWN_UNDO_NOTE)
+    lacks = [] if lists else ["list records"]
+    lacks += ["add records"] if adds is False else []
+    return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {' and '.join(lacks)}.")
 
 
 def _complete_list(client: Svc) -> NexusList | str:
@@ -353,41 +358,27 @@ def compared(record: Mapping[str, object], name: str) -> str | None:
     return text
 
 
-def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
-    """What the service can do, given what it lists.
+def _described_addition(client: Svc) -> bool | None:
+    """Whether the service's OpenAPI document has an addition of records.
 
-    Raises:
-        SvcError: it does not accept the key.
+    `None` where there is no document, or it has nothing of nexus records. The document is read
+    leniently, whatever the service puts before its paths, and requested once: nothing else fails
+    where it is missing.
     """
+    outcome = client._exchange(_requests.Call("GET", "/openapi.json"))  # noqa: SLF001 - see above
+    if not isinstance(outcome, Reply) or outcome.status != HTTPStatus.OK:
+        return None
     try:
-        return _abilities(lists=there is not None, adds=_can_add(client))
-    except (AuthError, PaymentRequiredError, ForbiddenError):
-        raise
-    except SvcError as error:
-        reason = printable(error.message)
-        note = f"{NO_UNDO_NOTE} Whether it adds records could not be found out: {reason}"
-        return Abilities(there is not None, adds=False, note=note)
-
-
-def _can_add(client: Svc) -> bool:
-    """Whether the service adds records.
-
-    Raises:
-        SvcError: as `abilities`.
-    """
-    path = _requests.list_nexus(None, None).path
-    probe = _requests.Call("POST", path, json={})
-    return client._send(probe, _refused_empty_record)  # noqa: SLF001 - a request that no method sends
-
-
-def _refused_empty_record(outcome: Reply | Failure, attempts: int) -> bool:
-    """Whether the empty record was refused by something that adds records."""
-    if isinstance(outcome, Reply):
-        status = outcome.status
-        if status in {400, 422}:
-            return True
-        # 401, 402, 403 and 429 do not show what the service can do
-        if status // 100 in {2, 4} and status not in {401, 402, 403, 429}:
-            return False  # a service that accepts an empty record is not to be relied on
-    _responses.health(outcome, attempts)  # raises the error of the response
-    return False
+        document: Any = json.loads(outcome.body)
+    except (ValueError, RecursionError):
+        return None
+    paths = document.get("paths") if isinstance(document, dict) else None
+    address = _requests.list_nexus(None, None).path
+    about = [
+        (path.partition(address)[2].strip("/"), [*map(str.lower, methods)])
+        for path, methods in (paths.items() if isinstance(paths, dict) else ())
+        if address in path and isinstance(methods, dict)
+    ]
+    if not about or any("$ref" in methods for _, methods in about):
+        return None
+    return any("post" in methods for below, methods in about if not below)

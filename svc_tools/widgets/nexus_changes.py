@@ -393,9 +393,13 @@ def _requests_html(requests: Sequence[PlannedRequest]) -> str:
 
 def _undo_html(dry: Receipt) -> str:
     """Whether a removal can be undone, and what to know before it."""
-    notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in BEFORE_REMOVING)
     undo = f"<p><strong>{escape(dry.restore_note)}</strong></p>"
-    return box_html(undo + notes, trouble=not dry.can_restore)
+    return box_html(undo + _paragraphs(dry.notes, BEFORE_REMOVING), trouble=not dry.can_restore)
+
+
+def _paragraphs(*sentences: Iterable[str]) -> str:
+    """Each sentence as a paragraph; escaped."""
+    return "".join(f"<p>{escape(sentence)}</p>" for some in sentences for sentence in some)
 
 
 class WholeStateSection(ChangeSection):
@@ -548,8 +552,11 @@ class ReceiptSection(ChangeSection):
     def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
         planned = [item.state for item in dry.items if item.status == "planned"]
         requests = dry.requests
-        self.preview.value = _items_html(dry, "What the undo would do") + (
-            _requests_html(requests) if requests else ""
+        notes = _paragraphs(dry.notes, filter(None, [dry.undo_note]))
+        self.preview.value = (
+            _items_html(dry, "What the undo would do")
+            + (_requests_html(requests) if requests else "")
+            + (box_html(notes, trouble=True) if notes else "")
         )
         if not planned:
             self.message.show_note("There is nothing to add again.")
@@ -579,7 +586,7 @@ def _receipt_html(receipt: Receipt) -> str:
     """The receipt: its sentence, remarks, and a row for each request; escaped."""
     flagged, unknown = receipt.counts["flagged"], receipt.counts["unknown"]
     trouble = bool(flagged or unknown or receipt.counts["not_done"])
-    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in receipt.sentences)
+    sentences = _paragraphs(receipt.sentences)
     look = (
         f"<p><strong>{counted(flagged, 'row')} to check</strong>, marked with \N{BLACK FLAG}.</p>"
         if flagged

@@ -108,7 +108,7 @@ class LeftOverSection(Section):
             self.cleanup.show_receipt(receipt)
             notes.append("The receipt is shown under 5, with what is left to do.")
         if plan is not None:
-            notes.append("Nothing is sent before you have previewed the requests and confirmed.")
+            notes.append("Nothing is changed before you have previewed the requests and confirmed.")
         self.message.show_note(" ".join(notes))
 
     def _show(self, found: _Found) -> None:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 from support.command import svc_tools
 from support.faults import KEY, answer
-from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, response
+from support.nexus import KEYS, LOST, RECORDS, SERVICES, Nexus, plan_of, refused, response
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
@@ -252,7 +252,8 @@ def plan(nexus, scripted, tmp_path):
 def test_without_yes_it_shows_everything_and_sends_nothing(nexus, plan, invoke, tmp_path):
     done = invoke("apply", plan)
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "Nothing was sent" in done.stdout
+    assert "only GET requests were sent" in " ".join(done.stdout.split())
+    assert nexus.methods == {"GET"}
     assert "DELETE /v1/portability/nexus/NH?nexus_type=physical\n" in done.stdout
     assert "removes NH physical, 1 Main St" in done.stdout
     assert "does not cancel the permit" in done.stdout
@@ -262,6 +263,26 @@ def test_without_yes_it_shows_everything_and_sends_nothing(nexus, plan, invoke, 
     assert max(map(len, done.stdout.split(f"{plan}")[0].splitlines())) <= 80
     assert nexus.removals == []
     assert not (tmp_path / "receipts").exists()
+
+
+@pytest.mark.parametrize("undo", SERVICES)
+def test_without_yes_each_command_sends_only_get(faults, scripted, invoke, tmp_path, undo):
+    nexus = Nexus(faults, **SERVICES[undo])
+    file = plan_of(scripted, DE, NH).write(tmp_path / "plan.csv")
+    invoke("apply", plan_of(scripted, TX).write(tmp_path / "done.csv"), "--yes")
+    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
+    faults.seen.clear()
+    for arguments in (("apply", file), ("remove-state", "TX")):
+        done = invoke(*arguments)
+        assert done.exit_code == 0
+        assert undo in " ".join(done.stdout.split())
+    done = invoke("restore", journal.name)
+    cannot = undo == "cannot be undone"
+    assert done.exit_code == (2 if cannot else 0)
+    assert (undo in done.stderr) is cannot
+    for arguments in (("list",), ("plan", "-o", tmp_path / "new.csv"), ("receipts",)):
+        assert invoke(*arguments).exit_code == 0
+    assert nexus.methods == {"GET"}
 
 
 def test_removed_shown_and_restored(nexus, plan, invoke, environment, tmp_path):

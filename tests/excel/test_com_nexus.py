@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.com_excel import ComError
 from support.faults import answer
-from support.nexus import RECORDS, Nexus
+from support.nexus import RECORDS, SERVICES, Nexus
 
 from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
 from svc_tools.nexus import read_receipt
@@ -95,6 +95,24 @@ def test_a_preview_shows_the_exact_requests_and_sends_none(excel, ticked, nexus)
     assert ticked["A12"].value == shown
 
 
+@pytest.mark.parametrize("undo", SERVICES)
+def test_what_only_shows_sends_only_get(excel, ticked, nexus, undo):
+    vars(nexus).update(SERVICES[undo])
+    confirmed(excel)
+    excel.macro("SVC_NEXUS_LIST")
+    excel.app.pressed = ["yes"]
+    excel.macro("SVC_NEXUS_LIST")
+    tick(ticked, "TX", "physical")
+    nexus.faults.seen.clear()
+    shown = excel.macro("SVC_NEXUS_PREVIEW")
+    assert undo in shown
+    assert "only GET requests were sent" in shown
+    excel.app.pressed = ["no", "yes", "no"]
+    for macro in ("SVC_NEXUS_REMOVE", "SVC_NEXUS_LIST", "SVC_NEXUS_RESTORE"):
+        excel.macro(macro)
+    assert nexus.methods == {"GET"}
+
+
 def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, ticked, nexus):
     ticked["T1"] = '=SVC_NEXUS_STATUS("DE")'
     assert ticked["T1"].value == "registered"
@@ -113,7 +131,7 @@ def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, tic
 )
 def test_without_the_number_nothing_is_sent(excel, ticked, nexus, pressed, typed):
     excel.app.pressed, excel.app.typed = pressed, typed
-    assert excel.macro("SVC_NEXUS_REMOVE") == "Nothing was sent."
+    assert excel.macro("SVC_NEXUS_REMOVE") == "Nothing was changed."
     assert nexus.sent == []
 
 

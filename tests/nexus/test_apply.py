@@ -10,10 +10,22 @@ from unicodedata import normalize
 
 import pytest
 from support.faults import KEY, answer
-from support.nexus import AS_OF, KEYS, LOST, RECORDS, Nexus, plan_of, refused, response, statuses
+from support.nexus import (
+    AS_OF,
+    KEYS,
+    LOST,
+    RECORDS,
+    SERVICES,
+    Nexus,
+    openapi,
+    plan_of,
+    refused,
+    response,
+    statuses,
+)
 
 import svc_tools
-from svc_sdk import AuthError, ServiceError, Svc
+from svc_sdk import AuthError, Svc
 from svc_tools import config
 from svc_tools.nexus import (
     ApplyError,
@@ -63,10 +75,28 @@ def test_only_what_is_ticked_is_removed_each_with_its_type_as_previewed(
     assert progress == [(DE, 1, 2), (TX, 2, 2)]
 
 
+@pytest.mark.parametrize("undo", SERVICES)
+def test_a_dry_run_of_each_kind_sends_only_get(faults, scripted, tmp_path, undo):
+    nexus = Nexus(faults, **SERVICES[undo])
+    receipt = apply(plan_of(scripted, DE), scripted, tmp_path)
+    faults.seen.clear()
+    dry = apply_plan(plan_of(scripted, TX), scripted)
+    whole = remove_state(scripted, "TX", typed="TX")
+    assert undo in dry.restore_note
+    assert undo in whole.restore_note
+    assert (dry.can_restore, whole.can_restore) == (receipt.can_restore,) * 2
+    if receipt.can_restore is False:
+        with pytest.raises(ApplyError, match=undo):
+            restore(receipt, scripted)
+    else:
+        assert statuses(restore(receipt, scripted)) == {DE: "planned"}
+    assert undo in abilities(scripted).note
+    assert nexus.methods == {"GET"}
+
+
 def test_a_dry_run_only_looks_and_leaves_nothing_on_disk(nexus, scripted, faults, tmp_path):
     receipt = apply_plan(plan_of(scripted, DE, TX), scripted, folder=tmp_path / "receipts")
-    assert {one.method for one in faults.seen} == {"GET", "POST"}
-    assert [json.loads(one.body) for one in faults.seen if one.method == "POST"] == [{}]
+    assert nexus.methods == {"GET"}
     assert nexus.keys == KEYS
     assert not (tmp_path / "receipts").exists()
     assert statuses(receipt) == {DE: "planned", TX: "planned"}
@@ -391,13 +421,64 @@ def test_what_a_service_can_do_is_found_out_without_changing_anything(
     assert nexus.additions == []
 
 
-def test_abilities_that_cannot_be_determined_are_an_error(nexus, scripted):
+DOCUMENTS = {
+    "no such address": (refused(404), None),
+    "away": (refused(503), None),
+    "lost": (LOST, None),
+    "a page": (answer(200, b"<html>the API</html>"), None),
+    "no paths": (response({"openapi": "3.1.0"}), None),
+    "paths of another kind": (response({"paths": ["/v1/portability/nexus"]}), None),
+    "about something else": (response({"paths": {"/v1/other": {"post": {}}}}), None),
+    "by reference": (response({"paths": {"/v1/portability/nexus": {"$ref": "#/x"}}}), None),
+    "no addition": (openapi("get"), False),
+    "only the removal": (
+        response({"paths": {"/v1/portability/nexus/{state}": {"delete": {}, "post": {}}}}),
+        False,
+    ),
+    "an addition": (openapi("get", "post"), True),
+    "in capitals": (openapi("GET", "POST"), True),
+    "below another path": (openapi("get", "post", before="/api/tax"), True),
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_whether_a_service_adds_is_read_from_its_document(faults, kind):
+    document, adds = DOCUMENTS[kind]
+    nexus = Nexus(faults)
+    step = [lambda seen: document if seen.target == "/base/openapi.json" else nexus(seen)]
+    faults.will(*step)
+    with Svc(KEY, base_url=f"{faults.base_url}/base", max_retries=3) as client:
+        found = abilities(client)
+    assert (found.lists, found.adds, found.restores) == (True, adds, adds)
+    assert "can be undone: " in found.note if adds else "can be undone: " not in found.note
+    assert [(one.method, one.target) for one in faults.seen] == [
+        ("GET", "/base/v1/portability/nexus"),
+        ("GET", "/base/openapi.json"),
+    ]
+
+
+def test_abilities_of_a_service_that_refuses_the_key_are_an_error(nexus, scripted):
     nexus.listing = [refused(401)]
     with pytest.raises(AuthError):
         abilities(scripted)
-    nexus._add = lambda _: refused(503)
-    with pytest.raises(ServiceError):
-        abilities(scripted)
+
+
+def test_where_undo_is_not_known_the_first_restore_shows_it(nexus, scripted, tmp_path):
+    nexus.describes, nexus.adds = False, False
+    dry = apply_plan(plan_of(scripted, DE, TX), scripted)
+    assert dry.can_restore is None
+    assert "is not known" in dry.undo_note
+    with pytest.raises(ApplyError, match="does not say that it can add"):
+        apply(replacing(scripted), scripted, tmp_path)
+    removed = apply(plan_of(scripted, DE, TX), scripted, tmp_path)
+    assert removed.undoable
+    assert "is not known" in restore(removed, scripted).undo_note
+    tried = restore(removed, scripted, dry_run=False)
+    assert statuses(tried) == {DE: "refused", TX: "not_attempted"}
+    assert "does not add records" in tried.stopped
+    nexus.adds = True
+    assert restore(removed, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
 
 
 ESCAPED = "".join(f"\\u{ord(one):04x}" for one in KEY)

@@ -122,7 +122,7 @@ def test_a_journal_that_was_changed_is_never_continued(nexus, applied, scripted,
     assert row.isna()["finished"]
     removals = [*nexus.removals]
     for dry_run in (True, False):
-        with pytest.raises(ApplyError, match="Nothing was sent"):
+        with pytest.raises(ApplyError, match="Nothing was changed"):
             apply(plan, scripted, receipt.path.parent, dry_run=dry_run)
     assert nexus.removals == removals
 
@@ -151,7 +151,7 @@ def test_nothing_is_sent_where_nothing_can_be_written(nexus, scripted, tmp_path,
     else:
         module = journal if part == "sync" else atomic
         monkeypatch.setattr(module, "os", Like(os, fsync=full))
-    with pytest.raises(ApplyError, match="Nothing was sent"):
+    with pytest.raises(ApplyError, match="Nothing was changed"):
         apply(plan_of(scripted, DE), scripted, folder)
     assert nexus.removals == []
 
@@ -258,7 +258,7 @@ def test_a_journal_of_another_plan_under_this_name_is_not_continued(nexus, scrip
     first, second = (apply(plan, scripted, tmp_path) for plan in (one, other))
     second.path.write_bytes(first.path.read_bytes())
     nexus.rows.insert(0, dict(RECORDS[2]))
-    with pytest.raises(ApplyError, match="Nothing was sent"):
+    with pytest.raises(ApplyError, match="Nothing was changed"):
         apply(other, scripted, tmp_path)
     assert nexus.removals == [DE, TX]
 
@@ -270,7 +270,7 @@ def test_a_journal_with_an_unknown_status_is_not_continued(nexus, scripted, tmp_
     journal = Journal(receipt.path)
     journal.add({"event": "answer", "at": "2026-11-21", "item": DE, "status": "new", "message": ""})
     journal.close()
-    with pytest.raises(ApplyError, match="Nothing was sent"):
+    with pytest.raises(ApplyError, match="Nothing was changed"):
         apply(plan, scripted, tmp_path)
     assert len(nexus.removals) == 1
     assert receipts(tmp_path).isna().loc[0, "finished"]

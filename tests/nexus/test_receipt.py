@@ -138,7 +138,7 @@ def test_removed_records_come_back_as_they_were(nexus, removed, scripted, faults
     assert (receipt.kind, receipt.finished, receipt.undoable) == ("restore", True, False)
     assert receipt.path.parent == folder
     sent = [json.loads(one.body) for one in faults.seen if one.method == "POST"]
-    assert [one for one in sent if one] == [one.body for one in requests]
+    assert sent == [one.body for one in requests]
     assert set(receipts(folder)["kind"]) == {"apply", "restore"}
     again = apply(plan_of(scripted, DE), scripted, folder)  # a new plan
     assert statuses(again) == {DE: "removed"}

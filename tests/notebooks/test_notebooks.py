@@ -137,7 +137,7 @@ def test_a_cleanup_removes_what_was_ticked_and_puts_it_back(tmp_path):
         "DELETE /v1/portability/nexus/OR?nexus_type=economic",
     ]
     assert all(note in " ".join(told.split()) for note in BEFORE_REMOVING)
-    assert "Nothing was sent" in ran.shown("apply_plan(ticked, service)")
+    assert "Nothing was changed" in ran.shown("apply_plan(ticked, service)")
     assert "2 removals: 2 removed" in ran.shown("receipt = nexus.apply_plan")
     left = ran.shown(").frame()").split()
     assert [word for word in left if word in STATES] == ["IN", "NJ", "WA"]

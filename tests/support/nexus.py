@@ -41,6 +41,21 @@ def refused(status, code="REFUSED", **headers):
     return response({"error": error}, status, **headers)
 
 
+def openapi(*methods, before=""):
+    """An OpenAPI document with these methods of the records."""
+    address = f"{before}/v1/portability/nexus"
+    paths = {address: {one: {} for one in methods}, f"{address}/{{state}}": {"delete": {}}}
+    return response({"openapi": "3.1.0", "paths": paths})
+
+
+SERVICES = {
+    "can be undone: ": {},
+    "cannot be undone": {"adds": False},
+    "is not known": {"describes": False},
+}
+"""What three services say of an undo, by what they can do and describe."""
+
+
 class Nexus:
     """The records of an account, as a step of a fault server's script.
 
@@ -49,17 +64,24 @@ class Nexus:
     responses to the next lists, or is a function called before each. `before` is called with the
     state and type of each removal. The responses to removals of `lost` states are lost, and with
     `away` the service is down from then on. `removals` and `additions` came in; `sent` were done.
+    Without `describes` there is no OpenAPI document.
     """
 
-    def __init__(self, faults, records=RECORDS, *, lists=True, adds=True):
+    def __init__(self, faults, records=RECORDS, *, lists=True, adds=True, describes=True):
         self.faults = faults
         self.rows = [dict(one) for one in records]
         self.lists, self.adds = lists, adds
+        self.describes = describes
         self.removals, self.additions, self.sent = [], [], []
         self.instead, self.adding, self.listing = [], [], []
         self.before = None
         self.lost, self.away, self.down = set(), False, False
         faults.will(self)
+
+    @property
+    def methods(self):
+        """The methods of all requests that came in."""
+        return {one.method for one in self.faults.seen}
 
     @property
     def keys(self):
@@ -79,6 +101,8 @@ class Nexus:
     def __call__(self, seen):
         if self.down:
             return LOST
+        if seen.target.endswith("/openapi.json"):
+            return openapi("get", *["post"] * self.adds) if self.describes else refused(404)
         if seen.method == "POST":
             return self._add(json.loads(seen.body))
         if seen.method == "DELETE":
@@ -93,9 +117,6 @@ class Nexus:
     def _add(self, body):
         if not self.adds:
             return refused(405)
-        if "state" not in body:
-            detail = [{"loc": ["state"], "msg": "missing", "type": "missing"}]
-            return response({"detail": detail}, 422)
         self.additions.append(body)
 
         def add():

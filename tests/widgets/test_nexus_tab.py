@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from support.faults import KEY
-from support.nexus import FIVE, click, confirm, planned, previewed, row, there, tick
+from support.nexus import FIVE, SERVICES, click, confirm, planned, previewed, row, there, tick
 from support.nexus import message as said
 
 from svc_sdk import Svc
@@ -56,6 +56,22 @@ def test_the_service_s_records_become_a_plan_and_nothing_is_ticked(tab):
     assert not any(box.value for one in tab.plan.rows.rows for box in one.view.children[:-1])
     assert tab.apply.preview_button.disabled
     assert [one.row.state for one in tab.plan.rows.rows][:2] == ["DE", "MT"]
+
+
+@pytest.mark.parametrize("undo", SERVICES)
+def test_a_plan_and_every_preview_send_only_get(lean_tab, lean, undo):
+    vars(lean).update(SERVICES[undo])
+    confirm(previewed(lean_tab, "MT economic"), lean_tab.apply.confirm, "MT")
+    lean.faults.seen.clear()
+    previewed(lean_tab, "DE economic")
+    lean_tab.whole_state.state.value = "NY"
+    click(lean_tab, lean_tab.whole_state.preview_button)
+    click(lean_tab, lean_tab.receipt.preview_button)
+    for shown in (lean_tab.apply.preview.value, lean_tab.whole_state.preview.value):
+        assert undo in shown
+    assert ("POST /v1" in lean_tab.receipt.preview.value) is (undo != "cannot be undone")
+    assert (undo in lean_tab.receipt.preview.value) is (undo == "is not known")
+    assert lean.methods == {"GET"}
 
 
 def test_what_the_service_holds_is_escaped_and_no_key_is_saved(tab):

@@ -5,8 +5,8 @@ Each acts on the active workbook and ends with a message on the result; no formu
 read from the cell that it is written to, so that a freeze that stops halfway loses nothing; a log
 sheet notes source and date first, and a cell without a value stays a formula. The nexus macros list
 the register on the sheet Nexus, where rows are ticked, previewed, removed and restored: the plan,
-its checks, the journal and the receipt are those of `svc_tools.nexus`, and nothing is sent before
-the user has typed the number of requests.
+its checks, the journal and the receipt are those of `svc_tools.nexus`, and nothing is changed
+before the user has typed the number of requests.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ __all__ = [  # what `import *` of the workbook's module brings
     "SVC_REFRESH",
 ]
 _NOTHING_CHANGED = "Nothing was changed."
-_NOTHING_SENT = "Nothing was sent."
 _REQUESTS_SHOWN = 20
 _CHANGES_SHOWN = 10
 FROZEN_COLUMNS = ("sheet", "range", "source", "oldest result", "frozen at")
@@ -349,8 +348,8 @@ def remove(workbook: Workbook, desk: Desk) -> str:
     """Remove what is ticked, once the user has typed the number of requests.
 
     Raises:
-        ValueError: see `preview`; nothing was sent.
-        SvcError: the service does not respond; nothing was sent.
+        ValueError: see `preview`; nothing was changed.
+        SvcError: the service does not respond; nothing was changed.
     """
     rows = _NexusRows(workbook)
     plan = rows.plan()
@@ -363,7 +362,7 @@ def remove(workbook: Workbook, desk: Desk) -> str:
     text = _before(dry, requests, removing=True)
     rows.show(text)
     if not _typed(workbook, text, len(requests), "remove them"):
-        return _NOTHING_SENT
+        return _NOTHING_CHANGED
     return _after(workbook, desk, rows, apply_plan(plan, desk.client, dry_run=False))
 
 
@@ -373,8 +372,8 @@ def undo(workbook: Workbook, desk: Desk) -> str:
     The receipt is that of the selected row, else the only one that the rows name.
 
     Raises:
-        ValueError: there is no receipt, or it cannot be restored; nothing was sent.
-        SvcError: the service does not respond; nothing was sent.
+        ValueError: there is no receipt, or it cannot be restored; nothing was changed.
+        SvcError: the service does not respond; nothing was changed.
     """
     rows = _NexusRows(workbook)
     paths = rows.receipts
@@ -384,7 +383,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
         )
     if len(paths) > 1:
         raise ValueError(
-            f"The rows name {len(paths)} receipts. {_NOTHING_SENT} Select a cell in a row whose"
+            f"The rows name {len(paths)} receipts. {_NOTHING_CHANGED} Select a cell in a row whose"
             " receipt is to be undone, then run SVC_NEXUS_RESTORE again."
         )
     removed = read_receipt(paths[0])
@@ -396,7 +395,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
     text = _before(dry, requests, removing=False)
     rows.show(text)
     if not _typed(workbook, text, len(requests), "add them again"):
-        return _NOTHING_SENT
+        return _NOTHING_CHANGED
     return _after(workbook, desk, rows, restore(removed, desk.client, dry_run=False))
 
 
@@ -405,8 +404,8 @@ def _before(dry: Receipt, requests: Sequence[PlannedRequest], *, removing: bool)
     lines = [one.line for one in requests[:_REQUESTS_SHOWN]]
     more = len(requests) - len(lines)
     lines += [f"and {more:,} more"] if more else []
-    notes = [dry.restore_note, *BEFORE_REMOVING] if removing and requests else []
-    return "\n".join([dry.sentence, *lines, *(note for note in notes if note)])
+    notes = [*dry.notes, dry.undo_note, *(BEFORE_REMOVING if removing and requests else ())]
+    return "\n".join([dry.sentence, *lines, *filter(None, notes)])
 
 
 def _typed(workbook: Workbook, text: str, count: int, doing: str) -> bool:
