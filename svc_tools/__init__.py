@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from svc_sdk import AsyncSvc, Svc, SvcError, __version__
 from svc_tools._register import show_cards, when_frames_are_loaded
 from svc_tools.config import ConfigurationError, aconnect, connect
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from svc_tools.frames import LookupFailedError, svc
@@ -46,7 +47,6 @@ _LIBRARIES = {
     "svc": ("pandas", "pyarrow"),
 }
 """The libraries that a name needs, which an extra installs."""
-_INSTALL_NOTEBOOK = "The panel needs more: pip install 'svc-tax-tools[notebook]'"
 
 when_frames_are_loaded()
 show_cards()
@@ -63,10 +63,8 @@ def __getattr__(name: str) -> object:
 
         return getattr(frames, name)
     if name == "panel":
-        try:
+        with needs("The panel", "notebook"):
             from svc_tools.widgets import panel  # noqa: PLC0415 - loads ipywidgets
-        except ModuleNotFoundError as error:
-            raise ImportError(f"{_INSTALL_NOTEBOOK} ({error})") from error
         return panel.panel
     if name in _SUBPACKAGES:
         return import_module(f"{__name__}.{name}")
@@ -84,7 +82,7 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: object) -> None:
     """`%load_ext svc_tools`: the magic `%svc TX 78701`."""
-    from svc_tools.widgets.magic import register  # noqa: PLC0415 - only IPython asks for it
-
+    with needs("%svc", "notebook"):
+        from svc_tools.widgets.magic import register  # noqa: PLC0415 - only IPython asks for it
     show_cards()
     register(shell)

@@ -11,6 +11,8 @@ import sys
 from importlib.abc import Loader, MetaPathFinder
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.extras import missing
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
@@ -57,14 +59,14 @@ def _register(name: str) -> None:
 def _register_reminder(name: str, error: Exception) -> None:
     """Register an accessor that raises, when it is used, what is missing or broken."""
     accessor, extra = ("df.svc", "pandas") if name == "pandas" else ("ddf.svc", "dask")
-    if isinstance(error, ModuleNotFoundError):
-        message = f"{accessor} needs more: pip install 'svc-tax-tools[{extra}]' ({error})"
-    else:
-        message = f"{accessor} cannot be used: loading it failed ({type(error).__name__}: {error})"
 
     class Reminder:
         def __init__(self, _frame: object) -> None:
-            raise ImportError(message) from error
+            if isinstance(error, ModuleNotFoundError):
+                raise missing(accessor, extra, error.name or str(error))
+            raise ImportError(
+                f"{accessor} cannot be used: loading it failed ({type(error).__name__}: {error})"
+            ) from error
 
     extensions = importlib.import_module(f"{name}{'.api' if name == 'pandas' else ''}.extensions")
     extensions.register_dataframe_accessor("svc")(Reminder)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from svc_tools.service.serving import EmbeddedService
@@ -40,9 +41,6 @@ _OFF = {"off", "no", "none", "false", "0"}
 """The words for "off": none of them names a file."""
 _MOST_HOURS = 8_784
 
-INSTALL_SERVICE = (
-    "The embedded service is not installed. Install it with: pip install 'svc-tax-tools[service]'"
-)
 _UNCONFIGURED = (
     "No service is configured, so the rates come from the EMBEDDED service and its own rate book"
     f" (edition {{edition}}). For your account set {URL_VARIABLE} and {KEY_VARIABLE}, or pass"
@@ -295,7 +293,8 @@ def receipt_folder() -> Path:
     """Where receipts of nexus removals are: `SVC_RECEIPTS`, else in the user's data folder.
 
     Raises:
-        ConfigurationError: `SVC_RECEIPTS` is not a path, or the user's data folder is unknown.
+        ConfigurationError: `SVC_RECEIPTS` is not a path.
+        ImportError: it is not set, and what finds the user's data folder is not installed.
     """
     return _user_folder(_RECEIPTS_VARIABLE, "data", "nexus", "receipts")
 
@@ -304,7 +303,8 @@ def excel_folder() -> Path:
     """Where the spreadsheet adapters' settings are: `SVC_EXCEL`, else in the user's folder.
 
     Raises:
-        ConfigurationError: `SVC_EXCEL` is not a path, or the user's folder is unknown.
+        ConfigurationError: `SVC_EXCEL` is not a path.
+        ImportError: it is not set, and what finds the user's folder is not installed.
     """
     return _user_folder(_EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
 
@@ -313,13 +313,8 @@ def _user_folder(variable: str, kind: Literal["data", "config"], name: str, what
     """The folder that a variable names, else one in the user's folder of that kind."""
     if value := _variable(variable):
         return _path(variable, value)
-    try:
+    with needs(f"Finding the folder of the {what} without {variable}", name):
         import platformdirs  # noqa: PLC0415 - of an extra
-    except ModuleNotFoundError:
-        raise ConfigurationError(
-            f"The folder of the {what} is not known: set {variable}, or install what finds it:"
-            f" pip install 'svc-tax-tools[{name}]'"
-        ) from None
     dirs = {"data": platformdirs.user_data_dir, "config": platformdirs.user_config_dir}
     return Path(dirs[kind]("svc-tools", appauthor=False)) / name
 
@@ -377,10 +372,8 @@ def _path(variable: str, value: str) -> Path:
 
 
 def _embedded() -> EmbeddedService:
-    try:
+    with needs("The embedded service", "service"):
         from svc_tools.service import serving  # noqa: PLC0415 - a lazy door (DESIGN)
-    except ModuleNotFoundError as error:
-        raise ImportError(f"{INSTALL_SERVICE} ({error})") from error
     try:
         return serving.start(database())
     except serving.StartError as error:  # its message is a sentence

@@ -24,6 +24,7 @@ from svc_tools.codes import (
     percent,
     sentence,
 )
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,8 +113,8 @@ class Note:
 
 def as_text(*parts: Note | Table) -> str:
     """Notes and tables as lines of plain text, as wide as they need to be."""
-    from rich.console import Console  # noqa: PLC0415 - see the module's docstring
-
+    with needs("Showing a table", "bulk"):
+        from rich.console import Console  # noqa: PLC0415 - see the module's docstring
     file = io.StringIO()
     show(Console(file=file, width=_UNLIMITED, color_system=None, legacy_windows=False), *parts)
     return file.getvalue().rstrip()
@@ -156,8 +157,8 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jinja2
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - see the top
-
+    with needs("Showing HTML", "bulk"):
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - see the top
     return Environment(
         loader=PackageLoader("svc_tools"),
         autoescape=True,

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 from svc_tools.csv_files import DELIMITERS, FileError, csv_rows, csv_text, dialect_of, utf8_blocks
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -533,12 +534,8 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOF
 @contextmanager
 def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
     """The workbook, open for reading row by row; faults are raised as `FileError`."""
-    try:
+    with needs("Reading a workbook", "report"):
         from openpyxl import load_workbook  # noqa: PLC0415 - only for workbooks
-    except ModuleNotFoundError as error:
-        raise FileError(
-            f"workbooks need more: pip install 'svc-tax-tools[report]' ({error})", "extra"
-        ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and rules that are not read
         try:

@@ -19,6 +19,7 @@ from rich.console import Console
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 from svc_tools.csv_files import FileError
+from svc_tools.extras import MissingExtraError, missing, needs, require
 from svc_tools.roles import ColumnError
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
         text = f"{text} ({options[error.code]})"
     elif isinstance(error, AuthError):
         text = f"The service does not accept the key; check {config.KEY_VARIABLE}. {text}"
-    elif isinstance(error, ModuleNotFoundError):
-        text = f"This command needs more: pip install 'svc-tax-tools[all]' ({text})"
+    elif isinstance(error, ModuleNotFoundError) and not isinstance(error, MissingExtraError):
+        text = str(missing("This command", "all", error.name or text))
     return text.replace("[", r"\[")
 
 
@@ -162,6 +163,8 @@ def _fields_of(error: Exception) -> dict[str, object]:
 
 def admin() -> ModuleType:
     """The service's own functions, loaded where a command needs them."""
-    from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
-
+    with needs("The embedded service", "service"):
+        from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
+    # loaded later, where a missing one would be any module
+    require("The embedded service", "service", "fastapi", "uvicorn", "zipcodes")
     return admin

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from svc_tools.cli.common import NO_RESULT, explained
 from svc_tools.display import print_table, print_text, prose
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from svc_tools.excel.setup import Line
@@ -59,8 +60,8 @@ def install(
     Run it again at any time. Excel's security settings are never changed.
     """
     with explained():
-        from svc_tools.excel import settings, setup  # noqa: PLC0415 - of an extra
-
+        with needs("Working with spreadsheets", "excel"):
+            from svc_tools.excel import settings, setup  # noqa: PLC0415 - of an extra
         if (base_url is not None) + embedded + forget_key > 1:
             raise ValueError("--base-url, --embedded and --forget-key exclude each other: give one")
         if key_stdin and base_url is None:
@@ -118,8 +119,8 @@ def check(
     something is wrong; a way in that is not set up is no fault.
     """
     with explained(as_json=as_json):
-        from svc_tools.excel import setup  # noqa: PLC0415 - of an extra
-
+        with needs("Working with spreadsheets", "excel"):
+            from svc_tools.excel import setup  # noqa: PLC0415 - of an extra
         lines = list(setup.check())
     wrong = sum(line.mark == "wrong" for line in lines)
     if as_json:
@@ -164,8 +165,8 @@ def workbook(
 ) -> None:
     """Make the workbook for Excel on Windows, and the module that it needs next to it."""
     with explained():
-        from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
-
+        with needs("Working with spreadsheets", "excel"):
+            from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
         day = None if as_of is None else as_of.date()
         for made in write_workbook(path, example=not empty, as_of=day, force=force):
             typer.echo(f"Made {made}")
@@ -195,8 +196,8 @@ def serve(
 ) -> None:
     """Serve the add-in for Excel and Calc on this machine alone, until Ctrl+C."""
     with explained():
-        from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - of an extra
-
+        with needs("Working with spreadsheets", "excel"):
+            from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - of an extra
         run(port=port, cert=cert, key=key, manifest=manifest, browser=browser, say=typer.echo)
 
 
@@ -208,8 +209,8 @@ def calc_addin(
 ) -> None:
     """Build the add-in for LibreOffice Calc, and say how it is installed."""
     with explained():
-        from svc_tools.excel.calc import write_addin  # noqa: PLC0415 - of an extra
-
+        with needs("Working with spreadsheets", "excel"):
+            from svc_tools.excel.calc import write_addin  # noqa: PLC0415 - of an extra
         made = write_addin(path)
         typer.echo(f"Made {made}. Install it in LibreOffice: Tools > Extension Manager > Add.")
         typer.echo("Then start LibreOffice again, and the server: svc-tools excel serve")

@@ -4,6 +4,9 @@
 with the package.
 """
 
-from svc_tools.demo.run import orders, render, run_demo
+from svc_tools.extras import needs
+
+with needs("The demo", "report"):
+    from svc_tools.demo.run import orders, render, run_demo
 
 __all__ = ["orders", "render", "run_demo"]

@@ -16,6 +16,7 @@ import pyarrow as pa
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
 from svc_tools.display import number, print_table, print_text, prose
+from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
@@ -83,11 +84,13 @@ def run_demo(
         and the summary says what is missing.
 
     Raises:
+        ImportError: the extra `report` is not installed.
         NotADirectoryError: `output_dir` is a file.
         OSError: a file cannot be written.
     """
     from rich.console import Console  # noqa: PLC0415  # only where none is given
 
+    require("The demo", "report", "xlsxwriter", "matplotlib")  # before the work, not after it
     console = console or Console()
     if output_dir.exists() and not output_dir.is_dir():
         raise NotADirectoryError(

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from svc_tools import config
 from svc_tools.config import ConfigurationError
 from svc_tools.excel.settings import read_object, write_object
+from svc_tools.extras import needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ def is_running() -> bool:
     The file does not show that: after a crash another program may listen at its address, and would
     be sent the token.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
-
+    with needs("The spreadsheets' server", "excel"):
+        from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
     if not lock_path().exists():
         return False
     try:

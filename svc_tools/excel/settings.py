@@ -23,6 +23,7 @@ from svc_sdk._settings import checked_url
 from svc_tools import config
 from svc_tools.atomic import whole_file
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
+from svc_tools.extras import needs
 from svc_tools.lookup.outcomes import is_foreign
 from svc_tools.nexus.service import ABSENT
 
@@ -50,7 +51,6 @@ _NO_KEYRING = (
     f" Linux is the desktop's (Secret Service or KWallet). Or set {URL_VARIABLE} and"
     f" {KEY_VARIABLE} in the environment"
 )
-_MISSING = 'keyring is not installed. Install it with: pip install "svc-tax-tools[excel]"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +272,10 @@ def keyring_name() -> str:
 
 def _keyring() -> KeyringBackend:
     """The keyring of the operating system; raises where there is no safe one."""
-    try:
+    with needs("A key in the keyring", "excel"):
         import keyring  # noqa: PLC0415 - of an extra, and it loads the system's libraries
         from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - as above
         from keyring.core import recommended  # noqa: PLC0415 - as above
-    except ModuleNotFoundError as error:
-        raise ImportError(f"{_MISSING} ({error})") from error
     try:
         backend = keyring.get_keyring()
     except Exception as error:  # noqa: BLE001 - a configured one may not load

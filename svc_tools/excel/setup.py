@@ -20,6 +20,7 @@ import httpx
 from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import server_file, settings
+from svc_tools.extras import install_command, needs
 from svc_tools.lookup.outcomes import explained
 from svc_tools.loopback import is_loopback
 
@@ -37,7 +38,6 @@ _SERVER_TIMEOUT = 30.0
 """That of the local server: it sends a request, too, and may have to start the embedded service."""
 _RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
-_INSTALL = 'Install what is missing: pip install "svc-tax-tools[excel]"'
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 _START, _FILES = "Start it: svc-tools excel serve", " --cert FILE --key FILE"
 _ORIGINS = {
@@ -128,9 +128,9 @@ def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
     """
     if not windows:
         return "Functions through xlwings need Excel on Windows: nothing was written for it here."
-    import xlwings  # noqa: PLC0415 - of the extra, and it takes most of a second
-    from xlwings.cli import config_create  # noqa: PLC0415 - the same
-
+    with needs("Excel through xlwings", "excel"):
+        import xlwings  # noqa: PLC0415 - of the extra, and it takes most of a second
+        from xlwings.cli import config_create  # noqa: PLC0415 - the same
     path = Path(xlwings.USER_CONFIG_FILE)
     if not path.exists():
         config_create(None)  # type: ignore[no-untyped-call]  # as `xlwings config create` does, also for conda
@@ -190,9 +190,13 @@ def _packages(*, windows: bool) -> Line:
     installed = {one.metadata["Name"].lower() for one in metadata.distributions()}
     missing = [one for one in (*_PACKAGES, *["pywin32"] * windows) if one not in installed]
     if missing:
-        return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _INSTALL)
+        return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _install())
     found = f"svc-tax-tools {__version__}, Python {platform.python_version()}: {sys.executable}"
     return Line("Packages", "ok", found)
+
+
+def _install() -> str:
+    return f"Install what is missing: {install_command('excel')}"
 
 
 def _python() -> Line:
@@ -200,7 +204,7 @@ def _python() -> Line:
     try:
         python, is_this = python_of_excel()
     except (ImportError, OSError) as error:
-        return Line(name, "wrong", f"xlwings cannot be used: {error}", _INSTALL)
+        return Line(name, "wrong", f"xlwings cannot be used: {error}", _install())
     if is_this:
         return Line(name, "ok", f"Excel starts {python}, which is this Python")
     found = f"Excel starts {python}, not {sys.executable}"

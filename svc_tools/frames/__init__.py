@@ -2,11 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-import pandas as pd
+from svc_tools.extras import needs
 
-from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.enrich import LookupFailedError
-from svc_tools.frames.taxes.tax import TaxFailedError
+with needs("svc_tools.frames", "pandas"):
+    import pandas as pd
+
+    from svc_tools.frames.accessor import SvcAccessor
+    from svc_tools.frames.enrich import LookupFailedError
+    from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:
     from svc_tools.frames.files.enriching import enrich_file

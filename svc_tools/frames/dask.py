@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 import numpy as np
 import pandas as pd
 
-try:
+from svc_tools.extras import needs
+
+with needs("ddf.svc", "dask"):
     from dask.base import compute
     from dask.dataframe.extensions import make_scalar, register_dataframe_accessor
     from dask.delayed import delayed
-except ImportError as error:
-    raise ImportError(
-        f"Dask is not installed. Install it with: pip install 'svc-tax-tools[dask]' ({error})"
-    ) from error
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.accessor import SvcAccessor

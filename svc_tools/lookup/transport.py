@@ -19,6 +19,7 @@ import httpx
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._requests import HEALTH
 from svc_sdk._settings import shared_tls
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     import aiohttp
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
     from svc_sdk._settings import Settings
     from svc_tools.places import Place
 
-_INSTALL_BULK = (
-    "Looking up many places needs aiohttp, which is not installed. Install it with:"
-    " pip install 'svc-tax-tools[bulk]'"
-)
 _LARGEST = 16 * 1024 * 1024
 """Bytes of a response that are read: far above any response, and no threat to the memory."""
 _KEEP_ALIVE = 3.0
@@ -80,11 +77,9 @@ class _Direct:
     """Over aiohttp; one connection per request in flight, each reused for the next."""
 
     def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
-        try:
+        with needs("Looking up many places", "bulk"):
             import aiohttp  # noqa: PLC0415 - optional, and 100 ms
             from yarl import URL  # noqa: PLC0415 - comes with aiohttp
-        except ModuleNotFoundError as error:
-            raise ImportError(f"{_INSTALL_BULK} ({error})") from error
         self._settings = settings
         self._make_url = URL
         self._caught = (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLargeError)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from svc_tools.extras import needs
 from svc_tools.nexus.apply import (
     apply_plan,
     preview,
@@ -90,6 +91,6 @@ def __getattr__(name: str) -> object:
     """Load `exposure` when it is first used: it needs pandas."""
     if name != "exposure":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from svc_tools.nexus.state_exposure import exposure  # noqa: PLC0415 - see above
-
+    with needs("nexus.exposure", "pandas"):
+        from svc_tools.nexus.state_exposure import exposure  # noqa: PLC0415 - see above
     return exposure

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.extras import needs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -209,12 +211,8 @@ def locked(path: Path, *, what: str) -> Iterator[None]:
         JournalError: another one holds it, or no lock is possible here.
         ImportError: the extra for nexus is not installed.
     """
-    try:
+    with needs("Changing nexus records", "nexus"):
         from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"This needs more: pip install 'svc-tax-tools[nexus]' ({error})"
-        ) from error
     lock = FileLock(path, timeout=0, mode=0o600)
     try:
         lock.acquire()

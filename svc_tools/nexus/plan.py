@@ -28,6 +28,7 @@ from svc_tools.display import (
     printable,
     prose,
 )
+from svc_tools.extras import needs
 from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.register import (
     NEXUS_TYPES,
@@ -278,8 +279,8 @@ class Plan:
         States without a record come first (`decision` is "missing"; `number` and the record are
         missing). `remove` is what was ticked; `reasons` has the codes, separated by "; ".
         """
-        import pandas as pd  # noqa: PLC0415 - nexus works without it
-
+        with needs("A plan as a frame", "pandas"):
+            import pandas as pd  # noqa: PLC0415 - nexus works without it
         lacking = [
             (None, "", one.state, None, None, None, None, "missing", "missing", one.sentence, "")
             for one in self.missing_states

@@ -29,6 +29,7 @@ from svc_tools.display import (
     prose,
     the_service,
 )
+from svc_tools.extras import needs
 from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
 from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import DETAILS, FIELDS
@@ -278,8 +279,8 @@ class Receipt:
 
     def frame(self) -> pd.DataFrame:
         """One row per state and type: the attributes of `ReceiptItem`, and the record's fields."""
-        import pandas as pd  # noqa: PLC0415 - a receipt is read without it
-
+        with needs("Receipts as a frame", "pandas"):
+            import pandas as pd  # noqa: PLC0415 - a receipt is read without it
         plain_fields = ("state", "nexus_type", "outcome", "status", "expected", "deleted")
         rows = [
             {name: getattr(item, name) for name in plain_fields}
@@ -415,8 +416,8 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
         flagged, undoable (not once it was restored), said (the sentence, or what is wrong with the
         file), path.
     """
-    import pandas as pd  # noqa: PLC0415 - a receipt is read without it
-
+    with needs("Receipts as a frame", "pandas"):
+        import pandas as pd  # noqa: PLC0415 - a receipt is read without it
     where = receipt_folder() if folder is None else Path(folder).expanduser()
     paths = sorted(where.glob(f"*{ENDING}"), reverse=True) if where.is_dir() else []
     rows = [_row(path) for path in paths]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
+from svc_tools.extras import needs
 from svc_tools.places import state_code
 from svc_tools.roles import Role, find, plain_name
 from svc_tools.tabular import read_rows
@@ -139,8 +140,8 @@ class Registration:
 
 def day_column(days: Iterable[date | None]) -> pd.Series[pd.Timestamp]:
     """Days, or missing values, as a column of a frame that holds any year."""
-    import pandas as pd  # noqa: PLC0415 - nexus works without it
-
+    with needs("A register as a frame", "pandas"):
+        import pandas as pd  # noqa: PLC0415 - nexus works without it
     texts = [day.isoformat() if isinstance(day, date) else "NaT" for day in days]
     return pd.Series(texts, dtype="object").astype("datetime64[s]")
 
@@ -183,8 +184,8 @@ class Register:
 
     def frame(self) -> pd.DataFrame:
         """The records as a frame with `FIELDS`; `registered_at` holds days, or NaT."""
-        import pandas as pd  # noqa: PLC0415 - nexus works without it
-
+        with needs("A register as a frame", "pandas"):
+            import pandas as pd  # noqa: PLC0415 - nexus works without it
         frame = pd.DataFrame(
             [
                 (one.state, one.nexus_type, one.registered_at, one.address, one.notes)

@@ -16,6 +16,7 @@ from unicodedata import normalize
 
 from svc_sdk import SvcError, _requests
 from svc_sdk._responses import Reply
+from svc_tools.extras import needs
 from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE, UNKNOWN_UNDO_NOTE
 from svc_tools.nexus.register import (
     DETAILS,
@@ -98,8 +99,8 @@ def differences(mine: Register, service: Register) -> pd.DataFrame:
         `state`, `nexus_type`, `difference` ("only_mine", "only_service", "registered_at",
         "address" or "notes"), `mine` and `service`: what each has, as text.
     """
-    import pandas as pd  # noqa: PLC0415 - nexus works without it
-
+    with needs("Differences as a frame", "pandas"):
+        import pandas as pd  # noqa: PLC0415 - nexus works without it
     columns = Difference._fields[:5]
     rows = [found[:5] for found in found_differences(mine, service)]
     return pd.DataFrame(rows, columns=[*columns]).astype("str")

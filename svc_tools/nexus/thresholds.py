@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
+from svc_tools.extras import needs
 from svc_tools.nexus.register import ProblemsError, read_sheet
 from svc_tools.places import STATES, state_code
 from svc_tools.tabular import cell_text
@@ -125,8 +126,8 @@ class Thresholds:
 
     def frame(self) -> pd.DataFrame:
         """The rows as a table of the columns of a file; missing where a row is blank."""
-        import pandas as pd  # noqa: PLC0415 - only a frame needs it
-
+        with needs("Thresholds as a frame", "pandas"):
+            import pandas as pd  # noqa: PLC0415 - only a frame needs it
         cells = [{name: getattr(row, name) for name in COLUMNS} for row in self.rows]
         frame = pd.DataFrame(cells, columns=list(COLUMNS))
         whole = dict.fromkeys(("sales", "transactions", "trailing_months"), "Int64")

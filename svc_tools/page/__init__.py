@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from svc_tools import config
+from svc_tools.extras import needs, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 __all__ = ["serve_page"]
-
-_INSTALL_PAGE = (
-    "The page needs more than is installed. Install it with: pip install 'svc-tax-tools[page]'"
-)
 
 
 def serve_page(
@@ -48,14 +44,11 @@ def serve_page(
     if register is not None and not register.is_file():
         raise FileNotFoundError(f"There is no register {str(register)!r}; expected a CSV or XLSX")
     service = _service(embedded=embedded)
-    if find_spec("ipykernel") is None:  # reported here, not only on each page
-        raise ImportError(f"{_INSTALL_PAGE} (No module named 'ipykernel')")
-    try:
+    require("The page", "page", "ipykernel")  # reported here, not only on each page
+    with needs("The page", "page"):
         from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
 
         from svc_tools.page.app import serve  # noqa: PLC0415 - loads Voila
-    except ModuleNotFoundError as error:
-        raise ImportError(f"{_INSTALL_PAGE} ({error})") from error
     say(service)
     serve(
         port=port,
@@ -70,8 +63,8 @@ def serve_page(
 def _service(*, embedded: bool) -> str:
     """A sentence that names the service of the page."""
     if embedded:
-        if find_spec("fastapi") is None:  # reported here, not on a page that cannot help
-            raise ImportError(config.INSTALL_SERVICE)
+        # reported here, not on a page that cannot help
+        require("The embedded service", "service", "fastapi")
         return "The page uses the embedded service."
     account = config.configured()
     if account is None:

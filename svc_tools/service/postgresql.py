@@ -11,6 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.pg8000 import PGDialect_pg8000
 
+from svc_tools.extras import missing
 from svc_tools.service.errors import StoreError
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 _OPTIONS = ("host", "port", "sslmode", "sslrootcert")
 _SSL_MODES = ("disable", "prefer", "require", "verify-full")
-_INSTALL = "PostgreSQL needs a driver: pip install 'svc-tax-tools[postgres]'"
 
 
 class Dialect(PGDialect_pg8000):
@@ -64,7 +64,8 @@ def make_engine(address: str, busy_seconds: float) -> tuple[str, sa.Engine]:
         busy_seconds: how long a statement may take.
 
     Raises:
-        StoreError: the address is not of that form, or the driver is missing.
+        StoreError: the address is not of that form.
+        ImportError: the driver is not installed.
     """
     try:
         url = sa.make_url(address)
@@ -115,7 +116,7 @@ def make_engine(address: str, busy_seconds: float) -> tuple[str, sa.Engine]:
             connect_args=options,
         )
     except ModuleNotFoundError as error:
-        raise StoreError(f"{_INSTALL} ({error})") from error
+        raise missing("A PostgreSQL database", "postgres", error.name or str(error)) from None
     event.listen(engine, "handle_error", _mark_lost)
     return url.set(drivername="postgresql").render_as_string(hide_password=True), engine
 

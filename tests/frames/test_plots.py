@@ -15,7 +15,6 @@ from matplotlib.patches import Polygon, Rectangle
 from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.charting import plots
 from svc_tools.frames.charting.rate_chart import strips_of
 from svc_tools.frames.charting.tile_map import short_dollars, tile_map
 from svc_tools.frames.summary import summarize
@@ -271,13 +270,6 @@ def test_frames_that_cannot_be_drawn_are_refused_with_what_to_do():
     for width in (1, 100, float("nan")):
         with pytest.raises(ValueError, match=r"width: .* is not from 3\.5 to 40 inches"):
             plot(enriched(row())).tax_map(width=width)
-
-
-def test_charts_without_their_library_are_one_clear_sentence(monkeypatch):
-    monkeypatch.setattr(plots, "find_spec", lambda _name: None)
-    for draw in (plot(enriched(row())).rates, plot(enriched(row())).tax_map):
-        with pytest.raises(ModuleNotFoundError, match=r"pip install 'svc-tax-tools\[report\]'"):
-            draw()
 
 
 def test_no_global_state_of_pyplot_and_no_display_is_needed():

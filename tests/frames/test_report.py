@@ -13,7 +13,6 @@ from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports import page as report_page
-from svc_tools.frames.reports import report
 from svc_tools.frames.summary import RATE_NOTES
 
 VOID = {"meta", "br"}
@@ -235,12 +234,6 @@ def test_what_cannot_be_a_report_is_refused_and_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"df\.svc\.lookup\(\)"):
         SvcAccessor(pd.DataFrame({"zip": ["78701"]})).report(tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_workbook_without_its_library_is_one_clear_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "find_spec", lambda _name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"svc-tax-tools\[report\].*\.html does without"):
-        SvcAccessor(enriched(row())).report(tmp_path / "report.xlsx")
 
 
 def test_a_page_needs_neither_of_the_libraries_for_charts_and_workbooks(tmp_path):

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import xlwings as xw
-
 from svc_sdk import SvcError
 from svc_tools import config
 from svc_tools.display import counted
@@ -33,6 +31,7 @@ from svc_tools.excel.workbook.writing import (
     NEXUS_MARKS,
     NEXUS_MESSAGE,
 )
+from svc_tools.extras import needs
 from svc_tools.nexus import (
     NotListedError,
     PlanError,
@@ -46,6 +45,9 @@ from svc_tools.nexus import (
 from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import cell_of
+
+with needs("Excel through xlwings", "excel"):
+    import xlwings as xw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

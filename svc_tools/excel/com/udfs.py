@@ -19,8 +19,6 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import xlwings as xw
-
 from svc_tools.config import ConfigurationError
 from svc_tools.excel.com.workbook import Area, from_com, scalar_from_com, to_com
 from svc_tools.excel.desk import the_desk
@@ -28,6 +26,10 @@ from svc_tools.excel.formulas import Book, Patience, Unknown, calls_in
 from svc_tools.excel.functions import Call, evaluate, uncached_places
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, NotAvailableError, of_1904
+from svc_tools.extras import needs
+
+with needs("Excel through xlwings", "excel"):
+    import xlwings as xw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

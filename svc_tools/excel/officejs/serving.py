@@ -14,15 +14,18 @@ import webbrowser
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
-from filelock import FileLock, Timeout
-
 from svc_tools import config
 from svc_tools.excel import server_file, settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.officejs.app import make_app
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.officejs.pages import write_manifest
+from svc_tools.extras import needs
 from svc_tools.loopback import LocalGuard, listen_on_localhost, make_server
+
+with needs("The spreadsheets' server", "excel"):
+    from filelock import FileLock, Timeout
+
+    from svc_tools.excel.officejs.app import make_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from svc_tools.atomic import whole_file
 from svc_tools.excel.workbook import writing
 from svc_tools.excel.workbook.writing import Host, Sheet, Step
+from svc_tools.extras import missing, needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +32,7 @@ from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
 """The module in the workbook's folder: it brings the functions and the macros."""
 _TEMPLATE = "quickstart_standalone.xlsm"
 _PROJECT = "xl/vbaProject.bin"
-_MISSING = (
-    "the workbook is made from the template of xlwings, which is not installed: pip install"
-    " 'svc-tax-tools[excel]'"
-)
+_WORKBOOK = "A workbook made from the template of xlwings"
 
 
 def write_workbook(
@@ -112,8 +110,8 @@ def _refuse_to_replace(book: Path, module: Path, content: str) -> None:
 
 
 def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
-    from svc_tools.excel.workbook import sheets  # noqa: PLC0415 - when a workbook is made
-
+    with needs("A workbook for spreadsheets", "excel"):
+        from svc_tools.excel.workbook import sheets  # noqa: PLC0415 - when a workbook is made
     day = as_of or date.today()  # noqa: DTZ011 - the local day
     return [
         sheets.start_sheet(host),
@@ -208,7 +206,7 @@ def _xlwings_version() -> str:
     try:
         return version("xlwings")
     except PackageNotFoundError:
-        raise ImportError(_MISSING) from None
+        raise missing(_WORKBOOK, "excel", "xlwings") from None
 
 
 def _vba_project() -> bytes:
@@ -219,7 +217,7 @@ def _vba_project() -> bytes:
     """
     found = find_spec("xlwings")  # importing it would take most of a second
     if found is None or found.origin is None:
-        raise ImportError(_MISSING)
+        raise missing(_WORKBOOK, "excel", "xlwings")
     path = Path(found.origin).with_name(_TEMPLATE)
     try:
         with zipfile.ZipFile(path) as template:
@@ -227,5 +225,5 @@ def _vba_project() -> bytes:
     except (OSError, KeyError, zipfile.BadZipFile):
         raise ImportError(
             f"the installed xlwings ({_xlwings_version()}) has no template {_TEMPLATE} with VBA in"
-            " it; install another version: pip install --upgrade 'svc-tax-tools[excel]'"
+            " it; install another version: pip install --upgrade xlwings"
         ) from None

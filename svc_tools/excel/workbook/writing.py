@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from svc_tools.atomic import whole_file
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.extras import needs
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:
@@ -343,10 +344,8 @@ def write_sheets(
 
 
 def _content(sheets: Sequence[Sheet], host: Host, vba: bytes | None) -> bytes:
-    try:
+    with needs("Writing a workbook", "excel"):
         import xlsxwriter  # noqa: PLC0415 - of an extra
-    except ImportError:
-        raise ImportError("to write a workbook: pip install 'svc-tax-tools[excel]'") from None
     content = BytesIO()
     book = xlsxwriter.Workbook(content, {"in_memory": True, "default_date_format": "yyyy-mm-dd"})
     book.set_properties({"title": "Sales tax", "created": _CREATED})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools.extras import require
 from svc_tools.frames.charting.tile_map import draw_tile_map
 from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.reports.facts import amount_column
@@ -118,7 +118,4 @@ def _check(width: float) -> None:
 
 
 def _require_matplotlib() -> None:
-    if find_spec("matplotlib") is None:
-        raise ModuleNotFoundError(
-            "charts need more: pip install 'svc-tax-tools[report]' (there is no matplotlib)"
-        )
+    require("Drawing a chart", "report", "matplotlib")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from svc_tools.csv_files import FORMULA_STARTS, FileError
+from svc_tools.extras import require
 from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book
 from svc_tools.tabular import cell_text
 
@@ -227,8 +227,7 @@ def _write_sheet(
     path: Path | BinaryIO, schema: pa.Schema, chunks: Iterable[Chunk], rows: int
 ) -> list[str]:
     """Write a workbook with one sheet; cells hold values, never formulas that came from data."""
-    if find_spec("xlsxwriter") is None:
-        raise FileError("workbooks need more: pip install 'svc-tax-tools[report]'", "extra")
+    require("Writing a workbook", "report", "xlsxwriter")
     heads = [_head(field) for field in schema]
     cut = 0
 

@@ -7,7 +7,6 @@ formulas, on the sheet Summary, sum the sheets Lines again.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +18,7 @@ from svc_tools import display
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
 from svc_tools.display import as_columns, counted, number
+from svc_tools.extras import require
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.money import money
 from svc_tools.frames.reports import xlsx
@@ -60,11 +60,7 @@ def write_report(
     if suffix in {".html", ".htm"}:
         write_page(frame, path, amount=amount, title=title, prefix=prefix)
     elif suffix == ".xlsx":
-        if find_spec("xlsxwriter") is None:
-            raise ModuleNotFoundError(
-                "workbooks need more: pip install 'svc-tax-tools[report]' (there is no XlsxWriter);"
-                " a report as .html does without"
-            )
+        require("A report as .xlsx (unlike one as .html)", "report", "xlsxwriter")
         write_workbook(frame, path, amount=amount, title=title, prefix=prefix)
     else:
         given = f"ends in {path.suffix!r}" if path.suffix else "has no suffix"

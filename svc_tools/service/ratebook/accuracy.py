@@ -12,18 +12,15 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.extras import needs
 from svc_tools.roles import ColumnMissing, Role, find
 from svc_tools.service.ratebook.query import NotResolved, Query
 from svc_tools.service.ratebook.rating import rate_text
 from svc_tools.service.ratebook.resolver import resolve
 from svc_tools.tabular import cell_text, read_rows
 
-try:
+with needs("Checking rates", "pandas"):
     import pandas as pd
-except ImportError as error:
-    raise ImportError(
-        f"Checking rates needs pandas: pip install 'svc-tax-tools[pandas]' ({error})"
-    ) from error
 
 if TYPE_CHECKING:
     from pathlib import Path

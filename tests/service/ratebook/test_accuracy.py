@@ -230,15 +230,6 @@ def test_a_wrong_rate_is_in_range_where_the_place_has_rates_around_the_one_expec
     assert counts["in_range"] == len(within) > 0
 
 
-def test_without_pandas_it_says_what_to_install():
-    code = "import sys, svc_tools; sys.modules['pandas'] = None"
-    code += "; import svc_tools.service.ratebook.accuracy"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ImportError: Checking rates needs pandas: pip install 'svc-tax-tools[pandas]'" in (
-        done.stderr
-    )
-
-
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "ACCURACY.md"

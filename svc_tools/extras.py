@@ -1,0 +1,81 @@
+"""Extras that are not installed: one error, with the command that installs what is missing."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PROJECT = "svc-tax-tools"
+
+
+class MissingExtraError(ModuleNotFoundError):
+    """An optional dependency is not installed; `extra` is the extra that brings it."""
+
+    extra: str = ""
+
+
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """Around imports of optional dependencies: what is missing is raised as `MissingExtraError`.
+
+    Args:
+        what: what needs them, as the subject of the sentence.
+        extra: the extra that brings them. Of nested blocks the outer one names the extra: it
+            brings those of the inner ones.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        # one sentence is enough: the lines that led to the import say no more
+        raise missing(what, extra, error.name or str(error)) from None
+
+
+def require(what: str, extra: str, *libraries: str) -> None:
+    """Raise `MissingExtraError` unless all libraries are installed; none of them is loaded."""
+    for library in libraries:
+        if find_spec(library) is None:
+            raise missing(what, extra, library)
+
+
+def missing(what: str, extra: str, library: str) -> MissingExtraError:
+    """The error for a library that is not installed; see `needs`."""
+    error = MissingExtraError(
+        f"{what} needs the extra {extra!r}, which is not installed ({library} is missing)."
+        f" Install it with: {install_command(extra)}",
+        name=library,
+    )
+    error.extra = extra
+    return error
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra from where this package came from.
+
+    In double quotes, which every shell reads. A package index is only named where the package was
+    installed from one: a clone or a wheel need not be on any.
+    """
+    folder = Path(__file__).parents[1]
+    with suppress(OSError, UnicodeDecodeError):
+        if f'name = "{_PROJECT}"' in (folder / "pyproject.toml").read_text(encoding="utf-8"):
+            return f'pip install -e "{folder}[{extra}]"'
+    origin = _origin()
+    return f'pip install "{_PROJECT}[{extra}]{f" @ {origin}" if origin else ""}"'
+
+
+def _origin() -> str | None:
+    """The address that the package was installed from; `None` for an index (PEP 610)."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - seldom used
+
+    try:
+        found = json.loads(distribution(_PROJECT).read_text("direct_url.json") or "{}")
+        if version := found.get("vcs_info"):
+            return f"{version['vcs']}+{found['url']}@{version['commit_id']}"
+        return str(found["url"])
+    except (PackageNotFoundError, ValueError, KeyError, AttributeError, TypeError):
+        return None
