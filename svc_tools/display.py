@@ -195,7 +195,17 @@ def print_text(console: Console, *parts: str | tuple[str, str], indent: int = 0)
     """Print one paragraph, wrapped; a part is text, or text with a Rich style."""
     from rich.text import Text  # noqa: PLC0415 - see the module's docstring
 
-    _print(console, Text.assemble(*parts), indent=indent, width=console.width)
+    shown = (
+        visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts
+    )
+    _print(console, Text.assemble(*shown), indent=indent, width=console.width)
+
+
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """Print one line that is there to be copied: it is not wrapped, however long."""
+    from rich.text import Text  # noqa: PLC0415 - see the module's docstring
+
+    console.print(Text(visible(text), style), soft_wrap=True)
 
 
 def print_table(
@@ -218,10 +228,9 @@ def print_table(
         indent: blanks before each line.
     """
     from rich.table import Table as Grid  # noqa: PLC0415 - as above
-    from rich.text import Text  # noqa: PLC0415 - as above
 
     columns = as_columns(heads)
-    body = [*rows, *([total] if total else [])]
+    body = [[*map(_cell, row)] for row in (*rows, *([total] if total else []))]
     named = any(column.head for column in columns)
     table = Grid(box=_box(console) if named else None, show_header=named, show_edge=False)
     table.pad_edge = False
@@ -231,18 +240,27 @@ def print_table(
     widths = _widths([*map(_need, columns, cells)], room)
     for column, width in zip(columns, widths, strict=True):
         table.add_column(
-            Text(column.head),
+            _cell(column.head),
             justify="right" if column.kind == "number" else "left",
             no_wrap=column.kind != "prose",
             overflow="fold",
             width=width,
         )
-    for row in body:
-        if row is total:
+    for place, row in enumerate(body, 1):
+        if total and place == len(body):
             table.add_section()
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+        table.add_row(*row)
     needed = indent + _GAP * (len(columns) - 1) + sum(widths)
     _print(console, table, indent=indent, width=max(console.width, needed))
+
+
+def _cell(cell: str | Text) -> Text:
+    """A cell of the terminal's table, with nothing in it that would control the terminal."""
+    from rich.text import Text  # noqa: PLC0415 - see the module's docstring
+
+    if isinstance(cell, str):
+        return Text(visible(cell))
+    return Text(visible(cell.plain), cell.style) if _CONTROLS.search(cell.plain) else cell
 
 
 class _Need(NamedTuple):
@@ -262,7 +280,7 @@ def _box(console: Console) -> Box:
     return Box("".join(f"{row}\n" for row in rows), ascii=True)
 
 
-def _need(column: Column, cells: Sequence[str | Text]) -> _Need:
+def _need(column: Column, cells: Sequence[Text]) -> _Need:
     from rich.cells import cell_len  # noqa: PLC0415 - see the module's docstring
 
     texts = [column.head, *map(str, cells)]
@@ -447,6 +465,17 @@ def the_service(name: str) -> str:
 def exact_dollars(value: Decimal) -> str:
     """An amount with its cents and the sign in front: `-$1,234.50`."""
     return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What moves the cursor of a terminal, colors, rings or reorders; tab and line feed are text."""
+
+
+def visible(text: str) -> str:
+    r"""Text from a service or a file for a terminal: an escape character is shown as `\x1b`."""
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def printable(value: object) -> str:

@@ -15,7 +15,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol
 
-from svc_tools.display import duration
+from svc_tools.display import duration, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -164,7 +164,7 @@ def say(notes: Iterable[str]) -> None:
     """
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for note in notes:
-        print(_wrapped(f"svc: {note}", width), file=sys.stderr)  # noqa: T201 - for the user, as tqdm does
+        print(_wrapped(f"svc: {visible(note)}", width), file=sys.stderr)  # noqa: T201 - for the user, as tqdm does
 
 
 def _wrapped(line: str, width: int | None) -> str:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 from svc_tools.csv_files import FileError
+from svc_tools.display import visible
 from svc_tools.extras import MissingExtraError, missing, needs, require
 from svc_tools.roles import ColumnError
 
@@ -115,9 +117,8 @@ def explained(*, as_json: bool = False, options: Mapping[str, str] = _EVERYWHERE
             typer.echo(json.dumps({"error": _fields_of(error)}, indent=2))
         refused = isinstance(error, SvcError) and not isinstance(error, ValidationError)
         console = Console(stderr=True, highlight=False)
-        sentence = (
-            f"[bold red]{'No result' if refused else 'Error'}.[/] {_explained(error, options)}"
-        )
+        label = "No result." if refused else "Error."
+        sentence = Text.assemble((label, "bold red"), " ", visible(_explained(error, options)))
         # whole lines for programs, whole words for people
         console.print(sentence, soft_wrap=not console.is_terminal)
         raise typer.Exit(NO_RESULT if refused else _NOT_USABLE) from None
@@ -133,7 +134,7 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
         text = f"The service does not accept the key; check {config.KEY_VARIABLE}. {text}"
     elif isinstance(error, ModuleNotFoundError) and not isinstance(error, MissingExtraError):
         text = str(missing("This command", "all", error.name or text))
-    return text.replace("[", r"\[")
+    return text
 
 
 def _advice(error: ColumnError) -> str:

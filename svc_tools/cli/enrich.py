@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
 from svc_tools.cli.common import Service, explained, grouped
-from svc_tools.display import print_table, print_text, prose, show
+from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
 
@@ -366,8 +366,7 @@ def _show_run(console: Console, run: FileRun) -> None:
         print_text(console)
     if run.written is not None and str(run.written) != "-":
         named = "Written" if run.stopped is None else "Written, incomplete"
-        # no wrapping: a path is there to be copied
-        console.print(f"{named}: {run.written}", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, f"{named}: {run.written}")
     if steps := _next_steps(run):
         print_text(console)
         print_text(console, ("What to do next", "bold"))

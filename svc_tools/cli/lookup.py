@@ -6,6 +6,7 @@ not as expected is left out, and nothing is made up.
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -97,7 +98,7 @@ def lookup(
         if compared:
             response = _compared(response, compared)
         if as_json:
-            typer.echo(response.model_dump_json(indent=2))
+            typer.echo(json.dumps(response.model_dump(mode="json"), indent=2))
         else:
             _show(Console(), response, service=config.service_name(client), as_of=as_of or period)
 

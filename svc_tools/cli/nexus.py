@@ -28,6 +28,7 @@ from svc_tools.display import (
     capital,
     counted,
     plain,
+    print_line,
     print_table,
     print_text,
     printable,
@@ -502,7 +503,7 @@ def _show_plan(
     print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
     print_text(console, "Put an x into its column remove, then see what would be sent:")
     # to be copied in one piece
-    console.print(f"  {_again('apply', str(path), service)}", markup=False, soft_wrap=True)
+    print_line(console, f"  {_again('apply', str(path), service)}")
 
 
 def _plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
@@ -556,13 +557,13 @@ def _show_result(
         _show_dry(console, found, before)
         if any(item.status == "planned" for item in found.items):
             again = _again(command, about, service)
-            console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)
+            print_line(console, f"\nTo send it: {again} --yes")
     else:
         console.print()
         show_receipt(console, found)
         if found.undoable and found.path is not None:
             undo = _again("restore", found.path.name, service)
-            console.print(f"\nTo undo it, see first: {undo}", markup=False, soft_wrap=True)
+            print_line(console, f"\nTo undo it, see first: {undo}")
     wanted = {"planned", "done"} if found.dry_run else {"done"}
     if command == "remove-state":
         wanted |= {"absent"}  # no record is left of the state
@@ -596,7 +597,7 @@ def _show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None
     items = {item.key: item for item in receipt.items}
     for one in receipt.requests:
         console.print()
-        _unbroken(console, f"  {one.line}", "bold")
+        print_line(console, f"  {one.line}", "bold")
         for name, value in (one.body or {}).items():
             print_text(console, f"{name}: {plain(value)}", indent=6)
         for record in items[one.key].before if one.method == "DELETE" else ():
@@ -648,12 +649,7 @@ def _show_facts(console: Console, receipt: Receipt) -> None:
         print_table(console, ("", prose()), [("Note".ljust(_LABEL), one) for one in receipt.advice])
     for name, path in (("Records", receipt.restore_file), ("Receipt", receipt.path)):
         if path is not None:
-            _unbroken(console, f"{name}   {path}")
-
-
-def _unbroken(console: Console, line: str, style: str = "") -> None:
-    """Print a line to be copied, even if wider than the terminal."""
-    console.print(Text(line, style), soft_wrap=True)
+            print_line(console, f"{name}   {path}")
 
 
 def _record_text(record: Mapping[str, str | None]) -> str:
@@ -678,7 +674,7 @@ def _show_receipts(console: Console, frame: pd.DataFrame) -> None:
         open_ = "" if broken or row["finished"] else ", NOT FINISHED"
         undo = ", can be undone" if row["undoable"] is True else ""
         style = "bold red" if broken else "bold"
-        _unbroken(console, str(row["file"]), style)
+        print_line(console, str(row["file"]), style)
         kind = _RECEIPT_KINDS.get(row["kind"], "")
         of = "NOT TO BE BELIEVED" if broken else f"{kind} on {the_service(str(row['service']))}"
         print_text(console, f"{when}  {of}{open_}{undo}", indent=2)

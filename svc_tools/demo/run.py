@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
-from svc_tools.display import number, print_table, print_text, prose
+from svc_tools.display import number, print_line, print_table, print_text, prose
 from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
@@ -113,8 +113,7 @@ def run_demo(
         tax_map.savefig(draft, format="png", dpi=150, metadata=described)
     print_text(console, "Files written:")
     for path in paths:
-        # no wrapping, so that the path can be copied
-        console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, f"  {path}")
     if stopped:
         print_text(console)
         print_text(console, (_ended_early(summary, stopped), "bold"))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.config import configured, connect, source_of, unconfigured
+from svc_tools.display import visible
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.engine import GRACE, Engine, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
@@ -312,7 +313,7 @@ def _cache(stack: ExitStack, choice: CacheChoice) -> ResultStore | None:
 
 def _log_notes(notes: list[str]) -> None:
     for note in notes:
-        _log.warning("%s", note)
+        _log.warning("%s", visible(note))
 
 
 def _grace(cache: ResultStore | None) -> float:

@@ -125,6 +125,28 @@ def test_the_rows_alone_are_on_standard_output(account, orders):
     assert "120 rows" in done.stderr
 
 
+def test_neither_a_file_nor_a_service_controls_the_terminal(account, tmp_path):
+    faults, environment = account
+    evil = "\x1b[2J\x9b1m\u202e"
+    error = {"error": {"code": "NOT_FOUND", "message": evil, "support_reference": evil}}
+    faults.will(answer(404, json.dumps(error).encode()))
+    source, output = tmp_path / f"{evil}.csv", tmp_path / f"{evil}-rates.csv"
+    source.write_bytes(f"zip,state,{evil}\n78701,TX,{evil}\n78702,TX,".encode() + b"\xe9\n")
+    done = svc_tools(
+        *("enrich", source, "-o", output, "--encoding", "latin-1", "--delimiter", ","),
+        **environment | {"SVC_CACHE": str(tmp_path)},
+    )
+    assert done.returncode == 1
+    assert not {*evil} - {*"[2J1m"} & set(done.stdout + done.stderr)
+    assert r"Written: " in done.stdout
+    assert r"\x1b[2J\x9b1m\u202e-rates.csv" in done.stdout
+    first, _ = rows_of(output)
+    assert evil in first["lookup_error"]  # a cell holds what it is given
+    bad = tmp_path / f"{evil}.txt"
+    done = svc_tools("enrich", bad, "-o", output, "--force", **environment)
+    assert (done.returncode, r"\x1b[2J\x9b1m\u202e.txt" in done.stderr) == (2, True)
+
+
 def test_a_plan_asks_nothing_and_writes_nothing(account, orders, tmp_path):
     faults, environment = account
     output = tmp_path / "out.csv"

@@ -154,6 +154,39 @@ def test_text_from_a_service_is_shown_as_it_is(account):
     assert "0.00%" not in done.stdout
 
 
+EVIL = "\x1b]0;owned\x07\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800\\[red]\u00f1"
+RAW = {*"\x1b\x07\r\x08\x7f\x9b\u202e\u2066"}
+
+
+def test_a_service_controls_no_terminal(account):
+    faults, environment = account
+    part = {"level": EVIL, "name": EVIL, "rate": EVIL, "source": EVIL, "note": EVIL}
+    taken = {"name": EVIL, "county": EVIL, "combined_rate": EVIL, "why": EVIL}
+    body = json.loads(GOOD) | {"components": [part], "candidates": [taken, taken]}
+    body["rate"] |= {"city": EVIL, "zip": EVIL}
+    body["meta"] |= dict.fromkeys(("confidence", "resolved_via", "source", "edition"), EVIL)
+    body["meta"]["warnings"] = [EVIL, {"code": "odd", "message": EVIL}]
+    faults.will(answer(body=json.dumps(body).encode()))
+    command = ("lookup", "TX", "--zip", "78701", "--full")
+    shown = svc_tools(*command, **environment)
+    assert (shown.returncode, shown.stderr, RAW & set(shown.stdout)) == (0, "", set())
+    for text in (r"\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800", r"\[red]ñ"):
+        assert text in "".join(shown.stdout.split())
+    read = svc_tools(*command, "--json", **environment)
+    assert not RAW & set(read.stdout)
+    assert json.loads(read.stdout)["rate"]["city"] == EVIL
+
+
+def test_an_error_of_a_service_controls_no_terminal(account):
+    faults, environment = account
+    error = {"error": {"code": EVIL, "message": EVIL, "support_reference": EVIL}}
+    faults.will(answer(404, json.dumps(error).encode()))
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--json", **environment)
+    assert (done.returncode, RAW & set(done.stderr + done.stdout)) == (1, set())
+    assert r"\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800\[red]ñ" in done.stderr
+    assert json.loads(done.stdout)["error"]["message"] == EVIL
+
+
 def test_a_program_that_reads_json_gets_the_error_as_an_object(account):
     faults, environment = account
     error = b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}'

@@ -193,10 +193,13 @@ def test_an_error_of_the_source_reaches_the_caller(scripted, many):
 
 
 def test_what_is_wrong_with_the_cache_is_said(scripted, many, tmp_path, caplog):
-    assert statuses(many(rows(3), client=scripted, cache=tmp_path)) == {"ok": 3}
+    folder = tmp_path / "\x1b[2Jcache"
+    folder.mkdir()
+    assert statuses(many(rows(3), client=scripted, cache=folder)) == {"ok": 3}
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert "it is a folder" in record.message
+    assert r"\x1b[2Jcache" in record.message  # on a terminal it is what Python writes
 
 
 def test_an_asynchronous_client_serves_its_loop(faults):
