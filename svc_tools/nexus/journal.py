@@ -12,6 +12,7 @@ import os
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.extras import needs
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 """One line, without its number and its CRC."""
 
+ENDING = ".jsonl"
 FORMAT = "svc-nexus-journal"
 VERSION = 2
 _BEGIN = b'{"seq": 1, "event": "journal"'
 _CRC = b', "crc": "'
-_WHAT_TO_DO = (
-    "It is not continued. Look on the service what is there; move the file to another folder, and"
-    " go on with a new plan"
+WHAT_TO_DO = (
+    "It is not continued. Look on the service what is there, move the file to another folder, and"
+    " start again, with a new plan where there was one"
 )
+_STAMP = "[0-9]" * 8 + "-" + "[0-9]" * 6
+"""The time at the start of a journal's name, as a pattern of file names."""
 
 
 class JournalError(Exception):
@@ -73,17 +77,39 @@ def read_journal(path: Path) -> JournalContent:
         event = _event(line)
         if event is None:
             raise JournalDamagedError(
-                f"{path.name}, line {number}, is damaged or was changed. {_WHAT_TO_DO}"
+                f"{path.name}, line {number}, is damaged or was changed. {WHAT_TO_DO}"
             )
         if (seq := event.pop("seq")) != number:
             raise JournalDamagedError(
                 f"{path.name}, line {number}, has the number {seq}: a line before it was lost or"
-                f" moved. {_WHAT_TO_DO}"
+                f" moved. {WHAT_TO_DO}"
             )
         events.append(event)
     if events:
         _check_head(path, events[0])
     return JournalContent(tuple(events), torn.decode("utf-8", "replace"), len(data) - len(torn))
+
+
+def journals(folder: Path, named: str) -> list[Path]:
+    """The journals of a job, newest first.
+
+    Only names as `new_journal` makes them: a copy is not the journal, and what it lacks was sent.
+    """
+    return sorted(folder.glob(f"{_STAMP}*-{named}{ENDING}"), reverse=True)
+
+
+def new_journal(folder: Path, named: str) -> Path:
+    """A file name that is not in use, for the journal of a job; the caller holds the lock.
+
+    Raises:
+        JournalError: there are too many journals of this second.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    for more in ("", *"abcdefghijklmnopqrstuvwxyz"):
+        path = folder / f"{stamp}{more}-{named}{ENDING}"
+        if not path.exists():
+            return path
+    raise JournalError(f"There are too many journals of this second in {folder}")
 
 
 def _check_head(path: Path, event: Event) -> None:
@@ -99,7 +125,10 @@ def _event(line: bytes) -> Event | None:
     text, _, crc = line.rpartition(_CRC)
     if crc != _crc(text):
         return None
-    event: Event = json.loads(text + b"}")
+    try:
+        event: Event = json.loads(text + b"}")
+    except RecursionError:  # of an earlier release, with a body that is nested without end
+        return None
     return event
 
 

@@ -89,6 +89,7 @@ class PlanRow:
 
     Attributes:
         number: the row of the plan, from 1; it stays the same when a spreadsheet sorts the rows.
+            In a file the state and the type follow it, so that a column sorted alone is detected.
         state: the postal code.
         nexus_type: physical, economic or marketplace.
         registered_at: the day of the registration, if known.
@@ -453,6 +454,8 @@ _HEADER = re.compile(
 )
 _CODE = re.compile(r"(?:^|(?<=\.) )([a-z_]+): ")
 _NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+_ROW = re.compile(r"([0-9]{1,9}) +([A-Z]{2} +[a-z]+)")
+"""A row's number with the record that it is of, which no sort of other columns separates."""
 _REMOVE = {"x", "yes", "y", "1", "1.0", "true", "remove", "\u2713", "\u2714", "\u2611"}
 _NOTHING = {"", "no", "n", "0", "0.0", "false", "-"}
 _TICKS = "x, yes, 1, true or replace; leave it empty to keep the record"
@@ -482,12 +485,21 @@ def read_plan(path: str | Path) -> Plan:
         raise PlanError(
             [f"{path.name} has lost columns: no {', '.join(absent)} (there are: {there})"]
         )
-    # of two columns of a name the first is the plan's
+    if twice := [name for name in COLUMNS if names.count(name) > 1]:
+        raise PlanError([_twice(path.name, name, names) for name in twice])
     numbered = (
-        (line, {name: cell_of(cell) for name, cell in reversed([*zip(names, cells, strict=False)])})
+        (line, {name: cell_of(cell) for name, cell in zip(names, cells, strict=False)})
         for line, cells in rows
     )
     return plan_of(header, numbered, name=path.name)
+
+
+def _twice(file: str, name: str, names: list[str]) -> str:
+    places = " and ".join(str(at) for at, one in enumerate(names, 1) if one == name)
+    return (
+        f"{file} has several columns {name} (columns {places}): delete or rename those that are not"
+        " the plan's"
+    )
 
 
 def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, name: str) -> Plan:
@@ -549,7 +561,7 @@ def plan_rows(plan: Plan) -> list[dict[str, str]]:
     ]
     for row in plan.rows:
         why = " ".join(f"{code}: {words}" for code, words in zip(row.reasons, row.why, strict=True))
-        numbers = (str(number) for number in (row.number, row.expected, row.row))
+        numbers = (f"{row.number} {' '.join(row.key)}", str(row.expected), str(row.row))
         action = "x" if row.action == "remove" else row.action
         texts = (action, *row.record.texts, row.decision, why, row.evidence, *numbers)
         rows.append(dict(zip(COLUMNS, texts, strict=True)))
@@ -595,6 +607,13 @@ def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
     reasons = tuple(_CODE.findall(texts["reason"]))
     if any(code not in REASONS for code in reasons) or (texts["reason"] and not reasons):
         raise ValueError(_wrong(texts, "reason", "a reason of a plan; make the plan again"))
+    if identity := _ROW.fullmatch(texts["row"].strip()):  # an older plan has the number alone
+        if identity[2].split() != [state, kind]:
+            raise ValueError(
+                f"its cells are of two rows of the plan: row says {texts['row'][:_SHOWN]!r}. It was"
+                " changed by hand, or columns were sorted or moved without the others: undo that"
+            )
+        texts["row"] = identity[1]
     number, expected_count, row = (
         _number(texts, name) for name in ("row", "expected", "register_row")
     )

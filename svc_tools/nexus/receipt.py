@@ -30,7 +30,14 @@ from svc_tools.display import (
     the_service,
 )
 from svc_tools.extras import needs
-from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
+from svc_tools.nexus.journal import (
+    ENDING,
+    WHAT_TO_DO,
+    JournalContent,
+    JournalDamagedError,
+    JournalError,
+    read_journal,
+)
 from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import DETAILS, FIELDS
 
@@ -58,7 +65,7 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "not_attempted": ("not_done", "not attempted"),
     "planned": ("not_done", "would be sent: this is a dry run"),
     "unknown": ("unknown", "not known: the response was lost"),
-    "lost": ("unknown", "WAS NOT TICKED, and is gone since"),
+    "lost": ("unknown", "NO REMOVAL WAS SENT, and is gone since"),
 }
 """The statuses of a request: whether it is done, and their meaning."""
 _COUNTED = {
@@ -68,17 +75,19 @@ _COUNTED = {
     "gone": "gone (the response was lost)",
     "removed_only": "REMOVED BUT NOT ADDED AGAIN",
     "unknown": "not known",
+    "lost": "gone without a request",
 }
 """The statuses that a sentence counts; "removed" only where the service reported it."""
-OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
+OPEN = frozenset({"not_attempted", "unknown", "still_there", "removed_only"})
 """The statuses that leave something to be done, or to be found out."""
-_RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
-"""The statuses after which a record may have to be added again."""
+_RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "still_there", "lost"})
+"""The statuses after which a record may have to be added again: also of a removal that was lost,
+and that the service may have carried out after it was listed.
+"""
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
     " was done is not known."
 )
-ENDING = ".jsonl"
 
 
 class ReceiptError(ValueError):
@@ -249,8 +258,8 @@ class Receipt:
         )
         parts += [f"{not_done} not {done}"] if not_done else []
         sentences = [f"{counted(len(ticked), noun)}: {', '.join(parts) or 'nothing to do'}."]
-        if lost := [f"{item.state} {item.nexus_type}" for item in self.items if not item.action]:
-            sentences.append(f"NOT TICKED, AND NO LONGER LISTED: {', '.join(lost)}.")
+        if lost := [item.named for item in self.items if item.status == "lost"]:
+            sentences.append(f"NO REMOVAL SENT, AND NO LONGER LISTED: {', '.join(lost)}.")
         if flagged := self.counts["flagged"]:
             sentences.append(f"Requires review: {flagged}.")
         if self.stopped:
@@ -386,7 +395,7 @@ def read_receipt(path: str | Path) -> Receipt:
             f"There is no receipt {str(path)!r}; see `svc-tools nexus receipts`"
         )
     try:
-        read = read_journal(path)
+        read = journal_of(path)
     except JournalDamagedError as error:
         raise ReceiptError(str(error)) from None
     if not read.events:
@@ -403,6 +412,24 @@ def read_receipt(path: str | Path) -> Receipt:
         )
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ReceiptError(f"{path.name} is no receipt that can be read: {error!r}") from error
+
+
+def journal_of(path: Path) -> JournalContent:
+    """The lines of a journal, none of them missing before the first removal.
+
+    Raises:
+        JournalDamagedError: see `read_journal`; or the records next to it, which are written after
+            its first lines, show that it was cut.
+        OSError: it cannot be read.
+    """
+    read = read_journal(path)
+    begun = any(event["event"] == "run" for event in read.events)
+    if not begun and restore_file_of(path).exists():
+        raise JournalDamagedError(
+            f"{path.name} was cut off: {restore_file_of(path).name} was written after lines that it"
+            f" lacks. {WHAT_TO_DO}"
+        )
+    return read
 
 
 def receipts(folder: str | Path | None = None) -> pd.DataFrame:
@@ -554,7 +581,9 @@ def _begin_run(items: dict[Key, ReceiptItem], event: Event) -> None:
         if key not in about:
             del items[key]
     for key, one in about.items():
-        item = replace(items.get(key) or ReceiptItem(*key), action=one["action"])
+        item = items.get(key) or ReceiptItem(*key)
+        if not item.step and item.status != "lost":  # else as it was when the request was sent
+            item = replace(item, action=one["action"])
         if item.status == "not_attempted":
             item = replace(item, expected=one["expected"])
         items[key] = item
@@ -566,6 +595,7 @@ def _after_step(item: ReceiptItem, event: Event) -> ReceiptItem:
         item = replace(
             item,
             step=event["step"],
+            action=event.get("action", item.action),
             record=event["record"],
             before=tuple(event["before"]),
             status="unknown",  # until its response is recorded
@@ -583,6 +613,8 @@ def _after_step(item: ReceiptItem, event: Event) -> ReceiptItem:
         flagged=item.flagged or bool(event.get("flagged")),
         reference=event.get("reference") or item.reference,
         deleted=item.deleted if deleted is None else deleted,
+        record=event.get("record", item.record),
+        before=tuple(event.get("before", item.before)),
         at=event["at"],
     )
 
@@ -594,18 +626,18 @@ def _compare_with_list(items: dict[Key, ReceiptItem], event: Event) -> None:
         message = f"{item.message} But it is still listed: look on the service."
         items[state, kind] = replace(item, status="still_there", flagged=True, message=message)
     for record in event["lost"]:
-        item = ReceiptItem(
-            record["state"],
-            record["nexus_type"],
+        key = record["state"], record["nexus_type"]
+        item = items.get(key) or ReceiptItem(*key, action="")
+        others = item.before if item.status == "lost" else ()
+        items[key] = replace(
+            item,
             status="lost",
             flagged=True,
-            record=record,
-            before=(record,),
-            action="",
+            record=item.record if others else record,
+            before=(*others, record),
+            message=(
+                f"No removal of {item.named} was sent, and it is no longer listed after the others."
+                " Whether one of them took it, or somebody else, is not known."
+            ),
             at=event["at"],
         )
-        message = (
-            f"{item.named} was not ticked, and is no longer listed after the removals. Whether a"
-            " removal took it, or somebody else, is not known."
-        )
-        items[item.key] = replace(item, message=message)

@@ -300,6 +300,9 @@ def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
 def _of_mappings(source: object) -> tuple[list[object], list[list[object]]]:
     """The labels and rows of a frame or of mappings; what has `to_dict` is taken for a frame."""
     records = getattr(source, "to_dict", None)
+    columns = [*map(str, getattr(source, "columns", ()))]
+    if twice := sorted({name for name in columns if columns.count(name) > 1}):
+        raise RegisterError([f"the frame has several columns {', '.join(twice)}; rename them"])
     rows = records("records") if callable(records) else source
     if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
         raise TypeError(f"nexus: expected records, a frame or a path, not {type(rows).__name__}")
@@ -313,8 +316,9 @@ def _of_mappings(source: object) -> tuple[list[object], list[list[object]]]:
 
 def _places(labels: Sequence[str], *, required: bool) -> dict[str, int]:
     """Where the fields stand; a column of exactly the field's name wins over others."""
-    exact = {plain_name(label): label for label in labels}
-    named = {role.name: exact[role.name] for role in _ROLES if role.name in exact}
+    plain_names = [plain_name(label) for label in labels]
+    names = [role.name for role in _ROLES if plain_names.count(role.name) == 1]
+    named = {name: labels[plain_names.index(name)] for name in names}
     named = {name: label for name, label in named.items() if labels.count(label) == 1}
     found = find(labels, _ROLES, named)
     if found.problems and required:

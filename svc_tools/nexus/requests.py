@@ -7,6 +7,8 @@ value.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.register import Record, Register, Registration
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
-_LONGEST_BODY, _LONGEST_QUOTE = 4_000, 80
+_LONGEST_BODY, _LONGEST_QUOTE, _DEEPEST = 4_000, 80, 20
 _REDIRECTED, _REFUSED = 3, 4
 """The first digits of statuses after which a request is certainly not done."""
 _STOPS = (AuthError, PaymentRequiredError, ForbiddenError)
@@ -126,11 +128,13 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
         listed = ", ".join(sorted(names))
         yield f"The service had more of the records ({listed}), which cannot be added again."
     for item in receipt.restorable:
-        if item.action == "remove" and len(item.before) > 1:
-            yield (
-                f"{item.named} had {len(item.before)} records, and one is added again; the others"
-                " are in the file next to the receipt."
-            )
+        kinds = Counter((one["state"], one["nexus_type"]) for one in item.before)
+        for (state, kind), count in kinds.items():
+            if count > 1 and item.status != "removed_only":
+                yield (
+                    f"{state} {kind} had {count} records, and one is added again; the others are in"
+                    " the file next to the receipt."
+                )
 
 
 def _record_of(one: Registration) -> Record:
@@ -390,12 +394,17 @@ def exchange(client: Svc, request: PlannedRequest) -> RequestResult:
 def _result_of(client: Svc, reply: Reply) -> RequestResult:
     hide = client._settings.hide  # noqa: SLF001 - the key, which a body may write with escapes
     text = reply.body[: _LONGEST_BODY * 4].decode("utf-8", "replace")[:_LONGEST_BODY]
-    try:
-        body = hide(json.loads(reply.body)) if len(reply.body) <= _LONGEST_BODY else text
-        json.dumps(body)  # the journal must be able to hold it
-    except (ValueError, RecursionError):
-        body = text
+    body: Any = text
+    with suppress(ValueError, RecursionError):
+        parsed = json.loads(reply.body) if len(reply.body) <= _LONGEST_BODY else text
+        body = hide(parsed) if _is_shallow(parsed, _DEEPEST) else text
     return RequestResult(reply, body=body, reference=_reference(reply, body))
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    """Whether JSON is nested so little that every reader of the journal can read it."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
 
 
 def _reference(reply: Reply, body: object) -> str | None:
@@ -506,6 +515,8 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
     """
     if item.step == "add":
         return _settled_addition(item, there)
+    if not there and item.deleted:
+        return Verdict("removed", f"{item.named} was removed, as the service reported.")
     if not there:
         gone = Verdict(
             "gone",
@@ -515,7 +526,9 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
         return removed_only_verdict(item, gone) if item.action == "replace" else gone
     if sorted(map(_compared, there)) == sorted(map(_compared, item.before)):
         return Verdict(
-            "still_there", f"{item.named} is still listed as it was: it was not removed."
+            "still_there",
+            f"{item.named} is still listed as it was: it was not removed, or not yet. Run it again"
+            " to settle it.",
         )
     left, before = len(there), len(item.before)
     return Verdict(

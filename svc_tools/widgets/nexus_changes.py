@@ -332,7 +332,7 @@ class ApplySection(ChangeSection):
             if item.status == "planned"
             for _ in range(max(1, item.expected or 1))
         ]
-        unsettled = self._unsettled(plan)
+        unsettled = self._unsettled(plan, dry)
         if states:
             label = f"Remove {counted(len(states), 'record')}"
             self.offer(change, confirmation_of(states, "remove {}"), label)
@@ -343,12 +343,17 @@ class ApplySection(ChangeSection):
         else:
             self.message.show_note("There is nothing to send.")
 
-    def _unsettled(self, plan: Plan) -> list[str]:
-        """The state of each record whose outcome the receipt of this plan does not know."""
+    def _unsettled(self, plan: Plan, dry: Receipt) -> list[str]:
+        """The state of each record that the receipt of this plan does not know, or not any more."""
         receipt = self.cleanup.receipt
         if receipt is None or receipt.plan_id != plan.plan_id or receipt.kind != "apply":
             return []
-        return [item.state for item in receipt.items if item.outcome == "unknown"]
+        done = {item.key for item in dry.items if item.outcome == "done"}
+        return [
+            item.state
+            for item in receipt.items
+            if item.outcome == "unknown" or (item.outcome == "not_done" and item.key in done)
+        ]
 
 
 def _code(*, dry_run: bool) -> str:
@@ -455,7 +460,7 @@ class WholeStateSection(ChangeSection):
             + as_code("nexus.remove_state", Name("client"), state, typed=state, dry_run=False)
         )
         if not any(item.status == "planned" for item in dry.items):
-            self.message.show_note("There is nothing to remove.")
+            self.message.show_note(" ".join(item.message for item in dry.items))
             return
 
         def send(typed: str) -> Receipt:

@@ -288,7 +288,19 @@ class PlanSection(Section):
                 f"{row.state} {row.nexus_type} stands {same} times in the register. The service"
                 " can only remove all of them together, so all are ticked."
             )
+        elif status := self._done(plan).get(row.key):
+            self.message.show_note(
+                f"{row.state} {row.nexus_type}: {status} by an earlier run of this plan. Its tick"
+                " changes nothing of that; the undo of the receipt brings back what was removed."
+            )
         self._use(plan, "ticks")
+
+    def _done(self, plan: Plan) -> dict[tuple[str, str], str]:
+        """What the receipt that is shown says was done for this plan, by state and type."""
+        receipt = self.cleanup.receipt
+        if receipt is None or receipt.plan_id != plan.plan_id or receipt.kind != "apply":
+            return {}
+        return {item.key: item.status for item in receipt.items if item.outcome == "done"}
 
     def _replaceable(self, row: PlanRow) -> bool:
         able, plan = self.cleanup.abilities, self.cleanup.plan

@@ -113,6 +113,15 @@ def test_what_only_shows_sends_only_get(excel, ticked, nexus, undo):
     assert nexus.methods == {"GET"}
 
 
+def test_a_tick_taken_back_after_it_was_applied_is_reported(excel, ticked, nexus):
+    confirmed(excel)
+    ticked.type((HEAD + 1, 1), None)
+    tick(ticked, "TX", "physical")
+    for shown in (excel.macro("SVC_NEXUS_PREVIEW"), confirmed(excel)):
+        assert "No longer ticked, and done by an earlier run: DE economic" in shown
+    assert [state for _, state, _ in nexus.sent] == ["DE", "TX"]
+
+
 def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, ticked, nexus):
     ticked["T1"] = '=SVC_NEXUS_STATUS("DE")'
     assert ticked["T1"].value == "registered"
@@ -160,8 +169,8 @@ def test_a_removed_record_is_restored_from_the_receipt_that_is_selected(excel, t
 def test_a_row_that_was_changed_by_hand_is_refused_by_its_name(excel, ticked, nexus):
     for state, reason in [
         ("ZZ", f"row {HEAD + 1} (ZZ economic): 'ZZ' in state"),
-        ("TX", "TX economic: a removal takes every record"),  # of the plan, and not ticked
-        ("WA", "Dry run"),  # the service has no such record
+        ("TX", f"row {HEAD + 1} (TX economic): its cells are of two rows"),
+        ("WA", "row says '1 DE economic'"),
     ]:
         ticked.type((HEAD + 1, 2), state)
         assert reason in excel.macro("SVC_NEXUS_REMOVE")

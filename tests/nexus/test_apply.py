@@ -280,7 +280,7 @@ def test_where_the_service_does_not_list_it_stays_unknown_and_is_not_sent_again(
 def test_an_unknown_is_settled_by_the_next_run_where_the_list_failed_too(nexus, scripted, tmp_path):
     nexus.instead = [lambda _: LOST]
     plan = plan_of(scripted, DE, TX)
-    nexus.listing = [response({"nexus": RECORDS, "count": 5}), refused(503)]
+    nexus.listing = [response({"nexus": RECORDS, "count": 5}), refused(503), refused(503)]
     receipt = apply(plan, scripted, tmp_path)
     assert statuses(receipt) == {DE: "unknown", TX: "not_attempted"}
     assert statuses(apply(plan, scripted, tmp_path)) == {DE: "gone", TX: "removed"}
@@ -374,6 +374,60 @@ def test_a_record_that_came_back_is_not_removed_again_by_the_same_plan(nexus, sc
     assert statuses(apply(plan_of(scripted, DE), scripted, tmp_path)) == {DE: "removed"}
 
 
+def test_a_record_that_was_lost_stays_so_and_can_be_restored(nexus, scripted, tmp_path):
+    twin = {**RECORDS[3], "notes": "another"}
+    nexus.rows.insert(3, twin)
+    plan = plan_of(scripted, DE, TX, records=nexus.rows)
+
+    def all_types(done):
+        nexus.rows = [one for one in nexus.rows if one["state"] != "TX"]
+        return done
+
+    nexus.instead = [lambda done: done, all_types]
+    first = apply(plan, scripted, tmp_path)
+    assert statuses(first) == {DE: "removed", TX: "removed", KEYS[3]: "lost"}
+    again = apply(plan.tick(KEYS[3]), scripted, tmp_path)
+    assert statuses(again) == statuses(first)
+    assert "TX physical" in again.sentence
+    assert [one["notes"] for one in again.items[2].before] == ["another", None]
+    undone = restore(again, scripted, dry_run=False)
+    assert [*nexus.records] == KEYS
+    assert any("TX physical had 2 records" in note for note in undone.notes)
+
+
+def doubled(client, nexus):
+    """A plan in which both of two records of DE are to go."""
+    nexus.rows.insert(1, {**RECORDS[0], "notes": "the good one"})
+    return plan_of(client, DE, records=nexus.rows)
+
+
+def test_a_tick_that_is_changed_after_it_was_done_is_reported(nexus, scripted, tmp_path):
+    plan = doubled(scripted, nexus)
+    folder = tmp_path / "receipts"
+    apply(plan, scripted, tmp_path)
+    other = plan.untick(DE).tick(2, action="replace")
+    for receipt in (apply_plan(other, scripted, folder=folder), apply(other, scripted, tmp_path)):
+        (item,) = receipt.items
+        assert (item.status, item.action, item.flagged) == ("removed", "remove", True)
+        assert "was changed to replace" in item.message
+        assert [one["notes"] for one in item.before] == ["old", "the good one"]
+    other = plan.untick(DE).tick(TX)
+    for receipt in (apply_plan(other, scripted, folder=folder), apply(other, scripted, tmp_path)):
+        assert any(note.startswith("No longer ticked") for note in receipt.notes)
+        assert any("DE economic" in note for note in receipt.notes)
+    assert nexus.removals == [DE, TX]
+    assert nexus.additions == []
+
+
+def test_a_replacement_that_is_to_be_a_removal_needs_a_new_plan(nexus, scripted, tmp_path):
+    plan = doubled(scripted, nexus)
+    apply(plan.untick(DE).tick(2, action="replace"), scripted, tmp_path)
+    receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "replaced"}
+    assert receipt.items[0].flagged
+    assert "make a new plan" in receipt.items[0].message
+
+
 @pytest.mark.parametrize("by", ["stop", "ctrl c"])
 def test_stopping_ends_it_after_the_request_under_way(nexus, scripted, tmp_path, by):
     stop = threading.Event()
@@ -407,6 +461,29 @@ def test_all_types_of_a_state_are_removed_and_come_back(nexus, scripted, tmp_pat
     assert "500 W 2nd St, Austin" in receipt.restore_file.read_text("utf-8-sig")
     restore(receipt, scripted, dry_run=False)
     assert nexus.rows == RECORDS
+
+
+def test_of_a_whole_state_what_a_restore_cannot_add_is_reported(nexus, scripted, tmp_path):
+    nexus.rows.insert(3, {**RECORDS[2], "notes": "its twin"})
+    receipt = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
+    assert receipt.items[0].deleted == 3
+    for undone in (restore(receipt, scripted), restore(receipt, scripted, dry_run=False)):
+        (note,) = [one for one in undone.notes if "had 2 records" in one]
+        assert note.startswith("TX economic ")
+    assert nexus.keys == KEYS
+    assert "its twin" in receipt.restore_file.read_text("utf-8-sig")
+
+
+def test_a_state_whose_removal_is_not_known_has_a_way_out(nexus, scripted, tmp_path):
+    nexus.lists = False
+    nexus.instead = [LOST]
+    remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
+    for dry_run in (True, False):
+        again = remove_state(scripted, "TX", typed="TX", dry_run=dry_run, folder=tmp_path)
+        assert again.items[0].status == "unknown"
+        assert any("make a plan from your own register" in note for note in again.notes)
+    assert nexus.removals == [("TX", None)]
+    assert statuses(apply(own_plan().tick(TX), scripted, tmp_path)) == {TX: "removed"}
 
 
 @pytest.mark.parametrize(("lists", "adds"), [(True, True), (True, False), (False, True)])
@@ -612,6 +689,63 @@ def test_one_of_two_identical_records_that_is_still_listed_proves_nothing(
     assert statuses(apply(plan, scripted, tmp_path))[DE] == "gone"  # now the list says it
 
 
+def late(nexus, key, listings):
+    """The response to the next removal is lost, and it is carried out before that many lists."""
+    nexus.instead = [LOST]
+    seen = []
+
+    def listing():
+        seen.append(key)
+        if len(seen) == listings:
+            nexus._drop(*key)
+
+    nexus.listing = listing
+
+
+def test_a_removal_that_is_carried_out_late_is_seen_at_the_end_of_the_run(
+    nexus, scripted, tmp_path
+):
+    late(nexus, DE, 3)
+    receipt = apply(plan_of(scripted, DE, TX), scripted, tmp_path)
+    assert statuses(receipt) == {DE: "gone", TX: "removed"}
+    assert receipt.finished
+    assert restore(receipt, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
+@pytest.mark.parametrize("first", ["restore", "apply"])
+def test_a_removal_that_is_carried_out_after_the_run_can_be_undone(
+    nexus, scripted, tmp_path, first
+):
+    late(nexus, DE, 4)
+    plan = plan_of(scripted, DE, TX)
+    receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "still_there", TX: "removed"}
+    assert (receipt.finished, receipt.undoable) == (False, True)
+    if first == "apply":
+        dry = apply_plan(plan, scripted, folder=tmp_path / "receipts")
+        receipt = apply(plan, scripted, tmp_path)
+        for one in (dry, receipt):
+            assert statuses(one) == {DE: "gone", TX: "removed"}
+        assert receipt.finished
+    assert nexus.removals == [DE, TX]
+    assert restore(receipt, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
+def test_a_list_that_lags_behind_a_removal_is_settled_by_the_next_run(nexus, scripted, tmp_path):
+    plan = plan_of(scripted, DE, TX)
+    nexus.listing = [response({"nexus": RECORDS})] * 2
+    receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "still_there", TX: "still_there"}
+    assert receipt.undoable
+    again = apply(plan, scripted, tmp_path)
+    assert statuses(again) == {DE: "removed", TX: "removed"}
+    assert (again.finished, nexus.removals) == (True, [DE, TX])
+    assert restore(again, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
 def test_an_added_record_that_is_listed_twice_proves_nothing(nexus, scripted, tmp_path):
     removed = apply(plan_of(scripted, DE, NH), scripted, tmp_path)
 
@@ -685,6 +819,21 @@ def test_a_response_that_is_nested_without_end_is_unknown(nexus, scripted, tmp_p
     receipt = apply(plan_of(scripted, DE), scripted, tmp_path)
     assert statuses(receipt) == {DE: "still_there"}
     assert read_receipt(receipt.path).items == receipt.items
+
+
+@pytest.mark.parametrize("depth", [30, 400, 980])
+def test_a_receipt_is_readable_whatever_a_response_holds(nexus, scripted, tmp_path, depth):
+    """Also where little is left of the stack, as in a notebook."""
+    inner = "[" * depth + "]" * depth
+    body = f'{{"deleted": 1, "state": "DE", "nexus_type": "economic", "more": {inner}}}'
+    nexus.instead = [lambda _: answer(200, body.encode())]
+    receipt = apply(plan_of(scripted, DE), scripted, tmp_path)
+
+    def deeper(frames):
+        return deeper(frames - 1) if frames else read_receipt(receipt.path)
+
+    assert deeper(700).items == receipt.items
+    assert statuses(receipt) == {DE: "removed" if depth < 500 else "gone"}
 
 
 def test_a_progress_that_fails_ends_the_run_with_its_receipt(nexus, scripted, tmp_path):

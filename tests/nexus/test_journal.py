@@ -24,6 +24,7 @@ from svc_tools.nexus import (
     read_receipt,
     receipts,
     remove_state,
+    restore,
 )
 from svc_tools.nexus.journal import Journal, JournalDamagedError, read_journal
 
@@ -125,6 +126,57 @@ def test_a_journal_that_was_changed_is_never_continued(nexus, applied, scripted,
         with pytest.raises(ApplyError, match="Nothing was changed"):
             apply(plan, scripted, receipt.path.parent, dry_run=dry_run)
     assert nexus.removals == removals
+
+
+def test_a_journal_cut_at_the_end_of_any_line_loses_no_undo(nexus, scripted, tmp_path):
+    plan = plan_of(scripted, DE, NH, TX)
+    receipt = apply(plan, scripted, tmp_path)
+    lines = receipt.path.read_bytes().splitlines(keepends=True)
+    for kept in range(len(lines)):
+        nexus.rows = [one for one in RECORDS if (one["state"], one["nexus_type"]) in KEYS[3:]]
+        receipt.path.write_bytes(b"".join(lines[:kept]))
+        removals = [*nexus.removals]
+        if kept < 2:  # the file of records is there, which was written after the second line
+            with pytest.raises(ReceiptError, match="was cut off"):
+                read_receipt(receipt.path)
+            assert receipts(tmp_path)["finished"].isna().all()
+            for dry_run in (True, False):
+                with pytest.raises(ApplyError, match="Nothing was changed"):
+                    apply(plan, scripted, tmp_path, dry_run=dry_run)
+            continue
+        read = read_receipt(receipt.path)
+        assert (read.finished, read.ended) == (False, None)
+        assert "ended in the middle" in read.stopped
+        dry = apply(plan, scripted, tmp_path, dry_run=True)
+        again = apply(plan, scripted, tmp_path)
+        for one in (dry, again):
+            assert {"removed", "gone"} >= set(statuses(one).values()), kept
+        assert again.finished
+        assert nexus.removals == removals
+        assert restore(again, scripted, dry_run=False).finished
+        assert nexus.rows == RECORDS
+
+
+def test_a_journal_cut_at_the_end_of_an_earlier_run_loses_no_undo(nexus, scripted, tmp_path):
+    plan = plan_of(scripted, DE)
+    first = apply(plan, scripted, tmp_path)
+    whole = first.path.read_bytes()
+    both = plan.tick(NH)
+    apply(both, scripted, tmp_path)
+    first.path.write_bytes(whole)
+    again = apply(both, scripted, tmp_path)
+    assert statuses(again) == {DE: "removed", NH: "gone"}
+    assert again.items[1].flagged
+    assert restore(again, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
+def test_what_somebody_else_removed_after_a_run_that_ended_is_absent(nexus, scripted, tmp_path):
+    plan = plan_of(scripted, DE, NH)
+    nexus.instead = [refused(402)]
+    apply(plan, scripted, tmp_path)
+    nexus.rows = []
+    assert statuses(apply(plan, scripted, tmp_path)) == {DE: "absent", NH: "absent"}
 
 
 def test_files_are_for_the_user_alone(applied):

@@ -166,6 +166,39 @@ def test_rows_may_be_sorted_or_left_out_and_columns_added(plan, tmp_path):
     assert read.missing == plan.missing
 
 
+@pytest.mark.parametrize("name", ["remove", "Remove ", "row", "nexus type"])
+def test_two_columns_of_one_name_are_refused(plan, tmp_path, name):
+    made_for, _, head, *rows = cells_of(plan.tick(1).write(tmp_path / "plan.csv"))
+    put(tmp_path / "plan.csv", [made_for, [*head, name], *([*row, "x"] for row in rows)])
+    with pytest.raises(PlanError) as refused:
+        read_plan(tmp_path / "plan.csv")
+    (problem,) = refused.value.problems
+    column = name.strip().lower().replace(" ", "_")
+    assert f"several columns {column} (columns {COLUMNS.index(column) + 1} and 13)" in problem
+
+
+@pytest.mark.parametrize("column", ["state", "nexus_type", "row"])
+def test_a_column_that_was_sorted_alone_moves_no_tick(plan, tmp_path, column):
+    path = plan.tick(1).write(tmp_path / "plan.csv")
+    rows, at = cells_of(path), COLUMNS.index(column)
+    records = rows[FIRST + 1 :]
+    alone = sorted((row[at] for row in records), reverse=column != "state")
+    for row, cell in zip(records, alone, strict=True):
+        row[at] = cell
+    with pytest.raises(PlanError) as refused:
+        read_plan(put(path, rows))
+    assert refused.value.problems
+    assert all("sorted or moved" in one for one in refused.value.problems)
+
+
+def test_a_plan_of_an_earlier_release_has_numbers_alone_and_is_read(plan, tmp_path):
+    path, at = plan.tick(2).write(tmp_path / "plan.csv"), COLUMNS.index("row")
+    rows = cells_of(path)
+    for row in rows[FIRST + 1 :]:
+        row[at] = row[at].split()[0]
+    assert read_plan(put(path, rows)) == plan.tick(2)
+
+
 def test_a_row_that_was_left_out_is_not_removed_along_with_its_twin(plan, tmp_path):
     path = plan.write(tmp_path / "plan.csv")
     rows = [row for row in cells_of(path) if row[5:6] != ["second"]]
@@ -214,7 +247,7 @@ def test_a_workbook_with_real_dates_and_truth_values(plan, tmp_path):
     for row in sheet.iter_rows(min_row=FIRST + 1):
         if row[3].value:
             row[3].value = datetime.fromisoformat(row[3].value.removeprefix("'"))
-        for cell in row[9:]:
+        for cell in row[10:]:
             cell.value = cell.value and float(cell.value)
     sheet["A5"].value = True
     sheet["A6"].value = 1

@@ -88,6 +88,8 @@ def test_every_faulty_record_is_listed():
         (b"", "no column holds the state"),
         (b"state\nTX\n", "no column holds the nexus type"),
         (b"type,nexus,state\nphysical,physical,TX\n", "nexus type: 'type', 'nexus'"),
+        (b"State,nexus_type,state\nTX,physical,CA\n", "the state: 'State', 'state'"),
+        (b"state,nexus_type,notes,notes\nTX,physical,a,b\n", "the notes: 'notes', 'notes'"),
         (b"state,nexus_type,address\nTX,physical,1 Main St, Austin\n", "row 1 has more cells"),
     ],
 )
@@ -100,6 +102,12 @@ def test_files_that_cannot_be_read(tmp_path, content, problem):
         read_register(path)
     path.write_text("state,nexus_type\n", encoding="utf-8")
     assert read_register(path).records == ()
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused():
+    frame = pd.DataFrame([["TX", "physical", "CA"]], columns=["state", "nexus_type", "state"])
+    with pytest.raises(RegisterError, match="several columns state"):
+        read_register(frame)
 
 
 @pytest.mark.parametrize("source", [{"state": "TX"}, ["TX"], 5, None])

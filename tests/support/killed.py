@@ -20,7 +20,7 @@ import filelock
 
 from svc_sdk import Svc, models
 from svc_tools import atomic
-from svc_tools.nexus import apply, apply_plan, journal, read_plan, read_receipt, restore
+from svc_tools.nexus import apply_plan, job, journal, read_plan, read_receipt, restore
 
 
 class Steps:
@@ -31,11 +31,11 @@ class Steps:
         self.names = Counter()
         self.line = "folder"
         file = "plan" if task.get("write") else "records"
-        real_write, real_sync, real_send = journal._write, os.fsync, apply.exchange
+        real_write, real_sync, real_send = journal._write, os.fsync, job.exchange
         journal._write = partial(self.write, real_write)
         journal.os = Like(os, fsync=lambda file: self.step(f"sync {self.line}", real_sync, file))
         atomic.os = Like(os, fsync=lambda handle: self.step(f"sync {file}", real_sync, handle))
-        apply.exchange = partial(self.step, "request", real_send)
+        job.exchange = partial(self.step, "request", real_send)
 
     def write(self, real, file, line):
         self.line = json.loads(line)["event"]

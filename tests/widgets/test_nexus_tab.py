@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from support.faults import KEY
-from support.nexus import FIVE, SERVICES, click, confirm, planned, previewed, row, there, tick
+from support.nexus import FIVE, LOST, SERVICES, click, confirm, planned, previewed, row, there, tick
 from support.nexus import message as said
 
 from svc_sdk import Svc
@@ -207,6 +207,45 @@ def test_a_service_that_goes_down_in_the_middle_leaves_a_receipt_that_says_what_
     confirm(lean_tab, lean_tab.apply.confirm, "2")
     assert [state for _, state, _ in lean.sent] == ["DE", "MT", "NY"]
     assert {item.outcome for item in lean_tab.cleanup.receipt.items} == {"done"}
+
+
+def test_a_removal_carried_out_late_is_settled_by_the_same_plan(lean_tab, lean):
+    lean.instead = [LOST]
+    previewed(lean_tab, "DE economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "DE")
+    assert lean_tab.cleanup.receipt.items[0].status == "still_there"
+    lean._drop("DE", "economic")
+    click(lean_tab, lean_tab.apply.preview_button)
+    assert lean_tab.apply.confirm.button.description == "Settle 1 record"
+    confirm(lean_tab, lean_tab.apply.confirm, "DE")
+    receipt = lean_tab.cleanup.receipt
+    assert (receipt.items[0].status, receipt.finished, receipt.undoable) == ("gone", True, True)
+    assert lean.removals == [("DE", "economic")]
+
+
+def test_a_tick_changed_after_it_was_applied_is_reported(tab, client):
+    previewed(tab, "MT economic")
+    confirm(tab, tab.apply.confirm, "MT")
+    left = there(client)
+    tick(tab, "NY economic")
+    row(tab, "MT economic").remove.value = False
+    assert "MT economic: removed by an earlier run of this plan" in said(tab.plan)
+    click(tab, tab.apply.preview_button)
+    assert "No longer ticked, and done by an earlier run: MT economic" in tab.apply.preview.value
+    assert there(client) == left
+
+
+def test_a_state_whose_removal_is_not_known_shows_a_way_out(lean_tab, lean):
+    lean.lists, lean.instead = False, [LOST]
+    section = lean_tab.whole_state
+    for _ in range(2):
+        section.state.value = "NY"
+        click(lean_tab, section.preview_button)
+        if section.confirm.expected:
+            confirm(lean_tab, section.confirm, "NY")
+    assert "not known" in said(section)
+    assert "make a plan from your own register" in section.preview.value
+    assert lean.removals == [("NY", None)]
 
 
 def test_another_account_hides_the_list_and_the_preview_and_refuses_the_plan(

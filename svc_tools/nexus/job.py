@@ -1,0 +1,677 @@
+"""A job: its changes made one by one over its journal; apart from what users call, for its size.
+
+Every step is in the journal before it is taken, and again once its response is in; each request is
+sent once. What a lost response has done is settled by listing again: that shows what is there, not
+who did it. A dry run takes the same way, over a journal in memory, and sends nothing but GET.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svc_sdk import SvcError, __version__
+from svc_tools.display import printable
+from svc_tools.nexus.journal import (
+    FORMAT,
+    VERSION,
+    Journal,
+    JournalDamagedError,
+    JournalError,
+    journals,
+    locked,
+    new_journal,
+    private_folder,
+)
+from svc_tools.nexus.receipt import (
+    OPEN,
+    Receipt,
+    ReceiptItem,
+    apply_event,
+    as_shown,
+    fold,
+    journal_of,
+    receipt_folder,
+    receipt_of,
+    restore_file_of,
+    write_records,
+)
+from svc_tools.nexus.register import RegisterError, read_register
+from svc_tools.nexus.requests import (
+    ApplyError,
+    Change,
+    Verdict,
+    addition_verdict,
+    as_listed,
+    exchange,
+    extra_details,
+    mismatch,
+    removal_verdict,
+    removed_only_verdict,
+    requests_for,
+    settled_verdict,
+    with_listed_record,
+)
+from svc_tools.nexus.service import ListedRecords, abilities_given, list_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from svc_sdk import Svc
+    from svc_tools.config import Source
+    from svc_tools.nexus.journal import Event
+    from svc_tools.nexus.receipt import Key, PlannedRequest
+    from svc_tools.nexus.register import Record
+    from svc_tools.nexus.requests import RequestResult
+    from svc_tools.nexus.service import Abilities
+
+Progress = Callable[[ReceiptItem, int, int], object]
+"""Called with each item when it is done, how many are done, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done, for whom, and the journal that goes with it.
+
+    Attributes:
+        kind: apply, remove_state or restore.
+        key: identifies the job: a second one with this key continues the journal of the first.
+        plan_id: the plan; "" for none.
+        account: the service and the account.
+        changes: the changes to make, in order.
+    """
+
+    kind: str
+    key: str
+    plan_id: str
+    account: Source
+    changes: tuple[Change, ...]
+
+    def do(
+        self,
+        client: Svc,
+        folder: str | Path | None,
+        *,
+        dry_run: bool,
+        on_progress: Progress | None = None,
+        stop: threading.Event | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Receipt:
+        """List the service's records, then make the changes; a dry run only lists."""
+        where = receipt_folder() if folder is None else Path(folder).expanduser().absolute()
+        try:
+            if dry_run:
+                checked = self._checked(client)
+                path, events = self._earlier(where)
+                run = Run(client, self, None, events, *checked, self._records(path), notes=notes)
+                return run.dry()
+            private_folder(where)
+            lock = where / f".{_digest(self.account.service, self.account.account)}.lock"
+            with locked(lock, what="changes records of this account"):
+                checked = self._checked(client)
+                journal = Journal(self._earlier(where)[0] or new_journal(where, self._named))
+                try:
+                    if not journal.events:
+                        journal.add(self._head())
+                    found = (*checked, self._records(journal.path))
+                    run = Run(
+                        client, self, journal, journal.events, *found, on_progress, stop, notes
+                    )
+                    return run.go()
+                finally:
+                    journal.close()
+        except JournalError as error:
+            raise ApplyError(f"{error}. Nothing was changed") from error
+
+    def _checked(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
+        """The changes, what the service lists, and what it can do.
+
+        Raises:
+            ApplyError: it cannot make these changes.
+        """
+        there = list_records(client)
+        can = abilities_given(client, there)
+        if self.kind == "restore" and can.restores is False:
+            raise ApplyError(
+                f"{can.note} Nothing was changed; the records as they were are in the file next to"
+                " the receipt"
+            )
+        if any(one.action == "replace" for one in self.changes) and not can.adds:
+            lacks = "cannot add records" if can.adds is False else "does not say that it can add"
+            raise ApplyError(
+                f'The plan has rows marked "replace", and this service {lacks}: what is removed'
+                " might not come back. Nothing was changed; untick these rows"
+            )
+        if self.kind != "remove_state" or there is None:
+            return self.changes, there, can
+        rows = {one.key: there.of(*one.key) for one in self.changes}
+        changes = (
+            replace(one, expected=len(rows[one.key]), rows=rows[one.key]) for one in self.changes
+        )
+        return tuple(changes), there, can
+
+    def _earlier(self, where: Path) -> tuple[Path | None, Sequence[Event]]:
+        """The journal to continue, and its lines: the newest that is of this job and not over.
+
+        Raises:
+            JournalError: it is damaged, cannot be read, or is another job's.
+        """
+        found = journals(where, self._named)
+        for path in found:
+            try:
+                events = journal_of(path).events
+            except JournalDamagedError:
+                if path == found[0]:
+                    raise
+                continue  # an old one; a newer one is intact
+            except OSError as error:
+                raise JournalError(f"{path} cannot be read: {error.strerror or error}") from error
+            over = bool(events) and bool(events[-1].get("finished")) and self.kind != "apply"
+            if not over:
+                self._check(path, events)
+                return path, events
+        return None, ()
+
+    def _records(self, journal: Path | None) -> Path | None:
+        """The file of the records as they are before a removal; a restore has none."""
+        return None if journal is None or self.kind == "restore" else restore_file_of(journal)
+
+    @property
+    def _named(self) -> str:
+        digest = _digest(self.kind, self.key, self.account.service, self.account.account)
+        return f"{self.kind}-{digest}"
+
+    def _check(self, path: Path, events: Sequence[Event]) -> None:
+        """Require that a journal is of this job, and can be read by this release."""
+        if not events:
+            return
+        belongs_to = [events[0].get(name) for name in ("kind", "key", "service", "account")]
+        if belongs_to != [self.kind, self.key, self.account.service, self.account.account]:
+            raise JournalError(
+                f"{path.name} is the journal of something else ({belongs_to[1]}, for account"
+                f" {belongs_to[3]}): it was renamed or copied. Move it to another folder"
+            )
+        try:
+            receipt_of(path, events)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise JournalError(
+                f"{path.name} has a line that this release does not understand ({error!r}): use"
+                " the release that wrote it, or a newer one"
+            ) from error
+
+    def _head(self) -> Event:
+        return {
+            "event": "journal",
+            "format": FORMAT,
+            "version": VERSION,
+            "made_by": f"svc-tools {__version__}",
+            "at": _now(),
+            "kind": self.kind,
+            "key": self.key,
+            "plan_id": self.plan_id,
+            "service": self.account.service,
+            "account": self.account.account,
+        }
+
+
+def _now() -> str:
+    """The current time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _digest(*parts: str) -> str:
+    text = "\n".join(parts).encode()
+    return hashlib.blake2b(text, digest_size=6, person=b"svc journal").hexdigest()
+
+
+_MOST_LOST = 3
+"""Lost responses in a row after which the run ends: the service is in trouble."""
+_UNKNOWN = (
+    "The service does not list records, so whether the unknown removals were done can only be"
+    " checked there. This plan does not send them again; for what is still there, make a new plan."
+)
+_UNKNOWN_STATE = (
+    "The service does not list records, so whether those of the state were removed can only be"
+    " checked there. This request is not sent again. What is still there can be removed by its"
+    " type: make a plan from your own register, and tick it."
+)
+_UNTICKED = (
+    "No longer ticked, and done by an earlier run: {}. Unticking brings nothing back; the undo of"
+    " the receipt does."
+)
+_MISSED = (
+    "{} is gone: it was there when an earlier run began, and the journal of that run breaks off"
+    " before a request for it. Whether that run removed it is not known."
+)
+_NOT_COMPARED = "The service did not list its records at the end: what is there was not compared."
+_NOT_ON_DISK = "The last step is in this receipt, and not in the journal on disk."
+_TORN = "The last line of the journal was incomplete, from a program that ended, and was left out."
+
+
+@dataclass(slots=True)
+class Run:
+    """The changes of a job, made one by one over its journal. The caller holds its lock.
+
+    Attributes:
+        client: the client; each request is sent once, whatever its number of retries.
+        job: what is to be done, for whom.
+        journal: every step is recorded in it before it is taken; `None` for a dry run.
+        earlier: the lines of the journal that is continued.
+        changes: the changes to make, in order.
+        there: what the service lists before the first request; `None` where it does not list.
+        can: what the service can do.
+        file: where the records are written before the first removal; `None` for none.
+        on_progress: see `Progress`.
+        stop: ends the run when it is set, after the request under way.
+        notes: further sentences for the receipt.
+    """
+
+    client: Svc
+    job: Job
+    journal: Journal | None
+    earlier: Sequence[Event]
+    changes: Sequence[Change]
+    there: ListedRecords | None
+    can: Abilities
+    file: Path | None = None
+    on_progress: Progress | None = None
+    stop: threading.Event | None = None
+    notes: tuple[str, ...] = ()
+    _items: dict[Key, ReceiptItem] = field(default_factory=dict)
+    _requests: list[PlannedRequest] = field(default_factory=list)
+    _sent: set[Key] = field(default_factory=set)
+    _doubtful: set[Key] = field(default_factory=set)
+    _missed: ListedRecords | None = None
+    _why: str = ""
+    _lost: int = 0
+
+    def dry(self) -> Receipt:
+        """What the run would do now, after an earlier one."""
+        self._begin()
+        self._make_all(threading.Event())
+        return Receipt(
+            path=None,
+            plan_id=self.job.plan_id,
+            service=self.job.account.service,
+            account=self.job.account.account,
+            started=datetime.now(UTC),
+            dry_run=True,
+            finished=False,
+            items=tuple(as_shown(self._items[one.key]) for one in self.changes),
+            kind=self.job.kind,
+            can_restore=self.can.restores,
+            restore_note=self.can.note,
+            notes=(*self.notes, *self._way_out()),
+            requests=tuple(self._requests),
+        )
+
+    def go(self) -> Receipt:
+        """Make the changes, as far as possible; the receipt has what was done and what was not.
+
+        Raises:
+            JournalError: the journal, or the file to restore from, cannot be written; nothing was
+                sent.
+        """
+        assert self.journal is not None  # noqa: S101 - only a dry run has none
+        self._begin()
+        if self.file is not None:
+            write_records(self.file, self._records())
+        stop = self.stop or threading.Event()
+        with _interrupts(stop):
+            try:
+                self._make_all(stop)
+                self._compare_lists()
+                self._record(self._end())
+            except JournalError as error:
+                self._why = str(error)
+                self.journal.events.append(self._end() | {"notes": [_NOT_ON_DISK]})
+        return receipt_of(self.journal.path, self.journal.events, restore_file=self.file)
+
+    def _begin(self) -> None:
+        self._items = fold(self.earlier)
+        self._missed = self._not_in_journal()
+        self.notes += self._no_longer_ticked()
+        torn = "" if self.journal is None else self.journal.torn
+        names = ("state", "nexus_type", "action", "expected")
+        self._record(
+            {
+                "event": "run",
+                "at": _now(),
+                "undo": asdict(self.can),
+                "items": [{name: getattr(one, name) for name in names} for one in self.changes],
+                "torn": torn,
+                "notes": [*self.notes, *([_TORN] if torn else [])],
+            }
+        )
+
+    def _no_longer_ticked(self) -> tuple[str, ...]:
+        """A sentence on what an earlier run did, and is not ticked any more."""
+        ticked = {one.key for one in self.changes}
+        done = [one for one in self._items.values() if one.action and one.outcome == "done"]
+        names = ", ".join(one.named for one in done if one.key not in ticked)
+        return (_UNTICKED.format(names),) if names else ()
+
+    def _not_in_journal(self) -> ListedRecords | None:
+        """The records that were to be removed, and of which the journal may have lost the request.
+
+        The file of records was written before the first request. What it has and the journal has
+        not, or an earlier run did not come to before it broke off, may have been removed.
+        """
+        if not self.earlier or self.file is None or not self.file.exists():
+            return None
+        try:
+            there = as_listed(read_register(self.file)).records
+        except (RegisterError, OSError):
+            return None  # the user has changed it
+        ended = self.earlier[-1]["event"] == "end"
+        known = {key for key, item in self._items.items() if ended or item.step}
+        return ListedRecords({key: some for key, some in there.items() if key not in known})
+
+    def _records(self, lost: Sequence[Record] = ()) -> list[Record]:
+        """Every record that a removal of this journal took, or may take."""
+        records = [dict(record) for item in self._items.values() for record in item.before]
+        for one in self.changes:
+            before: tuple[Record, ...] = tuple(map(dict, self._items[one.key].before))
+            if not before:
+                before = self._before(one)
+                records += before
+            if (record := with_listed_record(one, before).record) is not None:
+                records.append(record)
+        return [*records, *lost]
+
+    def _make_all(self, stop: threading.Event) -> None:
+        for item in list(self._items.values()):
+            if self.there is not None and item.status in {"unknown", "still_there"}:
+                self._settle(item.key, self.there, of="the response to an earlier run")
+        for number, one in enumerate(self.changes, 1):
+            if stop.is_set():
+                self._why = self._why or "it was stopped"
+            if self._why:
+                break
+            if self._is_open(one, self._items[one.key]):
+                self._make(one, self._items[one.key])
+            self._report(as_shown(self._items[one.key]), number)
+
+    def _report(self, item: ReceiptItem, number: int) -> None:
+        """Report progress; where that fails, nothing further is sent."""
+        if self.on_progress is None:
+            return
+        try:
+            self.on_progress(item, number, len(self.changes))
+        except Exception as error:  # noqa: BLE001 - the receipt matters more than the display
+            name = type(error).__name__
+            reason = f"{name}: {error}" if str(error) else name
+            self._why = self._why or f"the progress could not be shown ({reason})"
+
+    def _is_open(self, one: Change, item: ReceiptItem) -> bool:
+        """Whether something is to be sent: what is done, or not known, is never sent again."""
+        if item.status == "lost":
+            return self.there is not None and bool(self.there.of(*one.key))
+        if item.status == "removed_only" and one.action == "remove":
+            self._conclude(one.key, "settled", Verdict("removed", f"{one.named} was removed."))
+            return False
+        if item.outcome == "done":
+            if message := _reappeared(one, item, self.there) or _changed_tick(one, item):
+                self._conclude(one.key, "settled", Verdict(item.status, message, flagged=True))
+            return False
+        if item.status == "absent" and item.deleted == 0 and self.there is None:
+            return False
+        return item.status != "unknown"
+
+    def _make(self, one: Change, item: ReceiptItem) -> None:
+        """Make one change, from comparing what is there to the last response.
+
+        Raises:
+            JournalError: the journal cannot be written; nothing was sent that is not in it.
+        """
+        half = item.status == "removed_only"
+        there = () if self.there is None else self.there.of(*one.key)
+        if self.there is not None and not half and (unfit := mismatch(one, there)):
+            missed = () if there or self._missed is None else self._missed.of(*one.key)
+            if missed:
+                facts = {"record": missed[0], "before": [*missed]}
+                gone = Verdict("gone", _MISSED.format(one.named), flagged=True)
+                self._conclude(one.key, "skipped", gone, **facts)
+                return
+            flagged = one.action == "restore" and unfit[0] != "restored"
+            self._conclude(one.key, "skipped", Verdict(*unfit, flagged=flagged))
+            return
+        before = tuple(map(dict, item.before)) if half else self._before(one)
+        more = extra_details(one, there) if one.loose else ""
+        one = with_listed_record(one, before)
+        expected = one.expected if self.there is None else len(before)
+        if one.action == "restore":
+            expected = None
+        requests = requests_for(one, expected, half=half)
+        if self.journal is None:
+            self._plan(one, requests, expected, before, more=more)
+            return
+        for request in requests:
+            self._send(one, request, expected, before or one.rows)
+            if self._items[one.key].status != "removed_only":
+                break
+
+    def _plan(
+        self,
+        one: Change,
+        requests: Sequence[PlannedRequest],
+        expected: int | None,
+        before: tuple[Record, ...],
+        *,
+        more: str,
+    ) -> None:
+        """Note the requests of a dry run."""
+        self._requests += requests
+        message = f"Would send {' and then '.join(request.line for request in requests)}."
+        if more:
+            message += f" The service has more of it than the plan: {more}."
+        self._items[one.key] = replace(
+            self._items[one.key],
+            status="planned",
+            message=message,
+            expected=expected,
+            record=one.record or next(iter(before), None),
+            before=before,
+        )
+
+    def _send(
+        self,
+        one: Change,
+        request: PlannedRequest,
+        expected: int | None,
+        before: tuple[Record, ...],
+    ) -> None:
+        """Send a request, once it is in the journal, and record what its response means."""
+        step = "remove" if request.method == "DELETE" else "add"
+        self._record(
+            {
+                "event": "sending",
+                "at": _now(),
+                "item": [*one.key],
+                "action": one.action,
+                "step": step,
+                "method": request.method,
+                "path": request.path,
+                "params": request.params,
+                "json": request.body,
+                "expected": expected,
+                "record": one.record or next(iter(before), None),
+                "before": list(before),
+            }
+        )
+        self._sent.add(one.key)
+        result = exchange(self.client, request)
+        item = self._items[one.key]
+        if step == "remove":
+            verdict = removal_verdict(one, expected, result)
+            half = one.action == "replace" and verdict.status == "removed"
+        else:
+            done = "restored" if one.action == "restore" else "replaced"
+            verdict = addition_verdict(one, result, done=done)
+            half = one.action == "replace" and verdict.status == "refused"
+        self._weigh(one.key, step, result, removed_only_verdict(item, verdict) if half else verdict)
+
+    def _weigh(self, key: Key, step: str, result: RequestResult, verdict: Verdict) -> None:
+        """Record a verdict, and settle a lost response by listing again."""
+        hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
+        message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
+        verdict = replace(verdict, message=message, stop=stop)
+        facts = {"http": result.http, "body": result.body, "reference": result.reference}
+        self._conclude(key, "answer", verdict, step=step, **facts)
+        self._why = self._why or verdict.stop
+        if verdict.status != "unknown":
+            self._lost = 0
+            return
+        self._lost += 1
+        self._doubtful.add(key)
+        there = self._listed()
+        if there is not None:
+            self._settle(key, there, of="the response")
+        if self._items[key].status == "unknown":
+            self._why = self._why or f"the result for {self._items[key].named} was not known"
+        if self._lost >= _MOST_LOST:
+            self._why = self._why or f"{_MOST_LOST} responses in a row were lost"
+
+    def _settle(self, key: Key, there: ListedRecords, *, of: str) -> None:
+        """Record what the list shows of a request whose result is unknown; `of` was lost."""
+        verdict = settled_verdict(self._items[key], there.of(*key), of)
+        if verdict.status != self._items[key].status or verdict.status == "unknown":
+            self._conclude(key, "settled", verdict)
+
+    def _conclude(self, key: Key, event: str, verdict: Verdict, **facts: object) -> None:
+        """Record the verdict on one item; this process knows it even where the disk does not.
+
+        Raises:
+            JournalError: it could not be written.
+        """
+        line: Event = {
+            "event": event,
+            "at": _now(),
+            "item": [*key],
+            "status": verdict.status,
+            "message": verdict.message,
+            "deleted": verdict.deleted,
+            "flagged": verdict.flagged,
+            **facts,
+        }
+        try:
+            self._record(line)
+        except JournalError:
+            if self.journal is not None:
+                self.journal.events.append(line)
+            apply_event(self._items, line)
+            raise
+
+    def _record(self, event: Event) -> None:
+        """Add a line to the journal, if there is one, and fold it into the items."""
+        if self.journal is not None:
+            self.journal.add(event)
+        apply_event(self._items, event)
+
+    def _before(self, one: Change) -> tuple[Record, ...]:
+        """The records that a removal takes: as the service lists them, else as the plan has."""
+        there = () if self.there is None else self.there.of(*one.key)
+        return there or one.rows
+
+    def _listed(self) -> ListedRecords | None:
+        """The records that are listed now; `None` where that cannot be known."""
+        if self.there is None:
+            return None
+        try:
+            return list_records(self.client)
+        except SvcError:
+            return None
+
+    def _compare_lists(self) -> None:
+        """List again at the end: what was removed must be gone, and nothing else.
+
+        A service may carry out a request long after its response was lost: that is seen here too.
+        """
+        if not self._sent or self.there is None or not (self.file or self._doubtful):
+            return
+        after = self._listed()
+        if after is None:
+            self._record({"event": "looked", "at": _now(), "notes": [_NOT_COMPARED]})
+            return
+        for key in sorted(self._doubtful):
+            self._settle(key, after, of="the response")
+        if self.file is None:
+            return
+        whole = {state for state, kind in self._sent if not kind}
+        lost = [
+            record
+            for key, records in self.there.records.items()
+            for record in records
+            if key not in self._sent and key[0] not in whole and not after.of(*key)
+        ]
+        gone = {key for key in self._sent if self._items[key].status in {"removed", "gone"}}
+        still = sorted(key for key in gone if after.of(*key))
+        if lost:
+            write_records(self.file, self._records(lost))
+        self._record({"event": "seen", "at": _now(), "still": still, "lost": lost})
+
+    def _end(self) -> Event:
+        statuses = {self._items[one.key].status for one in self.changes}
+        return {
+            "event": "end",
+            "at": _now(),
+            "finished": not (self._why or statuses & OPEN),
+            "why": self._why,
+            "notes": self._way_out(),
+        }
+
+    def _way_out(self) -> list[str]:
+        """What to do about what cannot be settled, as the service does not list."""
+        statuses = {self._items[one.key].status for one in self.changes}
+        if self.there is not None or "unknown" not in statuses:
+            return []
+        return [_UNKNOWN_STATE if self.job.kind == "remove_state" else _UNKNOWN]
+
+
+def _reappeared(one: Change, item: ReceiptItem, there: ListedRecords | None) -> str:
+    """The sentence for a record that came back after it was removed; "" where none did."""
+    if item.status not in {"removed", "gone"} or there is None or not there.of(*one.key):
+        return ""
+    new = "make a new plan" if one.nexus_type else "run it once more"
+    return (
+        f"{one.named} was removed in an earlier run, and a record is there again. It was left"
+        f" alone; to remove it too, {new}."
+    )
+
+
+def _changed_tick(one: Change, item: ReceiptItem) -> str:
+    """The sentence for a tick that was changed after it was done; "" where it was not."""
+    if item.action == one.action:
+        return ""
+    return (
+        f"The tick at {one.named} was changed to {one.action} after an earlier run had done"
+        f" {item.action}: nothing more is sent for it. The undo of the receipt brings back what was"
+        " removed; to remove what is there, make a new plan."
+    )
+
+
+@contextmanager
+def _interrupts(stop: threading.Event) -> Iterator[None]:
+    """A first Ctrl+C ends the run after the request under way; a second one ends it at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield  # only the main thread receives Ctrl+C
+        return
+
+    def on_signal(_number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
