@@ -92,6 +92,8 @@ def clear(
             raise ValueError(f"the cache has no results of {service}; it has those of {there}")
         goes = sum(one.expired if expired else one.answers for one in chosen)
         console = Console(highlight=False)
+        for note in info.notes:
+            print_text(console, note)
         if not goes:
             print_text(console, f"Nothing to remove in {path}.")
             return

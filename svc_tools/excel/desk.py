@@ -25,7 +25,8 @@ from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, sour
 from svc_tools.display import counted
 from svc_tools.excel.values import NotAvailableError
 from svc_tools.lookup import Outcome, look_up
-from svc_tools.lookup.cache import LocalDays, keeps_until, opened_cache
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.expiry import CLOCK_SKEW, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:
@@ -426,7 +427,12 @@ class _Session:
     def known(self, places: Iterable[Place], now: datetime) -> dict[Place, Outcome]:
         """The outcomes that are still valid."""
         found = ((place, self.results.get(place)) for place in places)
-        return {place: one.outcome for place, one in found if one is not None and now < one.until}
+        latest = now + CLOCK_SKEW  # what is later was stored before the clock was set back
+        return {
+            place: one.outcome
+            for place, one in found
+            if one is not None and now < one.until and one.requested_at <= latest
+        }
 
     def store(
         self, outcomes: Mapping[Place, Outcome], requested_at: datetime, retry_at: datetime
@@ -443,7 +449,7 @@ class _Session:
         today, day_ends = self._days.of(requested_at)
         for place, outcome in outcomes.items():
             cached = self.results.get(place)
-            if cached is not None and cached.requested_at > requested_at:
+            if cached and requested_at < cached.requested_at <= requested_at + CLOCK_SKEW:
                 continue
             until = keeps_until(
                 outcome, place.as_of, responded_at=requested_at, today=today, day_ends=day_ends

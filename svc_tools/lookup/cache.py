@@ -1,7 +1,7 @@
 """The cache of results: read before every lookup, written during it, listed and cleared.
 
 It is one SQLite file (`cache_store`) for all notebooks and processes of a user. What is stored,
-and for how long, is the table of `keeps_until`. Where the file cannot be used, a lookup
+and for how long, is the table of `expiry.keeps_until`. Where the file cannot be used, a lookup
 continues without it, with a note. Other processes may use the file while it is listed or cleared.
 """
 
@@ -12,9 +12,11 @@ import json
 import os
 import sqlite3
 import threading
+import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -28,7 +30,6 @@ from svc_tools.lookup.cache_store import (
     Profile,
     bodies_of,
     checksum,
-    is_damage,
     outcomes_of,
     place_key,
     profile_of,
@@ -37,24 +38,19 @@ from svc_tools.lookup.cache_store import (
     text_checksum,
     write_profile,
 )
-from svc_tools.lookup.outcomes import OTHER_DATE, all_stay, law_since
+from svc_tools.lookup.expiry import CLOCK_SKEW, FOR_EVER, LocalDays, keeps_until
+from svc_tools.lookup.outcomes import all_stay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from svc_tools.config import Source
-    from svc_tools.lookup.outcomes import Found, Outcome
+    from svc_tools.lookup.outcomes import Outcome
     from svc_tools.places import Place
 
     _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
 
-FOR_EVER = datetime(9999, 12, 31, tzinfo=UTC)
-"""The expiry of a result that never expires."""
-_UNPROVEN = timedelta(days=30)
-"""How long the rate of a past date is stored whose effective date is not published."""
-UNRESOLVED = timedelta(hours=1)
-"""How long it is stored that a place is not known: services are updated."""
-
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AT_ONCE = 20_000
 """How many keys are in one query."""
 _DAY = 86_400
@@ -66,13 +62,18 @@ FROM json_each(?) AS query CROSS JOIN answer
 ON answer.source = ? AND answer.place = query.value
 WHERE answer.expires > ? AND answer.detail >= ?
 """
-# a full result serves simple queries too, so a simple one replaces it only once it has expired
-_KEEP = """
+_AT = """
+CASE WHEN json_valid(CAST(answer.body AS TEXT))
+THEN CAST(json_extract(CAST(answer.body AS TEXT), '$[1]') AS INTEGER) ELSE 1 << 62 END
+"""
+"""When a result was received, in microseconds; far in the future where it is damaged."""
+# a full result serves simple queries too, so a simple one replaces it only where it is not used
+_KEEP = f"""
 INSERT INTO answer (source, place, detail, expires, body, sum) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (source, place) DO UPDATE SET
     detail = excluded.detail, expires = excluded.expires, body = excluded.body, sum = excluded.sum
-WHERE excluded.detail >= answer.detail OR answer.expires <= ?
-"""
+WHERE excluded.detail >= answer.detail OR answer.expires <= ? OR {_AT} > ?
+"""  # noqa: S608 - our own text
 _MOST = 100_000
 """Results in memory for one source: about 60 MB."""
 
@@ -229,9 +230,7 @@ class Cache:
         with store.lock:
             try:
                 return store.with_repair(work)
-            except NotUsableError as error:
-                self._note(str(error))
-            except (sqlite3.Error, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - a lookup never fails because of its cache
                 self._note(_reason(error))
             finally:
                 self.notes += store.take_notes()
@@ -249,73 +248,11 @@ def _reason(error: Exception) -> str:
         return "another process has been writing to it for too long"
     if kind == sqlite3.SQLITE_FULL:
         return "the disk is full"
-    return str(error)
+    return str(error) or type(error).__name__
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def keeps_until(
-    outcome: Outcome,
-    as_of: date | None,
-    *,
-    responded_at: datetime,
-    today: date,
-    day_ends: datetime,
-    hours: float | None = None,
-) -> datetime | None:
-    """When a stored result expires; `None` where it is not stored.
-
-    | result | stored |
-    | --- | --- |
-    | complete rate, past date, with its own published effective date | permanently |
-    | other rate, past date | 30 days |
-    | rate of today (or undated) or of a later day | until the local day ends (`SVC_CACHE_HOURS`) |
-    | the service has no rate for the place | one hour |
-    | failed, not attempted, invalid or unsupported | never |
-
-    Args:
-        outcome: the result.
-        as_of: the date of the query; `None` for today.
-        responded_at: when the service responded (aware).
-        today: the local day of that moment.
-        day_ends: the end of that day.
-        hours: a longer time for the rates of today and later dates.
-    """
-    if outcome.status == "unresolved":
-        return responded_at + UNRESOLVED
-    found = outcome.found
-    if outcome.status not in {"ok", "partial"} or found is None:
-        return None
-    # the service's day may have begun later than the local one: past is what is past for both
-    if as_of is not None and as_of < min(today, responded_at.astimezone(UTC).date()):
-        final = outcome.status == "ok" and _is_proven(found, as_of)
-        return FOR_EVER if final else responded_at + _UNPROVEN
-    return day_ends if hours is None else max(day_ends, responded_at + timedelta(hours=hours))
-
-
-def _is_proven(found: Found, as_of: date) -> bool:
-    """Whether the publisher dates the rate, and no warning says that it is of another date."""
-    since = law_since(found)
-    return since is not None and since <= as_of and OTHER_DATE.isdisjoint(found.warnings)
-
-
-class LocalDays:
-    """The local day of a moment, and when it ends; remembers the last one."""
-
-    def __init__(self) -> None:
-        self._day = date.min
-        self._begins = self._ends = datetime.min.replace(tzinfo=UTC)
-
-    def of(self, moment: datetime) -> tuple[date, datetime]:
-        """The local calendar day of an aware moment, and that day's end."""
-        if not self._begins <= moment < self._ends:
-            self._day = moment.astimezone().date()
-            # a naive time is of this machine's zone: midnight as the clocks then stand
-            self._begins = datetime.combine(self._day, time()).astimezone()
-            self._ends = datetime.combine(self._day + timedelta(days=1), time()).astimezone()
-        return self._day, self._ends
 
 
 class Store:
@@ -346,9 +283,11 @@ class Store:
         try:
             return work(self)
         except Exception as error:
-            if not is_damage(error):
+            if self._file is None or not self._file.is_damaged_by(error):
                 raise
-            self._set_aside(str(error))
+            file, self._file = self._file, None
+            self.close()
+            file.set_aside("damaged", f"is damaged ({error})")
         return work(self)
 
     def take_notes(self) -> list[str]:
@@ -369,7 +308,7 @@ class Store:
         self, source: Source, places: Collection[Place], *, detail: bool, now: datetime
     ) -> dict[Place, Outcome]:
         """The outcomes that are valid at a moment."""
-        file = self._opened()
+        file = self.opened()
         moment = int(now.timestamp())
         stored = self._layer(source, detail, file.changes(), moment).outcomes
         found = {place: stored[place] for place in places if place in stored} if stored else {}
@@ -400,46 +339,59 @@ class Store:
                 entries.append((place, outcome, profile_of(outcome), at, int(until.timestamp())))
         if not entries:
             return
-        file = self._opened()
-        with file.transaction(write=True) as connection:
-            number = _source_number(connection, source)
-            profiles = _profile_numbers(connection, {one[2] for one in entries})
-            moment = int(now.timestamp())
-            with all_stay():
-                rows = _rows(entries, profiles, number, detail=detail, moment=moment)
-            connection.executemany(_KEEP, rows)
-            connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
-            self._write_quotas(connection)
-            _remove_expired(connection, moment)
+        file = self.opened()
+        self._write_entries(file, source, entries, detail=detail, now=now)
+        if not file.is_there:  # another process set it aside meanwhile: the results with it
+            self._write_entries(self.opened(), source, entries, detail=detail, now=now)
         self._quotas.clear()
         for full in (False, True):
             if (layer := self._memory.get((source, full))) is not None:
                 for place, *_ in entries:
                     layer.outcomes.pop(place, None)
 
+    def _write_entries(
+        self,
+        file: CacheFile,
+        source: Source,
+        entries: Sequence[_Entry],
+        *,
+        detail: bool,
+        now: datetime,
+    ) -> None:
+        with file.transaction(write=True) as connection:
+            number = _source_number(connection, source)
+            profiles = _profile_numbers(connection, {one[2] for one in entries})
+            moment = int(now.timestamp())
+            with all_stay():
+                rows = _rows(entries, profiles, number, detail=detail, now=now)
+            connection.executemany(_KEEP, rows)
+            connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
+            self._write_quotas(connection)
+            _remove_expired(connection, moment)
+
     def quota(self, source: Source, *, now: datetime) -> int | None:
         """What is left of this month's quota by the last report; a new month's is not known."""
         quota = self._quotas.get(source)
         if quota is None:
-            rows = self._opened().connection.execute(
+            rows = self.opened().connection.execute(
                 "SELECT quota, quota_told FROM source WHERE service = ? AND account = ?",
                 (source.service, source.account),
             )
             quota = rows.fetchone()
-            if quota is None or quota[0] is None:
-                return None
-        return quota[0] if quota[1] == _month(now) else None
+        if quota is None or not isinstance(quota[0], int):
+            return None
+        return quota[0] if quota[1] == _quota_seal(source, quota[0], now) else None
 
     def write_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
         """Store the quota; written with the next results, at once where nothing is left."""
-        self._quotas[source] = (remaining, _month(now))
+        self._quotas[source] = (remaining, _quota_seal(source, remaining, now))
         if remaining <= 0:
             self.flush()
 
     def flush(self) -> None:
         """Write the quotas that were not written yet."""
         if self._quotas:
-            with self._opened().transaction(write=True) as connection:
+            with self.opened().transaction(write=True) as connection:
                 self._write_quotas(connection)
             self._quotas.clear()
 
@@ -469,21 +421,28 @@ class Store:
                 ).fetchall()
                 if not rows:
                     continue
-                for index, full, expires, body, seal in rows:
-                    if checksum(number, full, expires, keys[index], body) != seal:
-                        raise DamageError("a result in it was changed by something else")
+                _check(rows, keys, number)
                 soonest = min([row[2] for row in rows] + ([soonest] if soonest else []))
                 self._load_profiles(connection)
                 outcomes = outcomes_of([row[3] for row in rows], self._profiles)
                 found |= zip([part[row[0]] for row in rows], outcomes, strict=True)
-        if soonest is not None:
-            self._layer(source, detail, changes, now).add(found, soonest)
+        if soonest is None:
+            return found
+        latest = max(map(_DATED, found.values()))
+        if latest > (limit := _latest(now)):
+            return {place: one for place, one in found.items() if _DATED(one) <= limit}
+        self._layer(source, detail, changes, now).add(found, soonest, latest)
         return found
 
     def _layer(self, source: Source, detail: bool, changes: int, now: int) -> _Layer:  # noqa: FBT001 - as a key
-        """The results in memory; empty where the file changed, or one of them expired."""
+        """The results in memory; empty where the file changed, or one of them is not used now."""
         layer = self._memory.get((source, detail))
-        if layer is None or layer.changes != changes or layer.until <= now:
+        if (
+            layer is None
+            or layer.changes != changes
+            or layer.until <= now
+            or layer.latest > _latest(now)
+        ):
             layer = self._memory[source, detail] = _Layer(changes)
         return layer
 
@@ -492,14 +451,14 @@ class Store:
         newest = max(self._profiles, default=NO_PROFILE)
         rows = connection.execute("SELECT id, text, sum FROM profile WHERE id > ?", (newest,))
         for number, text, seal in rows.fetchall():
-            if text_checksum(number, text) != seal:
+            if not isinstance(text, str) or text_checksum(number, text) != seal:
                 raise DamageError("a part of a result in it was changed by something else")
             try:
                 self._profiles[number] = read_profile(text)
             except (ValueError, TypeError, LookupError) as error:
                 raise DamageError(f"a part of a result cannot be read ({error!r})") from error
 
-    def _opened(self) -> CacheFile:
+    def opened(self) -> CacheFile:
         """The file; opened again where another one stands at its path."""
         if self._file is not None and not self._file.is_there:
             self.close()
@@ -507,10 +466,30 @@ class Store:
             self._file = CacheFile(self.path, self._notes)
         return self._file
 
-    def _set_aside(self, why: str) -> None:
-        if self._file is not None:
-            self._file.set_aside("damaged", f"is damaged ({why})")
-            self.close()
+
+def _check(rows: Sequence[tuple[Any, ...]], keys: Sequence[str], source: int) -> None:
+    """Compare the checksums of rows.
+
+    Raises:
+        DamageError: a row is not what was written.
+    """
+    try:
+        same = all(
+            checksum(source, full, expires, keys[index], body) == seal
+            for index, full, expires, body, seal in rows
+        )
+    except (TypeError, ValueError, OverflowError):  # a value of another type
+        same = False
+    if not same:
+        raise DamageError("a result in it was changed by something else")
+
+
+_DATED: Callable[[Outcome], datetime] = attrgetter("looked_up_at")
+
+
+def _latest(now: int) -> datetime:
+    """The latest date that a stored result may have to be used."""
+    return datetime.fromtimestamp(now, UTC) + CLOCK_SKEW
 
 
 def _rows(
@@ -519,15 +498,17 @@ def _rows(
     source: int,
     *,
     detail: bool,
-    moment: int,
+    now: datetime,
 ) -> list[tuple[object, ...]]:
-    """The rows of results."""
+    """The rows of results, and from when on one that is stored already is replaced."""
+    moment = int(now.timestamp())
+    latest = int(_latest(moment).timestamp()) * 10**6
     bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in entries])
     rows: list[tuple[object, ...]] = []
     for (place, *_, expires), body in zip(entries, bodies, strict=True):
         key = place_key(place)
         seal = checksum(source, detail, expires, key, body)
-        rows.append((source, key, detail, expires, body, seal, moment))
+        rows.append((source, key, detail, expires, body, seal, moment, latest))
     return rows
 
 
@@ -535,7 +516,13 @@ def _number_of(connection: sqlite3.Connection, source: Source) -> int | None:
     row = connection.execute(
         "SELECT id FROM source WHERE service = ? AND account = ?", (source.service, source.account)
     ).fetchone()
-    return None if row is None else row[0]
+    if row is None:
+        return None
+    # the one above is from the index, which a damaged number would make another account's
+    there = connection.execute("SELECT service, account FROM source WHERE id = ?", row).fetchone()
+    if there != (source.service, source.account):
+        raise DamageError("its list of services was changed by something else")
+    return int(row[0])
 
 
 def _source_number(connection: sqlite3.Connection, source: Source) -> int:
@@ -569,6 +556,8 @@ def _profile_numbers(
 def _remove_expired(connection: sqlite3.Connection, now: int) -> None:
     """Once a day, remove what expired, and the results of rate books no longer in use."""
     (cleaned,) = connection.execute("SELECT max(cleaned) FROM upkeep").fetchone()
+    if not isinstance(cleaned, int):
+        raise DamageError("its date of cleaning is missing")
     if abs(now - cleaned) < _DAY:
         return
     connection.execute("DELETE FROM answer WHERE expires <= ?", (now,))
@@ -578,23 +567,26 @@ def _remove_expired(connection: sqlite3.Connection, now: int) -> None:
     connection.execute("UPDATE upkeep SET cleaned = ?", (now,))
 
 
-def _month(now: datetime) -> int:
-    """The number of the calendar month (UTC) of a quota."""
-    return now.year * 12 + now.month
+def _quota_seal(source: Source, remaining: int, now: datetime) -> int:
+    """A number by which a stored quota is known to be this source's, whole, and of this month."""
+    text = f"{source.service} {source.account} {remaining} {now.year}-{now.month}"
+    return zlib.crc32(text.encode())
 
 
 @dataclass(slots=True)
 class _Layer:
     """The results of one source in memory, simple or full ones.
 
-    They are valid until the first of them expires, or another process changes the file.
+    They are valid until the first of them expires, or another process changes the file; and not
+    where the clock is set back to before the last of them.
     """
 
     changes: int
     until: int = int(FOR_EVER.timestamp())
+    latest: datetime = _EPOCH
     outcomes: dict[Place, Outcome] = field(default_factory=dict)
 
-    def add(self, outcomes: Mapping[Place, Outcome], until: int) -> None:
+    def add(self, outcomes: Mapping[Place, Outcome], until: int, latest: datetime) -> None:
         """Add results; too many of them replace the former ones."""
         if len(outcomes) > _MOST:
             return
@@ -602,6 +594,7 @@ class _Layer:
             self.outcomes, self.until = {}, int(FOR_EVER.timestamp())
         self.outcomes.update(outcomes)
         self.until = min(self.until, until)
+        self.latest = max(self.latest, latest)
 
 
 class _Stores:
@@ -682,7 +675,7 @@ class CacheInfo:
     notes: tuple[str, ...] = ()
 
 
-_COUNT = """
+_COUNT = f"""
 SELECT
     source.service, source.account,
     count(*) AS answers,
@@ -690,12 +683,12 @@ SELECT
     sum(answer.expires >= :ever) AS for_ever,
     sum(answer.expires > :now AND answer.expires < :ever) AS for_a_time,
     sum(answer.expires <= :now) AS expired,
-    min(json_extract(CAST(answer.body AS TEXT), '$[1]')) AS oldest,
-    max(json_extract(CAST(answer.body AS TEXT), '$[1]')) AS newest
+    min({_AT}) AS oldest,
+    max({_AT}) AS newest
 FROM source JOIN answer ON answer.source = source.id
 GROUP BY source.id
 ORDER BY source.service, source.account
-"""
+"""  # noqa: S608 - our own text
 
 
 def cache_info(path: Path, *, now: datetime | None = None) -> CacheInfo:
@@ -707,16 +700,22 @@ def cache_info(path: Path, *, now: datetime | None = None) -> CacheInfo:
     if not path.exists():
         return CacheInfo(path, None)
     values = {"now": _seconds(now), "ever": int(FOR_EVER.timestamp())}
-    with _opened(path) as file:
-        file.connection.row_factory = sqlite3.Row
-        rows = file.connection.execute(_COUNT, values).fetchall()
-        sources = tuple(_source(row) for row in rows)
-        return CacheInfo(path, _size(path), sources, tuple(file.notes))
+
+    def count(store: Store) -> tuple[SourceInfo, ...]:
+        cursor = store.opened().connection.cursor()
+        cursor.row_factory = sqlite3.Row
+        return tuple(map(_source, cursor.execute(_COUNT, values).fetchall()))
+
+    sources, notes = _with_file(path, count)
+    return CacheInfo(path, _size(path), sources, tuple(notes))
 
 
 def _source(row: sqlite3.Row) -> SourceInfo:
     values: dict[str, Any] = dict(row)
-    moments = {name: _moment(values.pop(name)) for name in ("oldest", "newest")}
+    try:
+        moments = {name: _moment(values.pop(name)) for name in ("oldest", "newest")}
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        raise DamageError(f"a result in it has no date that can be read ({error})") from error
     return SourceInfo(**(values | moments))
 
 
@@ -739,16 +738,18 @@ def clear_cache(
     """
     if not path.exists():
         return 0
-    with _opened(path) as file:
+    until = _seconds(now) if expired else int(FOR_EVER.timestamp())
+
+    def remove(store: Store) -> int:
+        file = store.opened()
         file.connection.execute("PRAGMA secure_delete = ON")  # what is removed is overwritten
+        removed = 0
         with file.transaction(write=True) as connection:
             numbers = [
                 number
                 for number, name in connection.execute("SELECT id, service FROM source").fetchall()
                 if service is None or is_of_service(name, service)
             ]
-            removed = 0
-            until = _seconds(now) if expired else int(FOR_EVER.timestamp())
             for number in numbers:
                 removed += connection.execute(
                     "DELETE FROM answer WHERE source = ? AND expires <= ?", (number, until)
@@ -762,6 +763,8 @@ def clear_cache(
             file.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return removed
 
+    return _with_file(path, remove)[0]
+
 
 def is_of_service(name: str, wanted: str) -> bool:
     """Whether a source's service is the one that a user names: its address, or "embedded"."""
@@ -770,21 +773,15 @@ def is_of_service(name: str, wanted: str) -> bool:
     return name == wanted.strip().rstrip("/")
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[CacheFile]:
+def _with_file(path: Path, work: Callable[[Store], _T]) -> tuple[_T, list[str]]:
+    """The result of work on a file, and the notes on it."""
+    store = Store(path)
     try:
-        file = CacheFile(path)
-        try:
-            yield file
-        finally:
-            file.close()
-    except NotUsableError as error:
-        raise ValueError(f"the cache {path} cannot be used: {error}") from error
-    except sqlite3.Error as error:
-        raise ValueError(
-            f"the cache {path} cannot be used: {error}; the next lookup repairs it, or goes"
-            " on without it"
-        ) from error
+        return store.with_repair(work), store.take_notes()
+    except (NotUsableError, DamageError, sqlite3.Error) as error:
+        raise ValueError(f"the cache {path} cannot be used: {_reason(error)}") from error
+    finally:
+        store.close()
 
 
 def _size(path: Path) -> int:

@@ -5,7 +5,8 @@ body of a result names it by number and holds the rest. Both are JSON. Every row
 over everything that it depends on, because SQLite itself does not notice a changed byte.
 
 The file is private to its user. One that is damaged, or of an older release, is set aside and a
-new one made; one of a newer release or of another program is left as it is.
+new one made; one of a newer release or of another program is left as it is. Processes that find the
+same damage agree by a lock, which each holds while it opens, makes or moves the file.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import sqlite3
+import time
 import zlib
 from collections import deque
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from itertools import repeat
+from itertools import count, repeat
 from json.encoder import encode_basestring_ascii
 from operator import attrgetter
 from pathlib import Path
@@ -64,7 +67,21 @@ CREATE TABLE answer (
 CREATE TABLE upkeep (cleaned INTEGER NOT NULL);
 INSERT INTO upkeep VALUES (0);
 """
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_COLUMNS = (
+    ("source", "id, service, account, told, quota, quota_told"),
+    ("profile", "id, text, sum"),
+    ("answer", "source, place, detail, expires, body, sum"),
+    ("upkeep", "cleaned"),
+)
+# our statements break no constraint, and have values of the right type and size
+_DAMAGE = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_TOOBIG,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+}
 _NAMES = {".db", ".sqlite", ".sqlite3"}
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
 COMPANIONS = ("-wal", "-shm", "-journal")
@@ -137,7 +154,7 @@ def _day(as_of: date) -> str:
 
 
 class DamageError(Exception):
-    """A stored row or profile is not what was written."""
+    """The file, or a row in it, is not what was written."""
 
 
 class Profile(NamedTuple):
@@ -309,14 +326,6 @@ class _OlderError(Exception):
     """The file is of an older release than can be read."""
 
 
-def is_damage(error: BaseException) -> bool:
-    """Whether an error says that the file is damaged, not that it is busy or out of reach."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    if code is not None:
-        return code & 0xFF in _DAMAGE
-    return type(error) is sqlite3.DatabaseError or isinstance(error, DamageError)
-
-
 class CacheFile:
     """One connection to the file at a path. Not for two threads at once: the caller has a lock.
 
@@ -333,43 +342,59 @@ class CacheFile:
         self.path = path
         self.notes: list[str] = [] if notes is None else notes
         try:
-            self._open()
-        except _OlderError:
-            self.set_aside("older", "is of an older release")
-            self._open()
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-            self.set_aside("damaged", f"is damaged ({error})")
-            self._open()
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _alone(path):
+                try:
+                    self._open()
+                except _OlderError:
+                    self._move("older", "is of an older release")
+                    self._open()
+                except (sqlite3.Error, DamageError) as error:
+                    if not (_is_damage(error) or _kind(error) == sqlite3.SQLITE_ERROR):
+                        raise
+                    self._move("damaged", f"is damaged ({error})")
+                    self._open()
         except OSError as error:
             raise NotUsableError(error.strerror or str(error)) from error
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self) -> None:
         if self.path.is_dir():
             raise NotUsableError("it is a folder; name a file in it")
         made = _make(self.path)
-        connection = sqlite3.connect(
+        if not made and _is_emptied(self.path):
+            raise DamageError("it is empty, and its write-ahead log is not")
+        self.connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode=rw",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
-        try:
-            _prepare(connection, mode="delete" if is_on_network(self.path) else "wal")
-            if not made and os.name == "posix" and self.path.stat().st_mode & 0o077:
-                self.path.chmod(0o600)
-        except BaseException:
-            connection.close()
-            raise
-        self.connection = connection
+        _prepare(self.connection, mode="delete" if is_on_network(self.path) else "wal")
+        if not made and os.name == "posix" and self.path.stat().st_mode & 0o077:
+            self.path.chmod(0o600)
         self._identity = _identity(self.path)
 
     @property
     def is_there(self) -> bool:
-        """Whether the file at the path is still the one that was opened."""
+        """Whether the file at the path is still the one that was opened.
+
+        The number of an open file is not used for another one.
+        """
         return self._identity == _identity(self.path)
+
+    def is_damaged_by(self, error: BaseException) -> bool:
+        """Whether an error says that the file is damaged, not that it is busy or out of reach."""
+        if _kind(error) != sqlite3.SQLITE_ERROR:
+            return _is_damage(error)
+        try:  # a table or column that is gone, or a fault of the statement
+            _check_tables(self.connection)
+        except (sqlite3.Error, DamageError) as found:
+            return _is_damage(found) or _kind(found) == sqlite3.SQLITE_ERROR
+        return False
 
     def changes(self) -> int:
         """A number that changes whenever another connection has changed the file."""
@@ -396,20 +421,30 @@ class CacheFile:
         Raises:
             NotUsableError: it is not named like a cache, or cannot be moved.
         """
-        self.close()
-        if self.path.suffix.lower() not in _NAMES:
-            raise NotUsableError(f"it {why}, and its name is not that of a cache; choose another")
-        opened = getattr(self, "_identity", None)
-        if opened is not None and opened != _identity(self.path):
-            return
-        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-        target = self.path.with_name(f"{self.path.stem}.{word}-{stamp}{self.path.suffix}")
         try:
-            for ending in ("", *COMPANIONS):
-                with suppress(FileNotFoundError):
-                    Path(f"{self.path}{ending}").replace(f"{target}{ending}")
+            with _alone(self.path):
+                if self.is_there:
+                    self._move(word, why)
         except OSError as error:
             raise NotUsableError(f"it {why}, and cannot be moved: {error.strerror}") from error
+        finally:
+            self.close()
+
+    def _move(self, word: str, why: str) -> None:
+        """Move the file and its companions; the caller has the lock."""
+        if os.name == "nt":  # an open file cannot be moved
+            self.close()
+        if self.path.suffix.lower() not in _NAMES:
+            raise NotUsableError(f"it {why}, and its name is not that of a cache; choose another")
+        stem = f"{self.path.stem}.{word}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+        names = (f"{stem}-{number}" if number > 1 else stem for number in count(1))
+        targets = (self.path.with_name(name + self.path.suffix) for name in names)
+        target = next(filter(_is_free, targets))
+        for ending in ("", *COMPANIONS):
+            with suppress(FileNotFoundError):
+                Path(f"{self.path}{ending}").rename(f"{target}{ending}")
+        # only now: closed in its place, its log would be written into it and removed
+        self.close()
         self.notes.append(
             f"the cache {self.path} {why}; it was set aside as {target.name}, and a new one was"
             " created"
@@ -422,9 +457,80 @@ class CacheFile:
             connection.close()
 
 
+def _kind(error: BaseException) -> int | None:
+    """The result code of SQLite without its details; `None` where SQLite did not fail."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _is_damage(error: BaseException) -> bool:
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return not _DAMAGE.isdisjoint({code, code & 0xFF})
+    # without a code: no database, or a text that is no UTF-8
+    text = type(error) in {sqlite3.DatabaseError, sqlite3.OperationalError}
+    return text or isinstance(error, DamageError)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock of a file: one process at a time opens it, makes it or sets it aside.
+
+    Where the folder cannot be written there is no lock, and nothing can be set aside either.
+
+    Raises:
+        NotUsableError: another process holds it for too long.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - Windows has none, and moves no file that is open
+    except ImportError:
+        yield
+        return
+    lock = path.with_name(f".{path.name}.lock")
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError:
+            yield
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = os.fstat(handle)
+            if _identity(lock) == (held.st_dev, held.st_ino):
+                break
+            os.close(handle)  # the one before removed it
+        except OSError as error:
+            os.close(handle)
+            if not isinstance(error, BlockingIOError):  # a disk without locks
+                yield
+                return
+            if time.monotonic() > until:
+                raise NotUsableError("another process has been opening it for too long") from None
+            time.sleep(0.005)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.unlink()
+        # before it is closed: a child that was forked meanwhile has it too
+        fcntl.flock(handle, fcntl.LOCK_UN)
+        os.close(handle)
+
+
+def _is_free(target: Path) -> bool:
+    """Whether no file has a name, nor the name of a companion of it."""
+    return not any(os.path.lexists(f"{target}{ending}") for ending in ("", *COMPANIONS))
+
+
+def _is_emptied(path: Path) -> bool:
+    """Whether a file has lost all that its log was written for; SQLite would drop the log."""
+    log = Path(f"{path}-wal")
+    return path.stat().st_size == 0 and log.exists() and log.stat().st_size > 0
+
+
 def _make(path: Path) -> bool:
-    """Create an empty file where it is missing, readable by its owner only, in a private folder."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Create an empty file where it is missing, readable by its owner only."""
     try:
         # Only a new file is opened: closing a descriptor of a database that another connection
         # of this process uses would drop that connection's locks.
@@ -450,11 +556,15 @@ def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
     Raises:
         NotUsableError: it is another program's, or of a newer release.
         _OlderError: it is of an older release.
+        DamageError: a part of it is missing.
     """
     application, schema, tables = _stamp(connection)
     if not (application or schema or tables):
         application, schema = _make_tables(connection)
     if application != _APPLICATION:
+        with suppress(sqlite3.OperationalError):
+            _check_tables(connection)
+            raise DamageError("its header was changed by something else")
         raise NotUsableError("it is another program's database; name another path in SVC_CACHE")
     if schema > _SCHEMA:
         raise NotUsableError(
@@ -462,6 +572,7 @@ def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
         )
     if schema < _SCHEMA:
         raise _OlderError
+    _check_tables(connection)
     # The journal mode is a property of the file, and stays: a write-ahead log lets readers go on
     # during a write. Where the file is in use, or its disk cannot, all works without.
     with suppress(sqlite3.OperationalError):
@@ -480,6 +591,12 @@ def _stamp(connection: sqlite3.Connection) -> tuple[int, int, int]:
     return application, schema, tables
 
 
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Check that the tables have our columns; an `OperationalError` where not."""
+    for table, columns in _COLUMNS:
+        connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")  # noqa: S608 - our own names
+
+
 def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -487,6 +604,10 @@ def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
         if not (application or schema or tables):
             for statement in _TABLES.strip().split(";\n"):
                 connection.execute(statement)
+            # numbers of this file alone: a page of another cache fits nothing in it
+            for table in ("source", "profile"):
+                values = (table, secrets.randbelow(2**31))
+                connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", values)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {_SCHEMA}")
             application, schema = _APPLICATION, _SCHEMA

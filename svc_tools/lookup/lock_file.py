@@ -29,6 +29,7 @@ from pydantic import (
 from svc_sdk.rates import rate_to_units, units_to_rate
 from svc_tools.config import Source
 from svc_tools.lookup.cache_store import place_key
+from svc_tools.lookup.expiry import CLOCK_SKEW
 from svc_tools.lookup.outcomes import Component, Found, Outcome, Status, not_attempted
 from svc_tools.places import Place
 
@@ -170,7 +171,8 @@ def read_lock(path: str | Path) -> Lock:
     """Read a lock file and check all of it.
 
     Raises:
-        LockFileError: it is damaged, cut off or changed, or of a version that cannot be read.
+        LockFileError: it is damaged, cut off or changed, of a version that cannot be read, or has
+            results dated after now.
         OSError: it is missing, or cannot be read.
     """
     path = Path(path)
@@ -207,6 +209,13 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
         if detail:
             full.add(place)
     frozen = datetime.fromisoformat(head["frozen_at"])
+    now = datetime.now(UTC)
+    latest = max([frozen, *(one.looked_up_at or frozen for one in results.values())])
+    if latest > now + CLOCK_SKEW:
+        raise LockFileError(
+            f"{name} is of {latest.date()}, and by the clock of this machine it is {now.date()}:"
+            f" set the clock, or {_AGAIN}"
+        )
     return Lock(
         file=name,
         frozen_at=frozen,

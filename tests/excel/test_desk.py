@@ -154,6 +154,18 @@ def test_rates_of_today_end_with_the_day_and_those_of_past_days_stay(faults, scr
     assert zips_asked(faults).count("75002") == 1
 
 
+def test_rates_from_before_the_clock_was_set_back_are_looked_up_again(faults, scripted):
+    clock = Clock()
+    clock.move(days=365)
+    desk = desk_of(scripted, clock=clock)
+    assert rates(desk, "75001") == [0.0825]
+    faults.will(NINE)
+    clock.move(days=-365)
+    assert rates(desk, "75001") == [0.09]
+    faults.will(echo)
+    assert rates(desk, "75001") == [0.09]
+
+
 def test_a_service_that_hangs_does_not_hang_the_sheet(faults, scripted):
     faults.will(HANG)
     desk = desk_of(scripted, patience=0.2)

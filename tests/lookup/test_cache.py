@@ -21,14 +21,9 @@ from svc_sdk import Svc
 from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
-from svc_tools.lookup.cache import (
-    FOR_EVER,
-    Cache,
-    LocalDays,
-    keeps_until,
-    opened_cache,
-)
+from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.cache_store import _OWN, Profile, place_key
+from svc_tools.lookup.expiry import FOR_EVER, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.places import Place
 
@@ -143,6 +138,29 @@ def test_a_result_expires_when_its_time_is_over(cache, clock):
         clock.now = NOW + timedelta(hours=hours)
         known = cache.known(SOURCE, places, detail=False)
         assert [int(place.zip) for place in known] == there
+
+
+@pytest.mark.parametrize("hours", [None, 72])
+def test_results_dated_after_now_are_not_used_and_replaced(cache, clock, hours):
+    patient = Cache(cache.path, hours=hours, clock=clock)
+    ahead = [zip_place(1, None), zip_place(2), zip_place(3, None)]
+    clock.now = NOW + timedelta(days=365)  # the clock is wrong
+    for place, detail in zip(ahead, (False, False, True), strict=True):
+        patient.store(SOURCE, [(place, ok(clock.now, combined=1))], detail=detail)
+    clock.now = NOW + timedelta(minutes=4)  # another machine, a little ahead
+    patient.store(SOURCE, [(zip_place(4, None), ok(clock.now))], detail=False)
+    for moment in (NOW + timedelta(days=365), NOW, NOW + timedelta(minutes=1)):
+        clock.now = moment
+        for use in (lambda: None, cache_module._stores.close):  # from memory, and from the file
+            use()
+            known = patient.known(SOURCE, [*ahead, zip_place(4, None)], detail=False)
+            assert (ahead[0] in known) is (moment > NOW + timedelta(days=1))
+            assert (zip_place(4, None) in known) is (moment < NOW + timedelta(days=1))
+    known = patient.known(SOURCE, ahead, detail=False)
+    assert known == {}
+    patient.store(SOURCE, [(place, ok(clock.now)) for place in ahead], detail=False)
+    known = patient.known(SOURCE, ahead, detail=False)
+    assert [one.found.combined for one in known.values()] == [8250] * 3
 
 
 def test_the_quota_is_remembered_for_its_month(cache, clock):

@@ -10,12 +10,13 @@ import stat
 import subprocess
 import sys
 import textwrap
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
-from support.answers import NOW, SOURCE, ok, zip_place
+from support.answers import NOW, OTHER, SOURCE, ok, zip_place
 
 from svc_tools.config import embedded_source
 from svc_tools.lookup import cache as cache_module
@@ -62,7 +63,7 @@ def works(cache):
 
 
 def aside(path, word="damaged"):
-    return [one for one in path.parent.iterdir() if f".{word}-" in one.name]
+    return list(path.parent.glob(f"{path.stem}.{word}-*{path.suffix}"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
@@ -136,8 +137,7 @@ def changed(path, old, new):
 
 def executed(path, sql):
     with closing(sqlite3.connect(path)) as raw:
-        raw.execute(sql)
-        raw.commit()
+        raw.executescript(sql)
 
 
 @pytest.mark.parametrize(
@@ -281,6 +281,220 @@ def test_a_ctrl_c_between_a_transaction_and_its_work_does_not_close_the_cache(ca
         other.execute("BEGIN IMMEDIATE")
 
 
+CONTENT = [zip_place(number) for number in range(600)]
+LOGGED = [zip_place(number) for number in range(600, 700)]
+USED = [*CONTENT, *LOGGED, zip_place(90_000)]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """The bytes of a cache, of its log, and of another cache: of another account, other rates."""
+    files = []
+    for name, source, rate in (("a", SOURCE, 8250), ("b", OTHER, 5000)):
+        path = tmp_path_factory.mktemp(name) / "answers.db"
+        for content in (CONTENT, LOGGED):
+            cache = fresh(path)  # which writes the log into the file
+            stored = [(place, ok(resolved_zip=place.zip, combined=rate)) for place in content]
+            cache.store_quota(source, 4711)
+            cache.store(source, stored, detail=False)
+        files += [path.read_bytes(), Path(f"{path}-wal").read_bytes()]
+        fresh(path)
+    return files
+
+
+def pages(content):
+    return len(content) // 4096
+
+
+def some(random, count):
+    return random.sample(range(count), k=min(count, random.randint(1, 4)))
+
+
+def truncated(random, files):
+    return files[0][: random.randrange(len(files[0]))], files[1]
+
+
+def truncated_log(random, files):
+    return files[0], files[1][: random.randrange(len(files[1]))]
+
+
+def single_bytes(random, files, index=0):
+    content = bytearray(files[index])
+    for _ in range(random.choice([1, 1, 3, 50])):
+        content[random.randrange(len(content))] = random.randrange(256)
+    return [content if number == index else files[number] for number in range(2)]
+
+
+def single_bytes_of_the_log(random, files):
+    return single_bytes(random, files, 1)
+
+
+def header_bytes(random, files):
+    content = bytearray(files[0])
+    for _ in range(random.choice([1, 2, 8])):
+        content[random.randrange(100)] = random.randrange(256)
+    return content, random.choice([files[1], b""])
+
+
+def swapped_header_fields(random, files):
+    content = bytearray(files[0])
+    one, other = (4 * place for place in random.sample(range(4, 25), k=2))
+    content[one : one + 4], content[other : other + 4] = (
+        content[other : other + 4],
+        content[one : one + 4],
+    )
+    return content, random.choice([files[1], b""])
+
+
+def random_pages(random, files, make=None):
+    content = bytearray(files[0])
+    for page in some(random, pages(content)):
+        new = random.randbytes(4096) if make is None else make(page)
+        content[page * 4096 : page * 4096 + 4096] = new
+    return content, random.choice([files[1], b""])
+
+
+def zeroed_pages(random, files):
+    return random_pages(random, files, lambda _: bytes(4096))
+
+
+def pages_of_another_cache(random, files):
+    other = files[2]
+    return random_pages(random, files, lambda page: other[page * 4096 : page * 4096 + 4096])
+
+
+def log_of_another_cache(random, files):
+    return files[0], random.choice([files[3], random.randbytes(70_000), files[0]])
+
+
+def emptied(random, files):
+    return b"", files[1]
+
+
+def another_schema(random, files):
+    statement = random.choice(
+        [
+            "DROP TABLE answer",
+            "DROP TABLE profile",
+            "DELETE FROM upkeep",
+            "UPDATE upkeep SET cleaned = 'soon'",
+            "ALTER TABLE answer RENAME COLUMN body TO content",
+            "ALTER TABLE source DROP COLUMN quota",
+            "ALTER TABLE answer ADD COLUMN more TEXT NOT NULL DEFAULT 'x'",
+            "UPDATE answer SET body = CAST(body AS TEXT) || 'x'",
+            "UPDATE answer SET body = NULL, sum = NULL",
+            "UPDATE answer SET expires = 'never'",
+            "UPDATE answer SET body = '[1, 1e300]'",
+            "UPDATE profile SET text = x'ff00ff'",
+            "UPDATE profile SET text = CAST(x'ff00ff' AS TEXT)",
+            "UPDATE source SET quota = 'many', quota_told = 'now'",
+            "UPDATE source SET service = x'ff', account = x'ff'",
+            "PRAGMA application_id = 7",
+        ]
+    )
+    return files[0], b"", statement
+
+
+DAMAGES = (
+    *(truncated, truncated_log, single_bytes, single_bytes_of_the_log, header_bytes),
+    *(swapped_header_fields, random_pages, zeroed_pages, pages_of_another_cache),
+    *(log_of_another_cache, emptied, another_schema),
+)
+
+
+def damaged(path, seed, damage, files):
+    """A cache's file with a damage."""
+    path.parent.mkdir(exist_ok=True)
+    content, log, *statements = damage(Random(seed), files)  # noqa: S311 - no secret
+    path.write_bytes(content)
+    Path(f"{path}-wal").write_bytes(log)
+    for statement in statements:
+        with suppress(sqlite3.Error):
+            executed(path, statement)
+
+
+def used(path):
+    """Use all that lookups and commands call: nothing is raised, and nothing false is read."""
+    cache = Cache(path, clock=lambda: NOW)
+    before = known(cache, USED)
+    assert all(
+        (one.found.combined, one.found.resolved_zip) == (8250, place.zip)
+        for place, one in before.items()
+    )
+    assert cache.quota(SOURCE) in {4711, 17, None}
+    assert cache.known(OTHER, USED, detail=False) == {}
+    cache.store_quota(SOURCE, 17)
+    cache.store(
+        SOURCE, [(zip_place(1000 + n), ok(resolved_zip="x")) for n in range(5)], detail=False
+    )
+    cache.flush()
+    assert {one.found.resolved_zip for one in known(cache, [zip_place(1003)]).values()} <= {"x"}
+    assert cache.quota(SOURCE) in {17, None}
+    return cache
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_damage_is_raised_or_read(tmp_path, good, damage, late, monkeypatch):
+    monkeypatch.setattr(cache_store, "_prepare", _unsynced(cache_store._prepare))
+    for seed in range(12):
+        path = tmp_path / str(seed) / "answers.db"
+        damaged(path, seed, (lambda _, files: files[:2]) if late else damage, good)
+        if late:  # the file is open, and partly read
+            assert known(Cache(path, clock=lambda: NOW), CONTENT[:1])
+            damaged(path, seed, damage, good)
+        notes = []
+        for _ in range(2):
+            notes += used(path).notes
+            fresh(path)
+        if notes and "newer release" in notes[0]:  # by its header, which nobody can contradict
+            assert not aside(path, "*")
+            continue
+        assert len(aside(path, "*")) == len(notes) <= 1  # set aside once: from then on all works
+        assert works(fresh(path))
+        info = cache_info(path, now=NOW)
+        assert info.sources or info.notes  # it reads more than a lookup does
+        clear_cache(path, now=NOW)
+        assert cache_info(path, now=NOW).sources == ()
+
+
+def test_what_is_set_aside_is_whole_and_replaces_nothing(path, good):
+    content, log, *_ = good
+    content = content[: len(content) // 2]
+    for _ in range(3):  # in one second
+        damaged(path, 0, lambda *_: (content, log), good)
+        assert known(fresh(path)) == {}
+        assert works(fresh(path))
+        fresh(path)
+    moved = aside(path)
+    assert [one.read_bytes() for one in moved] == [content] * 3
+    assert [Path(f"{one}-wal").read_bytes() for one in moved] == [log] * 3
+    assert len(known(fresh(path))) == 1
+
+
+def test_a_folder_and_a_file_without_rights_are_no_reason_to_fail(path):
+    path.mkdir(parents=True)
+    assert "it is a folder" in used(path).notes[0]
+    for work in (cache_info, clear_cache):
+        with pytest.raises(ValueError, match="it is a folder"):
+            work(path)
+    path.rmdir()
+    filled(path)
+    path.chmod(0)
+    used(path)
+    assert not aside(path)
+
+
+def _unsynced(prepare):
+    """A damage is of the bytes, not of the disk: without waiting for that, tests are faster."""
+
+    def prepare_unsynced(connection, *, mode):
+        prepare(connection, mode=mode)
+        connection.execute("PRAGMA synchronous = OFF")
+
+    return prepare_unsynced
+
+
 _START = """
 import os, sys
 from pathlib import Path
@@ -313,6 +527,17 @@ while True:
     burst(first + 100 * step)
     step += 1
     print(step, flush=True)
+"""
+
+_MEETING = """
+for path in map(Path, map(str.strip, sys.stdin)):
+    cache = Cache(path)
+    for places in ([zip_place(0)], [zip_place(number) for number in range(2000)]):
+        cache.known(SOURCE, places, detail=False)
+        print("open", flush=True)
+        sys.stdin.readline()
+    burst(10_000 + first)
+    print(len(cache.notes), flush=True)
 """
 
 _FORKING = """
@@ -348,7 +573,11 @@ def start(path, body, first=0):
     tests = str(Path(__file__).parents[1])
     program = textwrap.dedent(_START).format(tests=tests) + body
     return subprocess.Popen(
-        [sys.executable, "-c", program, str(path), str(first)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(path), str(first)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
     )
 
 
@@ -388,6 +617,39 @@ def test_a_notebook_that_runs_notices_what_others_do(path):
     assert clear_cache(path) == 1000
     assert there(path, 1000) == 0
     assert cache.notes == []
+
+
+def test_processes_that_find_the_same_damage_set_it_aside_once(path, tmp_path):
+    good = filled(path).path.read_bytes()
+    count = 4
+    processes = [start(path, _MEETING, 100 * number) for number in range(count)]
+
+    def told(word):
+        for process in processes:
+            process.stdin.write(f"{word}\n")
+        return [process.stdout.readline().strip() for process in processes]
+
+    with ExitStack() as stack:
+        for process in processes:
+            stack.enter_context(process)
+        for number in range(10):
+            path = tmp_path / str(number) / "answers.db"
+            path.parent.mkdir()
+            path.write_bytes(good)
+            assert told(path) == ["open"] * count
+            with path.open("r+b") as file:
+                for page in range(3, len(good) // 4096):
+                    file.seek(page * 4096)
+                    file.write(os.urandom(4096))
+            # all read the damage, and write as soon as they have a new file
+            for process in processes:
+                process.stdin.write("read\nwrite\n")
+            lines = [[process.stdout.readline() for _ in range(2)] for process in processes]
+            assert sum(int(line) for _, line in lines) == 1
+            assert len(aside(path)) == 1
+            written = [zip_place(10_000 + n) for n in range(100 * count)]
+            assert len(known(Cache(path), written)) == len(written)
+            fresh(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

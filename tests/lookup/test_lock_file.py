@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -208,6 +208,17 @@ def test_a_head_that_cannot_be_read_is_refused(path, head, problem):
     first, *answers, _ = [json.loads(line) for line in text().splitlines()]
     with pytest.raises(LockFileError, match=problem):
         read(path, sealed(first | head, *answers))
+
+
+@pytest.mark.parametrize("ahead", [{"minutes": 4}, {"minutes": 6}, {"days": 365}])
+def test_results_dated_after_now_are_refused(path, ahead):
+    later = datetime.now(UTC) + timedelta(**ahead)
+    for content in (text(frozen_at=later), text({zip_place(1): ok(later)})):
+        if ahead == {"minutes": 4}:  # the clocks of two machines
+            assert read(path, content).results
+        else:
+            with pytest.raises(LockFileError, match=str(later.date())):
+                read(path, content)
 
 
 def test_what_is_not_in_it_is_not_attempted_and_says_why(path):
