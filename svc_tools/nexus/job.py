@@ -32,6 +32,7 @@ from svc_tools.nexus.journal import (
 )
 from svc_tools.nexus.receipt import (
     OPEN,
+    UNSETTLED,
     Receipt,
     ReceiptItem,
     apply_event,
@@ -50,6 +51,7 @@ from svc_tools.nexus.requests import (
     Verdict,
     addition_verdict,
     as_listed,
+    doubted_verdict,
     exchange,
     extra_details,
     mismatch,
@@ -337,6 +339,10 @@ class Run:
     def _begin(self) -> None:
         self._items = fold(self.earlier)
         self._missed = self._not_in_journal()
+        for event in self.earlier:
+            if event.get("status") in UNSETTLED:
+                self._doubtful.add((event["item"][0], event["item"][1]))
+            self._doubtful.update((state, kind) for state, kind in event.get("still", ()))
         self.notes += self._no_longer_ticked()
         torn = "" if self.journal is None else self.journal.torn
         names = ("state", "nexus_type", "action", "expected")
@@ -388,7 +394,7 @@ class Run:
 
     def _make_all(self, stop: threading.Event) -> None:
         for item in list(self._items.values()):
-            if self.there is not None and item.status in {"unknown", "still_there"}:
+            if self.there is not None and item.status in UNSETTLED:
                 self._settle(item.key, self.there, of="the response to an earlier run")
         for number, one in enumerate(self.changes, 1):
             if stop.is_set():
@@ -441,7 +447,8 @@ class Run:
                 self._conclude(one.key, "skipped", gone, **facts)
                 return
             flagged = one.action == "restore" and unfit[0] != "restored"
-            self._conclude(one.key, "skipped", Verdict(*unfit, flagged=flagged))
+            verdict = Verdict(*unfit, flagged=flagged)
+            self._conclude(one.key, "skipped", self._doubted(one.key, verdict))
             return
         before = tuple(map(dict, item.before)) if half else self._before(one)
         more = extra_details(one, there) if one.loose else ""
@@ -523,6 +530,8 @@ class Run:
         hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
         message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
         verdict = replace(verdict, message=message, stop=stop)
+        if step == "remove":
+            verdict = self._doubted(key, verdict)
         facts = {"http": result.http, "body": result.body, "reference": result.reference}
         self._conclude(key, "answer", verdict, step=step, **facts)
         self._why = self._why or verdict.stop
@@ -539,9 +548,14 @@ class Run:
         if self._lost >= _MOST_LOST:
             self._why = self._why or f"{_MOST_LOST} responses in a row were lost"
 
+    def _doubted(self, key: Key, verdict: Verdict) -> Verdict:
+        """The verdict, given that an earlier removal may have been carried out, or may be yet."""
+        return doubted_verdict(self._items[key], verdict) if key in self._doubtful else verdict
+
     def _settle(self, key: Key, there: ListedRecords, *, of: str) -> None:
         """Record what the list shows of a request whose result is unknown; `of` was lost."""
         verdict = settled_verdict(self._items[key], there.of(*key), of)
+        self._doubtful.add(key)
         if verdict.status != self._items[key].status or verdict.status == "unknown":
             self._conclude(key, "settled", verdict)
 
@@ -601,15 +615,19 @@ class Run:
             self._record({"event": "looked", "at": _now(), "notes": [_NOT_COMPARED]})
             return
         for key in sorted(self._doubtful):
-            self._settle(key, after, of="the response")
+            item = self._items[key]
+            is_done = bool(after.of(*key)) is (item.step == "add")
+            if item.status in UNSETTLED or (is_done and item.outcome != "done"):
+                self._settle(key, after, of="the response")
         if self.file is None:
             return
-        whole = {state for state, kind in self._sent if not kind}
+        sent = {key for key, item in self._items.items() if item.step}
+        whole = {state for state, kind in sent if not kind}
         lost = [
             record
             for key, records in self.there.records.items()
             for record in records
-            if key not in self._sent and key[0] not in whole and not after.of(*key)
+            if key not in sent and key[0] not in whole and not after.of(*key)
         ]
         gone = {key for key in self._sent if self._items[key].status in {"removed", "gone"}}
         still = sorted(key for key in gone if after.of(*key))

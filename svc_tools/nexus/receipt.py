@@ -78,12 +78,12 @@ _COUNTED = {
     "lost": "gone without a request",
 }
 """The statuses that a sentence counts; "removed" only where the service reported it."""
-OPEN = frozenset({"not_attempted", "unknown", "still_there", "removed_only"})
+UNSETTLED = frozenset({"unknown", "still_there"})
+"""The statuses of a request that may have been carried out, or may be yet."""
+OPEN = UNSETTLED | {"not_attempted", "removed_only"}
 """The statuses that leave something to be done, or to be found out."""
-_RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "still_there", "lost"})
-"""The statuses after which a record may have to be added again: also of a removal that was lost,
-and that the service may have carried out after it was listed.
-"""
+_RESTORABLE = UNSETTLED | {"removed", "gone", "removed_only", "lost"}
+"""The statuses after which a record may have to be added again."""
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
     " was done is not known."

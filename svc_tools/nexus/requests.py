@@ -540,6 +540,18 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
     )
 
 
+def doubted_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
+    """The verdict on a further removal, where the response to an earlier one was lost."""
+    if verdict.status == "absent":
+        message = (
+            f"{item.named} is gone. An earlier request, whose response was lost, may have removed"
+            " it."
+        )
+        gone = replace(verdict, status="gone", message=message, flagged=False)
+        return removed_only_verdict(item, gone) if item.action == "replace" else gone
+    return replace(verdict, status="still_there") if verdict.status == "refused" else verdict
+
+
 def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> Verdict:
     replacing = item.action == "replace"
     if not there:

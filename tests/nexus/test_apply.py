@@ -733,6 +733,34 @@ def test_a_removal_that_is_carried_out_after_the_run_can_be_undone(
     assert nexus.rows == RECORDS
 
 
+@pytest.mark.parametrize("again", ["refused", "nothing there"])
+def test_a_removal_in_doubt_stays_so_whatever_a_further_request_returns(
+    nexus, scripted, tmp_path, again
+):
+    nexus.instead = [LOST]
+    plan = plan_of(scripted, DE)
+    apply(plan, scripted, tmp_path)
+    if again == "refused":
+        nexus.instead = [refused(429)]
+        receipt = apply(plan, scripted, tmp_path)
+        assert (statuses(receipt), bool(receipt.stopped)) == ({DE: "still_there"}, True)
+        nexus._drop(*DE)
+    else:
+        nexus.before = nexus._drop
+    receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "gone"}
+    assert restore(receipt, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
+def test_what_an_earlier_run_removed_is_not_lost_where_the_list_lags(nexus, scripted, tmp_path):
+    nexus.instead = [lambda done: done, refused(402)]
+    plan = plan_of(scripted, DE, TX)
+    apply(plan, scripted, tmp_path)
+    nexus.listing = [response({"nexus": RECORDS})]
+    assert statuses(apply(plan, scripted, tmp_path)) == {DE: "removed", TX: "removed"}
+
+
 def test_a_list_that_lags_behind_a_removal_is_settled_by_the_next_run(nexus, scripted, tmp_path):
     plan = plan_of(scripted, DE, TX)
     nexus.listing = [response({"nexus": RECORDS})] * 2

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.faults import KEY
-from support.nexus import KEYS, RECORDS, Nexus, plan_of, statuses
+from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, statuses
 
 from svc_tools.nexus import (
     ReceiptError,
@@ -105,6 +105,7 @@ def is_true(receipt, nexus):
 def named(text):
     """Statuses from their initials."""
     words = {"r": "removed", "n": "not_attempted", "u": "unknown", "a": "restored"}
+    words |= {"s": "still_there", "g": "gone"}
     return [words[letter] for letter in text]
 
 
@@ -149,6 +150,41 @@ def test_a_plan_killed_while_it_is_applied(killer, faults, scripted, tmp_path, p
     assert case.nexus.removals == TICKED  # each once, over both runs
     assert {"removed", "gone"} >= set(statuses(again).values())
     assert statuses(read_receipt(again.path)) == statuses(again)
+    assert restore(again, scripted, dry_run=False).finished
+    assert case.nexus.keys == KEYS
+
+
+SETTLING = {
+    "before the response is found lost": ("write answer 2", "before", "run", 2),
+    "before the line of what the list shows": ("write settled 1", "before", "run", 2),
+    "the line of what the list shows is torn": ("write settled 1", "half", "run", 2),
+    "before the line of what the last list shows": ("write settled 2", "before", "rsr", 3),
+    "the line of what the last list shows is torn": ("write settled 2", "half", "rsr", 3),
+    "before the comparison at the end": ("write seen 1", "before", "rgr", 3),
+}
+"""The same where the response to the second removal is lost, and it is carried out with the third:
+the list after its request still shows it, and that at the end of the run does not.
+"""
+
+
+@pytest.mark.parametrize("place", SETTLING)
+def test_a_plan_killed_while_a_lost_response_is_settled(killer, faults, scripted, tmp_path, place):
+    at, when, on_disk, sent = SETTLING[place]
+    case = Case(killer, faults, scripted, tmp_path)
+
+    def late(done):
+        case.nexus._drop(*TICKED[1])
+        return done
+
+    case.nexus.instead = [lambda done: done, LOST, late]
+    assert case.killed(at, when)["killed"]
+    receipt = case.receipt()
+    assert [*statuses(receipt).values()] == named(on_disk)
+    assert len(case.nexus.removals) == sent
+    assert not receipt.finished
+    again = case.rerun()
+    assert again.finished
+    assert again.counts["done"] == 3
     assert restore(again, scripted, dry_run=False).finished
     assert case.nexus.keys == KEYS
 
