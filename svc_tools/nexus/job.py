@@ -290,7 +290,8 @@ class Run:
     _requests: list[PlannedRequest] = field(default_factory=list)
     _sent: set[Key] = field(default_factory=set)
     _doubtful: set[Key] = field(default_factory=set)
-    _missed: ListedRecords | None = None
+    _stored: ListedRecords = field(default_factory=lambda: ListedRecords({}))
+    _complete: set[Key] = field(default_factory=set)
     _why: str = ""
     _lost: int = 0
 
@@ -338,7 +339,9 @@ class Run:
 
     def _begin(self) -> None:
         self._items = fold(self.earlier)
-        self._missed = self._not_in_journal()
+        self._stored = self._records_of_earlier_runs()
+        ended = bool(self.earlier) and self.earlier[-1]["event"] == "end"
+        self._complete = {key for key, item in self._items.items() if ended or item.step}
         for event in self.earlier:
             if event.get("status") in UNSETTLED:
                 self._doubtful.add((event["item"][0], event["item"][1]))
@@ -362,23 +365,20 @@ class Run:
         ticked = {one.key for one in self.changes}
         done = [one for one in self._items.values() if one.action and one.outcome == "done"]
         names = ", ".join(one.named for one in done if one.key not in ticked)
-        return (_UNTICKED.format(names),) if names else ()
+        return (_UNTICKED.format(names),) if names and self.job.kind == "apply" else ()
 
-    def _not_in_journal(self) -> ListedRecords | None:
-        """The records that were to be removed, and of which the journal may have lost the request.
+    def _records_of_earlier_runs(self) -> ListedRecords:
+        """The records as they were before earlier runs of this journal.
 
-        The file of records was written before the first request. What it has and the journal has
-        not, or an earlier run did not come to before it broke off, may have been removed.
+        Their file was written before the first request. So a record that it has and the service has
+        not may have been removed, where the journal was cut off before the request for it.
         """
         if not self.earlier or self.file is None or not self.file.exists():
-            return None
+            return ListedRecords({})
         try:
-            there = as_listed(read_register(self.file)).records
+            return as_listed(read_register(self.file))
         except (RegisterError, OSError):
-            return None  # the user has changed it
-        ended = self.earlier[-1]["event"] == "end"
-        known = {key for key, item in self._items.items() if ended or item.step}
-        return ListedRecords({key: some for key, some in there.items() if key not in known})
+            return ListedRecords({})  # the user has changed the file
 
     def _records(self, lost: Sequence[Record] = ()) -> list[Record]:
         """Every record that a removal of this journal took, or may take."""
@@ -440,7 +440,7 @@ class Run:
         half = item.status == "removed_only"
         there = () if self.there is None else self.there.of(*one.key)
         if self.there is not None and not half and (unfit := mismatch(one, there)):
-            missed = () if there or self._missed is None else self._missed.of(*one.key)
+            missed = () if there or one.key in self._complete else self._stored.of(*one.key)
             if missed:
                 facts = {"record": missed[0], "before": [*missed]}
                 gone = Verdict("gone", _MISSED.format(one.named), flagged=True)

@@ -175,8 +175,13 @@ def test_what_somebody_else_removed_after_a_run_that_ended_is_absent(nexus, scri
     plan = plan_of(scripted, DE, NH)
     nexus.instead = [refused(402)]
     apply(plan, scripted, tmp_path)
-    nexus.rows = []
+    nexus.rows = [one for one in nexus.rows if one["state"] == "TX"]
     assert statuses(apply(plan, scripted, tmp_path)) == {DE: "absent", NH: "absent"}
+    nexus.instead = [refused(402)]
+    for status in ("refused", "absent"):
+        receipt = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
+        assert receipt.items[0].status == status
+        nexus.rows = []
 
 
 def test_files_are_for_the_user_alone(applied):
