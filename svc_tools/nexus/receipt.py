@@ -40,6 +40,7 @@ from svc_tools.nexus.journal import (
 )
 from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import DETAILS, FIELDS
+from svc_tools.nexus.service import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -440,8 +441,8 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
 
     Returns:
         A frame: file, started, kind, plan_id, service, account, finished, done, not_done, unknown,
-        flagged, undoable (not once it was restored), said (the sentence, or what is wrong with the
-        file), path.
+        flagged, undoable (not once it was restored, or a restore showed that the service does not
+        add records), said (the sentence, or what is wrong with the file), path.
     """
     with needs("Receipts as a frame", "pandas"):
         import pandas as pd  # noqa: PLC0415 - a receipt is read without it
@@ -453,7 +454,10 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
         for row in rows
         if row.get("of") and row["finished"] and not row["not_done"] and not row["unknown"]
     }
+    refused = {row["of"] for row in rows if row.get("of") and row["can_restore"] is False}
     for row in rows:
+        if row["file"] in refused:
+            row["undoable"] = False
         if row["file"] in restored:
             row["undoable"] = False
             row["said"] = f"{row['said']} Restored: see {restored[row['file']]}."
@@ -475,7 +479,7 @@ def _row(path: Path) -> dict[str, object]:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None
         return {"file": path.name, "started": moment, "said": str(error), "path": str(path)}
     names = ("started", "kind", "plan_id", "service", "account", "finished", "undoable", "of")
-    facts = {name: getattr(one, name) for name in names}
+    facts = {name: getattr(one, name) for name in (*names, "can_restore")}
     return {"file": path.name, **facts, **one.counts, "said": one.sentence, "path": str(path)}
 
 
@@ -530,8 +534,10 @@ def receipt_of(
     runs = [event for event in events if event["event"] == "run"]
     end = events[-1] if events[-1]["event"] == "end" else None
     undo = runs[-1]["undo"] if runs else {}
-    last = [*events].index(runs[-1]) if runs else 0
-    notes = [note for event in events[last:] for note in event.get("notes", ())]
+    newest = events[[*events].index(runs[-1]) if runs else 0 :]
+    notes = [note for event in newest for note in event.get("notes", ())]
+    # an addition shows what a service does not describe
+    no_add = any(event.get("step") == "add" and event.get("http") in ABSENT for event in newest)
     if torn:
         notes.append("The last line was not written to its end, and is left out.")
     return Receipt(
@@ -546,7 +552,7 @@ def receipt_of(
         kind=head["kind"],
         ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
         stopped="the program ended in the middle" if end is None else end["why"],
-        can_restore=undo.get("adds") if undo.get("lists") else False,
+        can_restore=undo.get("adds") if undo.get("lists") and not no_add else False,
         restore_note=undo.get("note", ""),
         restore_file=restore_file,
         notes=tuple(notes),

@@ -499,7 +499,8 @@ def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str
             "refused", message, stop=f"the service requires a pause{wait}; run it again after it"
         )
     if change.action == "restore" and status in ABSENT:
-        return Verdict("refused", message, stop="this service does not add records")
+        stop = "this service does not add records, so the removal cannot be undone on it"
+        return Verdict("refused", message, stop=stop)
     if isinstance(error, _STOPS) or status == HTTPStatus.METHOD_NOT_ALLOWED or kind == _REDIRECTED:
         return Verdict("refused", message, stop=error.message)
     return Verdict("refused", message)

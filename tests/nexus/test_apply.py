@@ -37,6 +37,7 @@ from svc_tools.nexus import (
     read_plan,
     read_receipt,
     read_register,
+    receipts,
     remove_state,
     restore,
 )
@@ -552,7 +553,8 @@ def test_where_undo_is_not_known_the_first_restore_shows_it(nexus, scripted, tmp
     assert "is not known" in restore(removed, scripted).undo_note
     tried = restore(removed, scripted, dry_run=False)
     assert statuses(tried) == {DE: "refused", TX: "not_attempted"}
-    assert "does not add records" in tried.stopped
+    assert "cannot be undone" in tried.stopped
+    assert not receipts(removed.path.parent)["undoable"].any()
     nexus.adds = True
     assert restore(removed, scripted, dry_run=False).finished
     assert nexus.rows == RECORDS
