@@ -44,8 +44,9 @@ def show_cards() -> None:
 
 def _card(result: TaxResponse) -> str:
     from svc_tools.display import card  # noqa: PLC0415 - a script needs none
+    from svc_tools.lookup.outcomes import further_reasons, of_response  # noqa: PLC0415 - as above
 
-    return card(result)
+    return card(result, notes=further_reasons(of_response(None, result)))
 
 
 def _register(name: str) -> None:

@@ -103,6 +103,11 @@ _STATUSES = {
 }
 """Statuses without a whole rate: meaning, why it matters, what to do; the most urgent first."""
 _REVIEW = {
+    "rate_too_high": (
+        "the rate is above 20%, which no sales tax in the US is",
+        "the rate is wrong, and with it the tax that is computed from it",
+        _ASK_STATE,
+    ),
     "place_input_mismatch": (
         "the city given is not the place that the rate is for",
         _WRONG_PLACE,
@@ -181,6 +186,16 @@ _REVIEW = {
     "parts_do_not_add_up": (
         "the parts of the rate are not its sum",
         "either the rate or a part is wrong: the tax by level is not known",
+        _ASK_STATE,
+    ),
+    "uncoded_warning": (
+        "the service sent a warning that cannot be read",
+        "what it warns of is not known",
+        _ASK_STATE,
+    ),
+    "confidence_unknown": (
+        "the service gives no confidence in the rate, or one with no known meaning",
+        "how sure the rate is, is not known",
         _ASK_STATE,
     ),
     "low_confidence": (
@@ -563,6 +578,10 @@ PARTS = (
     ("Districts", "combined_district_rate"),
 )
 """The parts of a rate that are displayed, and their fields (SPEC 2.2)."""
+HIGHEST_RATE = Decimal("0.20000")
+"""No combined rate of sales tax in the US is above this; the highest are below 14%."""
+CONFIDENCES = codes_of("confidence")
+"""The values of `confidence` (SPEC 2.1), from the best to the worst."""
 PARTIAL_CODES = {
     "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
     "districts_not_covered": ("city_rate", "combined_district_rate"),
@@ -577,6 +596,18 @@ def lacking(result: TaxResponse) -> tuple[str, ...]:
     """The warnings of a response that its rate lacks a part."""
     codes = (one.code if isinstance(one, Advisory) else one for one in result.warnings)
     return tuple(code for code in codes if code in PARTIAL_CODES)
+
+
+def confidence_of(result: TaxResponse) -> str | None:
+    """The confidence in lower case, as SPEC 2.1 writes it; `None` where it is missing."""
+    return (result.confidence or "").strip().casefold() or None
+
+
+def total_rate(result: TaxResponse) -> Decimal | None:
+    """The combined rate; `None` without one that may be shown as a rate, or relied on at all."""
+    total = result.rate.combined_rate_decimal
+    usable = total is not None and 0 <= total < 1 and confidence_of(result) != "none"
+    return total if usable else None
 
 
 def part_is_known(result: TaxResponse, field: str) -> bool:

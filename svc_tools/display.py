@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from svc_tools.codes import (
+    CONFIDENCES,
     PARTS,
+    confidence_of,
     known_part,
     lacking,
     meaning_of,
     percent,
     sentence,
+    total_rate,
 )
 from svc_tools.extras import needs
 
@@ -360,7 +363,7 @@ def card(
         what = "known so far: not the whole rate"
     missing = "; ".join(meaning_of(code) or code.replace("_", " ") for code in lacking(result))
     parts = _card_known(result)
-    level = result.confidence or "not stated"
+    level = confidence_of(result) or "not stated"
     bar, bar_label = _card_bar(result, parts)
     warnings = [*notes, *map(sentence, result.warnings)]
     return render(
@@ -375,7 +378,7 @@ def card(
         rates=_card_rates(result, parts),
         level=level,
         level_color=_CONFIDENCE_COLORS.get(level, _ALERT),
-        level_meaning=meaning_of(level),
+        level_meaning=meaning_of(level) if level in CONFIDENCES else "",
         facts=[*_card_facts(result), *facts],
         warnings=[*map(capital, warnings)],
     )
@@ -383,8 +386,8 @@ def card(
 
 def rate_headline(result: TaxResponse) -> str:
     """The rate in a few words: "8.25%", "At least 6.25%" if a part is missing, or "No rate"."""
-    total = result.rate.combined_rate_decimal
-    if total is None or result.confidence == "none":
+    total = total_rate(result)
+    if total is None:
         return "No rate"
     return f"At least {percent(total)}" if lacking(result) else percent(total)
 
@@ -425,9 +428,9 @@ def _card_rates(
     rows = [
         (color, name, "not known" if part is None else percent(part)) for name, part, color in known
     ]
-    total = result.rate.combined_rate_decimal
-    # a figure of confidence "none" must not look like a rate
-    summed = "no rate" if total is None or result.confidence == "none" else percent(total)
+    # a figure that is none must not look like a rate
+    total = total_rate(result)
+    summed = "no rate" if total is None else percent(total)
     return [*rows, ("", "Known so far" if lacking(result) else "Combined", summed)]
 
 

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from support.cards import answer
 
 from scripts.write_code_tables import written
-from svc_tools.codes import CODES, codes_of, meaning_of, percent, sentence, with_percentages
-from svc_tools.frames.lookup_columns import CONFIDENCES
+from svc_tools.codes import (
+    CODES,
+    CONFIDENCES,
+    codes_of,
+    meaning_of,
+    percent,
+    sentence,
+    with_percentages,
+)
 from svc_tools.lookup import STATUSES
 from svc_tools.service.ratebook import rating
 
@@ -25,7 +32,7 @@ def test_every_code_of_a_column_or_a_response_is_in_the_table():
     assert "zip_spans_jurisdictions" in of_service
     assert of_service <= CODES.keys()
     assert set(STATUSES) == set(codes_of("status"))
-    assert set(CONFIDENCES) | {"none"} == set(codes_of("confidence"))
+    assert CONFIDENCES == ("exact", "high", "medium", "low", "none")  # SPEC 2.1, in this order
 
 
 @pytest.mark.parametrize("text", ["state: 'x' is not a US state", "address: 3 characters"])

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from support.cards import answer, text_of
+from support.cards import DOUBTFUL, answer, text_of
 
 from svc_sdk import TaxResponse, units_to_rate
+from svc_tools._register import _card
+from svc_tools.codes import codes_in, meaning_of
 from svc_tools.display import card, number, print_table, prose, rate_headline
 
 PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
@@ -32,6 +34,20 @@ def test_the_card_says_what_the_answer_says():
     assert "The list" in said
     assert "2026-10" in said
     assert "The service has no warnings." in said
+
+
+@pytest.mark.parametrize("case", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_the_card_of_a_notebook_says_what_may_be_wrong(case):
+    rate, meta, status, why = case
+    if rate.get("combined_rate") in {"NaN", "8.25%"}:
+        return  # the client refuses these
+    result = answer(rate, **meta)
+    said = text_of(_card(result))
+    assert ("No rate" in said) is (result.combined_rate_string[0] in "-8" or status == "unresolved")
+    for code in codes_in(why or ""):
+        meaning = "the response cannot be used" if code == "failed" else meaning_of(code)
+        assert meaning.lower() in said.lower() or status == "unresolved"
+    assert why or "The service has no warnings." in said
 
 
 def test_an_untrusted_notebook_shows_the_card():

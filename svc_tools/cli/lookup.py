@@ -18,16 +18,20 @@ from rich.text import Text
 from svc_sdk import Advisory, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
-from svc_tools.cli.common import Json, Service, explained, grouped
+from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.codes import (
+    CONFIDENCES,
     PARTS,
+    confidence_of,
     known_part,
     lacking,
     meaning_of,
     percent,
     sentence,
+    total_rate,
 )
 from svc_tools.display import number, print_table, print_text, prose
+from svc_tools.lookup.outcomes import further_reasons, of_response
 from svc_tools.places import (
     Cells,
     Elsewhere,
@@ -101,6 +105,8 @@ def lookup(
             typer.echo(json.dumps(response.model_dump(mode="json"), indent=2))
         else:
             _show(Console(), response, service=config.service_name(client), as_of=as_of or period)
+        if total_rate(response) is None:
+            raise typer.Exit(NO_RESULT)
 
 
 def _compared(response: TaxResponse, city: str) -> TaxResponse:
@@ -214,7 +220,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
         as_of: the date or the period of the lookup; `None` for today.
     """
     rate = response.rate
-    total = rate.combined_rate_decimal
+    total = total_rate(response)
     place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
     print_text(console, (" ".join(part for part in (place, rate.zip) if part), "bold"))
     shown = "no rate" if total is None else percent(total)
@@ -229,7 +235,8 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
     if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", prose()), grounds)
-    marked = [(Text("!", "yellow"), sentence(warning)) for warning in response.warnings]
+    texts = [*further_reasons(of_response(None, response)), *map(sentence, response.warnings)]
+    marked = [(Text("!", "yellow"), text) for text in texts]
     print_table(console, ("", prose()), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]
     print_table(console, ("", prose()), origin)
@@ -258,8 +265,8 @@ def _parts(response: TaxResponse) -> list[tuple[str, str]]:
 
 
 def _confidence(response: TaxResponse) -> Text:
-    level = response.confidence or ""
-    meaning = f": {meaning_of(level)}" if meaning_of(level) else ""
+    level = confidence_of(response) or ""
+    meaning = f": {meaning_of(level)}" if level in CONFIDENCES else ""
     return Text.assemble((level or "not stated", _COLOURS.get(level, "")), meaning)
 
 

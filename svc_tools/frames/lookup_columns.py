@@ -131,8 +131,6 @@ COLUMN_MEANINGS = {
 
 WITH_RATE = frozenset({"ok", "partial"})
 """The values of `lookup_status` of rows that have a rate."""
-CONFIDENCES = ("exact", "high", "medium", "low", "none")
-"""The values of `confidence` (SPEC 2.1), from the best to the worst."""
 
 NOTE = "svc_lookup"
 """The frame's attribute that describes its last lookup: see `results.note_of`."""

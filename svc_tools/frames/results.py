@@ -35,7 +35,13 @@ from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
-from svc_tools.lookup.outcomes import as_of_status, parsed_day, review_reasons, warnings_of
+from svc_tools.lookup.outcomes import (
+    TOO_HIGH,
+    as_of_status,
+    parsed_day,
+    review_reasons,
+    warnings_of,
+)
 from svc_tools.places import Question, time_zone
 
 if TYPE_CHECKING:
@@ -362,7 +368,8 @@ class _Values:
         status = _coded(self.result("status")).codes
         fields = [self.coded(one).codes for one in ("warnings", "confidence", "resolved_state")]
         from_zip = list(map(attrgetter("state_from_zip"), self.queries.questions))
-        flags = [np.array(ranges, np.int8), np.array(from_zip, np.int8)]
+        rates = [(units or 0) > TOO_HIGH for units in self.field("combined")]
+        flags = [np.array(one, np.int8) for one in (ranges, from_zip, rates)]
         read = [status, self.warnings.codes, *fields, *self._dates, *flags]
         codes, first = combined(read, len(ranges))
         warnings = self.warnings.each()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import codes_in, codes_of, meaning_of, urgency
+from svc_tools.codes import CONFIDENCES, codes_in, codes_of, meaning_of, urgency
 from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
@@ -15,6 +15,7 @@ from svc_tools.frames.money import Money, money
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
+from svc_tools.lookup.outcomes import TOO_HIGH
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -39,13 +40,20 @@ def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
         if marked is None
         else Coded(marked.astype(np.int64), ("", "marked"))
     )
-    names = ("lookup_review_reason", "confidence", "warnings", "tax_review")
+    confidence = f"{prefix}confidence"
+    # where it was not looked up, it says nothing
+    unknown = "" if first_column(frame, confidence) is not None else CONFIDENCES[0]
+    too_high = rates_of(frame, f"{prefix}combined_rate").units > TOO_HIGH
     codes, rows = combined(
         [
             status,
             marks,
-            *(coded(frame, f"{prefix}{name}") for name in names),
+            coded(frame, f"{prefix}lookup_review_reason"),
+            coded(frame, confidence, unknown),
+            coded(frame, f"{prefix}warnings"),
+            coded(frame, f"{prefix}tax_review"),
             _why_no_tax(frame, status, prefix),
+            Coded(too_high.astype(np.int64), ("", "rate_too_high")),
         ]
     )
     return recoded(codes, (_cell(*row) for row in rows))
@@ -71,9 +79,10 @@ def _cell(  # noqa: PLR0917 - a row's cells
     warnings: str,
     of_tax: str,
     why: str,
+    too_high: str,
 ) -> str:
     if marked == "unknown":  # a lookup of some columns only
-        found = _judged(status, confidence, warnings)
+        found = _judged(status, confidence, warnings, too_high)
     else:
         found = list(codes_in(of_rate)) if marked else []
     if status != "ok" and status not in found:
@@ -88,12 +97,14 @@ def _cell(  # noqa: PLR0917 - a row's cells
     return "; ".join(sorted(dict.fromkeys(found), key=urgency))
 
 
-def _judged(status: str, confidence: str, warnings: str) -> list[str]:
-    """The reasons to review that follow from a row's status, confidence and warnings."""
+def _judged(status: str, confidence: str, warnings: str, too_high: str) -> list[str]:
+    """The reasons to review that follow from a row's status, confidence, warnings and rate."""
     if status not in WITH_RATE:
         return []
     codes = [code for code in codes_in(warnings) if code in _REVIEWED_WARNINGS]
     codes += [status] if status != "ok" else []
+    codes += [too_high] if too_high else []
+    codes += [] if confidence in CONFIDENCES else ["confidence_unknown"]
     return codes or (["low_confidence"] if confidence in {"low", "none"} else [])
 
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import codes_in
+from svc_tools.codes import CONFIDENCES, codes_in
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import (
-    CONFIDENCES,
     NOTE,
     WITH_RATE,
     require_columns,

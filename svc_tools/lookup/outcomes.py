@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
@@ -29,15 +29,20 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.codes import (
     CODES,
+    CONFIDENCES,
+    HIGHEST_RATE,
     OTHER_CITY_CODES,
     PARTIAL_CODES,
     codes_of,
+    confidence_of,
     lacking,
+    meaning_of,
     part_is_known,
     percent,
+    what_to_do,
 )
 from svc_tools.display import (
     NOTHING,
@@ -54,18 +59,20 @@ from svc_tools.places import ONE_RATE_STATES, same_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
 
+    from svc_sdk.models import Rate
     from svc_tools.places import Place, Refusal
 
 Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"]
 STATUSES: tuple[str, ...] = get_args(Status)
 """Every status a row can have, from the best to the least known."""
 NO_SUM = "parts_do_not_add_up"
-"""Warning of the toolkit: all parts of the rate are given, and their sum is not the rate."""
+"""Warning of the toolkit: the parts of the rate that are given cannot add up to it."""
 STOPPED = "it was stopped"
 """Why a run ended that was stopped through its event."""
-_PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
+_PARTS = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
+TOO_HIGH = rate_to_units(HIGHEST_RATE)
+"""Units above which a combined rate requires review."""
 _BREAKS = re.compile(r"\s+")
 Text = TypeVar("Text", str, str | None)
 
@@ -141,21 +148,24 @@ class Outcome:
         return _outcome_html(self)
 
 
-def of_response(place: Place, response: TaxResponse, *, at: datetime | None = None) -> Outcome:
+def of_response(
+    place: Place | None, response: TaxResponse, *, at: datetime | None = None
+) -> Outcome:
     """The outcome of a response: `ok`, `partial`, `unresolved`; `failed` where it is unusable.
 
     It is unusable where it has no rate, or is for another place than the one of the query.
 
     Args:
-        place: the query.
+        place: the query; `None` where it is not known, and nothing is compared with it.
         response: the response.
         at: when the service responded (aware, UTC).
     """
-    if response.confidence == "none":
+    if confidence_of(response) == "none":
         why = "the service found no rate it could stand by (confidence none)"
         return Outcome("unresolved", why, looked_up_at=at)
     try:
-        _check_place(place, response)
+        if place is not None:
+            _check_place(place, response)
         found = _found(response)
     except ValueError as error:
         return Outcome("failed", f"the response cannot be used: {error}", looked_up_at=at)
@@ -181,7 +191,7 @@ def _found(response: TaxResponse) -> Found:
         city=_part(response, "city_rate"),
         districts=_part(response, "combined_district_rate"),
         freight_taxable=freight if isinstance(freight, bool) else None,
-        confidence=_clean(meta.confidence),
+        confidence=_clean(confidence_of(response)),
         warnings=_warnings(response),
         resolved_via=_clean(meta.resolved_via),
         effective_date=_clean(meta.effective_date),
@@ -268,10 +278,17 @@ def _check_place(place: Place, response: TaxResponse) -> None:
 
 def _warnings(response: TaxResponse) -> tuple[str, ...]:
     codes = [one.code if isinstance(one, Advisory) else one for one in response.warnings]
-    parts = [getattr(response.rate, field) for field in _PARTS]
-    if None not in parts and sum(map(rate_to_decimal, parts)) != response.combined_rate_decimal:
+    if not _adds_up(response.rate):
         codes.append(NO_SUM)
     return tuple(map(_clean, codes))
+
+
+def _adds_up(rate: Rate) -> bool:
+    """Whether the parts can add up to the rate; a country without a rate has none (SPEC 2.2)."""
+    parts = [rate.as_decimal(field) for field in _PARTS]
+    known = sum((part for part in parts if part is not None), rate.as_decimal("country_rate") or 0)
+    total = rate.combined_rate_decimal
+    return total is None or known == total or (None in parts and known < total)
 
 
 def _part(response: TaxResponse, field: str) -> int | None:
@@ -346,7 +363,9 @@ _EARLIEST = timedelta(hours=14)
 _DOUBTFUL = frozenset({"low", "none"})
 _REASONS = codes_of("review")
 _BY_WARNING = frozenset(_REASONS).difference(
-    STATUSES, {_SPANS, "several_rates", "effective_after_sale", "low_confidence"}
+    STATUSES,
+    {_SPANS, "several_rates", "effective_after_sale", "low_confidence"},
+    {"rate_too_high", "confidence_unknown"},
 )
 
 
@@ -377,7 +396,9 @@ def review_reasons(
 ) -> tuple[str, ...]:
     """Why a row requires review, as codes of `svc_tools.codes`; empty where it does not.
 
-    A row does where the result's own uncertainty could change its tax. A result of medium
+    A row does where the result's own uncertainty could change its tax, or where it cannot be right:
+    a rate above any that exists, parts that do not add up. So does one of no known confidence. A
+    result of medium
     confidence or better, with one rate and of the right date, does not: that its date is
     unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor is
     another city than the one given, where both have the same rate or the state has only one: but
@@ -399,10 +420,7 @@ def review_reasons(
         codes -= {code for code in codes & OTHER_CITY_CODES if _same_rate(code, found)}
     if outcome.status != "ok":
         codes.add(outcome.status)
-    if found.low is not None and found.low != found.high:
-        codes.add("several_rates")
-    elif _SPANS in warnings and found.low is None:
-        codes.add(_SPANS)
+    codes |= _doubts(found, warnings)
     since = law_since(found)
     if since is not None and own_day is not None and since > own_day:
         codes.add("effective_after_sale")
@@ -411,6 +429,44 @@ def review_reasons(
     if len(codes) > 1:
         return tuple(code for code in _REASONS if code in codes)
     return tuple(codes)
+
+
+def _doubts(found: Found, warnings: Collection[str]) -> set[str]:
+    """What the figures and the confidence of a result put in doubt."""
+    codes = set()
+    if found.low is not None and found.low != found.high:
+        codes.add("several_rates")
+    elif _SPANS in warnings and found.low is None:
+        codes.add(_SPANS)
+    if found.combined > TOO_HIGH:
+        codes.add("rate_too_high")
+    if found.confidence not in CONFIDENCES:
+        codes.add("confidence_unknown")
+    return codes
+
+
+def further_reasons(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
+    """Why a single result requires review where its own warnings do not say so, with what to do.
+
+    Args:
+        outcome: the result.
+        day: the day of the rate; `None` for today.
+    """
+    found = outcome.found
+    if found is None:
+        return (outcome.error,) if outcome.status == "failed" and outcome.error else ()
+    codes = review_reasons(outcome, found.warnings, day or datetime.now().astimezone().date())
+    own = [code for code in codes if code not in found.warnings or code == NO_SUM]
+    return tuple(_reason(code, found) for code in own if code != "partial")
+
+
+def _reason(code: str, found: Found) -> str:
+    reason = meaning_of(code)
+    if code == "several_rates":
+        reason = f"{reason}, from {_percent(found.low)} to {_percent(found.high)}"
+    unmatched = "address_not_matched" in found.warnings
+    to_do = what_to_do(code, found.resolved_state or "", address="all" if unmatched else "no")
+    return f"{reason}. {to_do}"
 
 
 def _same_rate(code: str, found: Found) -> bool:

@@ -14,10 +14,8 @@ import ipywidgets
 import traitlets
 
 from svc_sdk import SvcError
-from svc_sdk.rates import rate_to_decimal, units_to_rate
-from svc_tools.codes import meaning_of, percent, what_to_do
 from svc_tools.display import capital, card, rate_headline, the_service
-from svc_tools.lookup.outcomes import Trouble, failed, of_response, review_reasons
+from svc_tools.lookup.outcomes import Trouble, failed, further_reasons, of_response
 from svc_tools.places import STATES, Cells, Place, Question, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_sdk import Svc, TaxResponse
-    from svc_tools.lookup import Found, Outcome
+    from svc_tools.lookup import Outcome
     from svc_tools.widgets.session import Job, Session
 
 _ZIP, _ADDRESS, _PLACE, _POINT = "zip", "address", "place", "coordinates"
@@ -467,28 +465,5 @@ def result_card(
         result,
         day=f"on {day}" if day else f"today, {datetime.now().astimezone().date()}",
         facts=facts,
-        notes=(*notes, *_reasons(outcome, day)),
+        notes=(*notes, *further_reasons(outcome, day)),
     )
-
-
-def _reasons(outcome: Outcome, day: date | None) -> tuple[str, ...]:
-    """Why the result requires review, where its own warnings do not say so."""
-    found = outcome.found
-    if found is None:
-        return ()
-    codes = review_reasons(outcome, found.warnings, day or datetime.now().astimezone().date())
-    further = [code for code in codes if code not in found.warnings and code != "partial"]
-    further += [code for code in found.warnings if code == "parts_do_not_add_up"]
-    return tuple(_reason(code, found) for code in further)
-
-
-def _reason(code: str, found: Found) -> str:
-    reason = meaning_of(code)
-    if code == "several_rates" and found.low is not None and found.high is not None:
-        low, high = (
-            percent(rate_to_decimal(units_to_rate(units))) for units in (found.low, found.high)
-        )
-        reason = f"{reason}, from {low} to {high}"
-    unmatched = "address_not_matched" in found.warnings
-    to_do = what_to_do(code, found.resolved_state or "", address="all" if unmatched else "no")
-    return f"{reason}. {to_do}"

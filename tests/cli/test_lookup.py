@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from support.cards import doubtful
 from support.command import svc_tools
 from support.faults import GOOD, KEY, answer, serving
 
@@ -97,6 +98,26 @@ def test_a_partial_rate_never_looks_whole():
     assert "combined" not in done.stdout
     assert "0.00%" not in done.stdout
     assert done.stdout.count("  not known") == 3
+
+
+@pytest.mark.parametrize(
+    ("zip5", "code", "said"),
+    [
+        ("10001", 0, "confidence"),
+        ("10006", 0, "above 20%"),
+        ("10009", 0, "not its sum"),
+        ("10012", 1, "no rate"),
+        ("10013", 1, "no rate"),
+        ("10015", 1, "no rate"),
+    ],
+)
+def test_a_rate_that_may_be_wrong_says_so(account, zip5, code, said):
+    faults, environment = account
+    faults.will(doubtful)
+    done = svc_tools("lookup", "NY", "--zip", zip5, **environment)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert said in " ".join(done.stdout.split())
+    assert ("!" in done.stdout) is (zip5 != "10012")
 
 
 def test_a_program_reads_json():

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from support.cards import DOUBTFUL, doubtful
 from support.faults import HANG, KEY, answer, echoing
 from support.spreadsheets import cells_of, desk_of, shown
 
@@ -35,6 +36,19 @@ def test_a_rate_that_lacks_a_part_is_no_number_unless_the_formula_takes_it(state
     assert shown(desk, "SVC_RATE", state, zip_code, DAY, None) == "#PARTIAL"
     assert shown(desk, "SVC_FIELD", "state_rate", state, zip_code, DAY) == rate
     assert shown(desk, "SVC_WARNINGS", state, zip_code, DAY)
+
+
+def test_a_rate_that_may_be_wrong_requires_review_in_a_cell(scripted_desk, faults):
+    faults.will(doubtful)
+    for zip5, (_, _, status, why) in DOUBTFUL.items():
+        place = ("NY", zip5, DAY)
+        rate = shown(scripted_desk, "SVC_RATE", *place)
+        word = "review" if status == "ok" and why else status
+        assert shown(scripted_desk, "SVC_STATUS", *place) == word, zip5
+        assert isinstance(rate, float) if status == "ok" else rate.startswith(f"#{status.upper()} ")
+        if status == "ok":
+            assert shown(scripted_desk, "SVC_FIELD", "lookup_review_reason", *place) == why
+            assert bool(shown(scripted_desk, "SVC_WARNINGS", *place)) is bool(why)
 
 
 @pytest.mark.parametrize("accept", ["yes", True, 1.0, "partially"])

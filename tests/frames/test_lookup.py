@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cards import DOUBTFUL, doubtful
 from support.faults import answer, echo, echoing
 
 import svc_tools
@@ -66,6 +67,24 @@ def test_rates_are_exact_and_the_parts_add_up(mixed):
     assert (there[parts].sum(axis=1) == there["combined_rate"]).all()
     assert mixed["freight_taxable"].dtype == "boolean"
     assert list(mixed["resolved_state"].dropna()) == ["CA", "NJ", "LA", "OR"]
+
+
+def test_a_rate_that_may_be_wrong_requires_review_and_says_why(faults, scripted):
+    faults.will(doubtful)
+    frame = pd.DataFrame({"state": "NY", "zip": list(DOUBTFUL), "amount": "100.00"})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    expected = [row[2:] for row in DOUBTFUL.values()]
+    reasons = result["lookup_review_reason"]
+    cells = reasons.astype(object).where(reasons.notna(), None)
+    assert list(zip(result["lookup_status"], cells, strict=True)) == expected
+    assert list(result["needs_review"]) == [why is not None for _, why in expected]
+    # no status but ok has a rate, and so a tax
+    taxed = result.svc.tax("amount", progress=False)
+    assert list(taxed["tax"].notna()) == [status == "ok" for status, _ in expected]
+    rows = taxed.svc.review().rows
+    listed = dict(zip(rows["zip"], rows["review_reasons"], strict=True))
+    assert listed == {zip5: row[3] for zip5, row in DOUBTFUL.items() if row[3]}
+    assert all(rows["review_to_do"].str.endswith("."))
 
 
 def test_only_distinct_places_are_asked_for(faults, scripted):

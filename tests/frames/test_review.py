@@ -286,6 +286,8 @@ def test_whole_confident_rows_need_nobody():
         (row(rate=None, lookup_status=None), "not_attempted", "no such place"),
         (partial(), "partial", "lacks its local or district part"),
         (row(confidence="low"), "low_confidence", "little confidence"),
+        (row(confidence=None), "confidence_unknown", "no confidence"),
+        (row(rate="0.20001"), "rate_too_high", "above 20%"),
         (row(warnings="place_input_mismatch"), "place_input_mismatch", "city given"),
         (row(warnings="source_conflict"), "source_conflict", "sources disagree"),
         (row(confidence="low", warnings=BEFORE), BEFORE, "before the oldest"),
@@ -302,10 +304,16 @@ def test_a_row_that_needs_a_person_says_why_and_what_to_do(cells, kind, reason):
 
 
 def test_a_frame_of_few_columns_is_judged_by_what_it_has():
-    frame = enriched(row(), row(confidence="low", warnings="place_input_mismatch"))
+    frame = enriched(
+        row(),
+        row(confidence="low", warnings="place_input_mismatch"),
+        row(confidence="sure"),
+        row(rate="0.20001"),
+    )
     few = frame.drop(columns=["needs_review", "lookup_review_reason"])
     assert listed(few) == listed(frame)
-    assert positions(few.drop(columns=["warnings"])) == [1]
+    assert positions(few.drop(columns=["warnings"])) == [3, 1, 2]
+    assert positions(few.drop(columns=["warnings", "confidence"])) == [3]
 
 
 def test_rows_group_by_state_and_reason_with_their_exact_dollars():

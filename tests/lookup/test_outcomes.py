@@ -201,7 +201,7 @@ def reasons(*warnings, status="ok", **changes):
 
 
 def test_a_sure_result_with_one_rate_requires_no_review():
-    for confidence in ("exact", "high", "medium", None):
+    for confidence in ("exact", "high", "medium"):
         assert reasons(confidence=confidence) == ()
     assert reasons(effective_date=None, effective_date_basis="edition_only") == ()
     assert reasons("address_not_matched", "as the service likes it") == ()
@@ -213,6 +213,9 @@ def test_a_sure_result_with_one_rate_requires_no_review():
     ("warnings", "changes", "expected"),
     [
         *(("", {"confidence": confidence}, "low_confidence") for confidence in ("low", "none")),
+        ("", {"confidence": None}, "confidence_unknown"),
+        ("", {"combined": 20_001}, "rate_too_high"),
+        ("stale_rate", {"confidence": "sure"}, "stale_rate confidence_unknown"),
         # no further reason where another explains it
         ("as_of_before_history", {"confidence": "low"}, "as_of_before_history"),
         ("address_not_matched", {"confidence": "low"}, "low_confidence"),

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.codes import codes_in, codes_of
+from svc_tools.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.lookup_columns import (
     DETAIL_COLUMNS,
@@ -194,6 +194,10 @@ def _reviewed(one):
         reasons += [status] if status == "partial" else []
         if one.get("rate_low") != one.get("rate_high"):
             reasons.append("several_rates")
+        if Decimal(one["rate"]) > Decimal("0.2"):
+            reasons.insert(0, "rate_too_high")
+        if one["confidence"] not in CONFIDENCES:
+            reasons.append("confidence_unknown")
         if one["confidence"] in {"low", "none"} and not reasons:
             reasons.append("low_confidence")
     marks = {"needs_review": bool(reasons), "lookup_review_reason": "; ".join(reasons) or None}

@@ -128,7 +128,8 @@ def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
     marked = first_column(frame, name)
     doubt = truths_of(frame, name, missing=False)
     if doubt is None or marked is None or marked.isna().all():
-        doubt = coded(frame, f"{prefix}confidence").where({"low", "none", ""}.__contains__)
+        sure = coded(frame, f"{prefix}confidence").where({"exact", "high", "medium"}.__contains__)
+        doubt = ~sure
     partial = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "partial")
     return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)
 
