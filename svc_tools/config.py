@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
+SERVE_KEY_VARIABLE = "SVC_SERVE_KEY"
+"""The key that `svc-tools serve` accepts for one run."""
 DATABASE_VARIABLE = "SVC_DATABASE_URL"
 """The database of the embedded service, however it is started: a path, or a server's address."""
 
@@ -185,6 +187,12 @@ def database(given: str | None = None) -> SecretStr | None:
     """
     target = given or _variable(DATABASE_VARIABLE)
     return SecretStr(target) if target else None
+
+
+def serve_key() -> SecretStr | None:
+    """`SVC_SERVE_KEY`: the key that `svc-tools serve` accepts, else `None`."""
+    key = _variable(SERVE_KEY_VARIABLE)
+    return SecretStr(key) if key else None
 
 
 def unconfigured(*, stacklevel: int) -> EmbeddedSvc:

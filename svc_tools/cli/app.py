@@ -5,7 +5,6 @@ A command reads its arguments, calls one function of the toolkit and shows the r
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +19,7 @@ from svc_tools.cli.cache import cache
 from svc_tools.cli.common import admin, explained
 from svc_tools.cli.enrich import enrich
 from svc_tools.cli.excel import excel
-from svc_tools.cli.keys import keys
+from svc_tools.cli.keys import keys, run_key
 from svc_tools.cli.lookup import lookup
 from svc_tools.cli.nexus import nexus
 
@@ -78,8 +77,13 @@ def serve(
         str | None,
         typer.Option(
             help="A key that is valid for this run, and stored nowhere; - reads it from standard"
-            " input, where the list of processes does not show it."
+            f" input. The list of processes shows it: prefer {config.SERVE_KEY_VARIABLE} or"
+            " --key-file."
         ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="A file that holds that key on one line; - is standard input."),
     ] = None,
     workers: Annotated[
         int, typer.Option(help="Processes that serve; they share keys, quotas and records.")
@@ -98,7 +102,7 @@ def serve(
                 host,
                 port,
                 config.database(db),
-                sys.stdin.readline().rstrip("\r\n") if api_key == "-" else api_key,
+                run_key(api_key, key_file),
                 lambda line: print(line, flush=True),  # noqa: T201 - read line by line
                 workers=workers,
                 faults=faults,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
+import stat
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import SecretStr
 from rich.console import Console
 
 from svc_tools import config
@@ -17,6 +22,7 @@ from svc_tools.display import print_table, printable, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _WORDS = {"none": -1, "plan": None}
 
@@ -207,6 +213,51 @@ def bill_account(
         count = store.set_account_past_due(account, past_due=past_due)
         status = "past due" if past_due else "paid up"
         typer.echo(f"Account {account} is {status}; keys of it: {count}.")
+
+
+_LONGEST_FILE = 65_536
+
+
+def run_key(given: str | None, file: Path | None) -> SecretStr | None:
+    """The key of a run of `serve`: an option's, else that of the environment, else `None`.
+
+    No message shows it: what was given instead of a key may be one, too.
+
+    Raises:
+        ValueError: both options were given, or the file holds no key.
+        OSError: the file cannot be read.
+    """
+    if given is not None and file is not None:
+        raise ValueError("--api-key and --key-file both name the key; give one of them")
+    if given == "-" or (file is not None and str(file) == "-"):
+        return SecretStr(sys.stdin.readline().rstrip("\r\n"))
+    if file is not None:
+        return _key_in(file)
+    if given is None:
+        return config.serve_key()
+    _warn(
+        "The list of processes shows this key to other users of the machine; give it in"
+        f" {config.SERVE_KEY_VARIABLE}, or with --key-file"
+    )
+    return SecretStr(given)
+
+
+def _key_in(path: Path) -> SecretStr:
+    """The key in a file, with a warning where other users can read it."""
+    with path.open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        text = file.read(_LONGEST_FILE).removeprefix(codecs.BOM_UTF8)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
+        _warn(f"Other users can read {path}; to change that: chmod 600 {path}")
+    if len(lines) != 1:
+        found = "it is empty" if not lines else "it holds more than that"
+        raise ValueError(f"--key-file: {path} should hold one key on one line; {found}")
+    return SecretStr(lines[0].decode("ascii", "replace"))
+
+
+def _warn(sentence: str) -> None:
+    _print(f"Warning: {sentence}.", stderr=True)
 
 
 def _figure_of(name: str, text: str) -> int | None:

@@ -30,7 +30,7 @@ def serve(
     host: str,
     port: int,
     db: Path | SecretStr | None,
-    api_key: str | None,
+    api_key: SecretStr | None,
     echo: Callable[[str], None],
     *,
     workers: int = 1,

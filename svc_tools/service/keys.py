@@ -205,12 +205,13 @@ def hash_key(key: SecretStr | bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def checked_key(key: str) -> SecretStr:
+def checked_key(secret: SecretStr) -> SecretStr:
     """A key that the user chose, checked that a header can carry it.
 
     Raises:
-        StartError: it is empty, or holds characters that a header cannot carry.
+        StartError: it is empty, an address, or holds characters that a header cannot carry.
     """
+    key = secret.get_secret_value()
     if not key.strip():
         raise StartError("The API key is empty; give one, or leave the option out")
     if not (key.isascii() and key.isprintable()) or key != key.strip():
@@ -218,7 +219,9 @@ def checked_key(key: str) -> SecretStr:
             "The API key cannot stand in an HTTP header; use visible ASCII characters,"
             " with no space around them"
         )
-    return SecretStr(key)
+    if "://" in key:
+        raise StartError("The API key is an address; give a key, or leave the option out")
+    return secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -534,7 +537,9 @@ class KeyStore:
         if row is None:
             there = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
             known = ", ".join(there.scalars()) or "none; make one with `svc-tools keys create`"
-            raise StartError(f"There is no key {key_id!r}; there are: {known}")
+            # anything else may be a key
+            given = repr(key_id) if key_id.startswith("key_") else "of that id"
+            raise StartError(f"There is no key {given}; there are: {known}")
         return _row(row)
 
 

@@ -157,6 +157,8 @@ def test_an_unknown_id_is_an_error_that_lists_those_there_are(keys, made, comman
     code, _, err = keys(command, "key_x")
     assert code == 2
     assert f"There is no key 'key_x'; there are: {row['id']}" in err
+    code, _, err = keys(command, "svc_a-key-and-no-id")  # a key is not repeated
+    assert (code, "svc_" in err) == (2, False)
 
 
 def test_a_key_is_changed_in_what_is_given_and_nothing_else(keys, made):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import SecretStr
 from support.serving import make_key
 
 from svc_tools.service.database import LOCAL_ACCOUNT, Database
@@ -101,7 +102,7 @@ def test_keys_are_long_and_never_the_same():
 )
 def test_a_chosen_key_must_fit_a_header(key):
     with pytest.raises(StartError, match="API key"):
-        checked_key(key)
+        checked_key(SecretStr(key))
 
 
 def test_a_stored_key_outlasts_the_service_and_only_its_hash_is_stored(run, db):

@@ -17,6 +17,7 @@ from functools import partial
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from support.command import svc_tools
 from support.serving import make_key, program
 from support.waiting import until as until_soon
@@ -84,6 +85,57 @@ def test_a_given_key_is_valid_for_the_run_and_not_stored(run, db):
     assert b"my own key" not in db.read_bytes()
 
 
+def test_a_key_comes_from_a_file_or_the_environment(db, tmp_path):
+    file = tmp_path / "key"
+    file.write_bytes(b"\xef\xbb\xbfa key of a file\r\n\n")
+    file.chmod(0o644)
+    both = {"SVC_SERVE_KEY": KEY}
+    with program("--db", db, "--key-file", file, **both) as served:
+        assert get(served, key="a key of a file").is_success
+        assert get(served, key=KEY).status_code == 401
+        if os.name == "posix":
+            assert f"chmod 600 {file}" in served.errors.read_text()
+    file.chmod(0o600)
+    for options in ((), ("--key-file", "-")):
+        with program("--db", db, *options, typed="typed", **both) as served:
+            assert get(served, key=KEY).is_success is not bool(options)
+            assert get(served, key="typed").is_success is bool(options)
+            assert "chmod" not in served.errors.read_text()
+    assert not KeyStore(Database(db)).any()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (b"", (), "it is empty"),
+        (b" \n \n", (), "it is empty"),
+        (b"hidden-1\nhidden-2\n", (), "more than that"),
+        ("hidden-é".encode(), (), "cannot stand in an HTTP header"),
+        (b"https://hidden.example", (), "is an address"),
+        (None, (), "No such file"),
+        (b"hidden-1", ("--api-key", "hidden-2"), "give one of them"),
+        (b"hidden-1", ("--api-key", "-"), "give one of them"),
+    ],
+)
+def test_a_key_file_that_cannot_be_used_is_a_clear_error(tmp_path, db, content, options, said):
+    file = tmp_path / "key"
+    if content is not None:
+        file.touch(0o600)
+        file.write_bytes(content)
+    ended = svc_tools("serve", "--port", "0", "--db", db, "--key-file", file, *options)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert said in " ".join(ended.stderr.split())
+    assert "hidden" not in ended.stderr
+    assert not db.exists()
+
+
+def test_a_key_on_the_command_line_brings_a_warning(db):
+    with program("--db", db, "--api-key", "on the line") as served:
+        assert get(served, key="on the line").is_success
+        assert "SVC_SERVE_KEY" in served.errors.read_text()
+        assert "on the line" not in served.errors.read_text()
+
+
 def refuse(_line):
     pytest.fail("nothing is printed before the service listens")
 
@@ -102,7 +154,8 @@ def test_a_port_in_use_is_a_clear_error_and_makes_no_key(db):
         ({"host": "no such host"}, "not known"),
         ({"host": "192.0.2.1"}, "Cannot listen on 192.0.2.1"),
         ({"port": 70_000}, "port 70000"),
-        ({"api_key": ""}, "API key is empty"),
+        ({"api_key": SecretStr("")}, "API key is empty"),
+        ({"api_key": SecretStr("https://rates.example")}, "is an address"),
         ({"workers": 65}, "--workers is 65; expected 1 to 64"),
         ({"faults": "429:5"}, "given '429:5', expected a kind, a colon and a percentage"),
     ],

@@ -44,8 +44,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def program(*options, key=None, flags=NO_WARNINGS, python=sys.executable, **environment):
-    """`svc-tools serve` with options and maybe a key, until the end of the block.
+def program(
+    *options, key=None, typed=None, flags=NO_WARNINGS, python=sys.executable, **environment
+):
+    """`svc-tools serve` with options, maybe a key, and what is typed, until the block ends.
 
     Stderr is a file: a pipe that nobody reads fills up and stops the service.
     """
@@ -65,7 +67,7 @@ def program(*options, key=None, flags=NO_WARNINGS, python=sys.executable, **envi
         ) as process,
     ):
         try:
-            process.stdin.write(f"{key}\n")
+            process.stdin.write(f"{typed or key}\n")
             process.stdin.close()
             process.stdin = None
             lines = []
