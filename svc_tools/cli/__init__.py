@@ -2,19 +2,74 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from svc_tools.extras import needs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; where its libraries are missing, say how to install them."""
+    """Run the command line; where its libraries are missing, say how to install them.
+
+    SIGTERM and SIGHUP (a terminal that closes) end a command as Ctrl+C does: what is paid for is
+    cached, and no half file is left. The exit code is the shell's: 130, 143 or 129.
+    """
+    with _ended_by_signals():
+        try:
+            with needs("The command line", "cli"):
+                from svc_tools.cli.app import app  # noqa: PLC0415 - the extra may be missing
+        except ImportError as error:
+            print(error, file=sys.stderr)  # noqa: T201 - what prints nicely may be missing
+            sys.exit(2)
+        app()
+
+
+_ONE_END = 1.0
+"""Seconds in which a further signal is of the same end: a shell that is closed may send two."""
+_ENDED = 128
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Handle SIGTERM and SIGHUP as Ctrl+C; a command that they end has an exit code of its own."""
+    received: list[int] = []
+    last = 0.0
+    terminals = [one for one in (1, 2) if os.isatty(one)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if received and last - before < _ONE_END:
+            return
+        received.append(number)
+        if number == getattr(signal, "SIGHUP", None):
+            for (
+                one
+            ) in terminals:  # one that is gone refuses what is printed, and so ends the saving
+                os.dup2(nowhere, one)
+        interrupt = signal.getsignal(signal.SIGINT)  # a removal of nexus records has its own
+        (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # else `nohup`
+            signal.signal(number, end)
     try:
-        with needs("The command line", "cli"):
-            from svc_tools.cli.app import app  # noqa: PLC0415 - the extra may be missing
-    except ImportError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - what prints nicely may be missing
-        sys.exit(2)
-    app()
+        yield
+    except KeyboardInterrupt:  # while the command is loaded
+        sys.exit(_ENDED + (received or [signal.SIGINT])[0])
+    except SystemExit as ended:
+        if received and ended.code:  # a server that was asked to stop has done so
+            sys.exit(_ENDED + received[0])
+        raise

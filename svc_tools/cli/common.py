@@ -1,7 +1,8 @@
 """What every command shares: groups of options, the client, errors as one sentence and a code.
 
 Exit codes: 0 a result, a partial one too; 1 no result (the place was not found, the service
-refused or failed); 2 the command, or the configuration, is not usable.
+refused or failed); 2 the command, or the configuration, is not usable; 130 interrupted (Ctrl+C),
+143 and 129 ended by SIGTERM and SIGHUP (see `main`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 NO_RESULT = 1
 _NOT_USABLE = 2
+INTERRUPTED = 130
 
 Json = Annotated[
     bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
@@ -103,15 +105,26 @@ _EVERYWHERE = {"exists": "--force"}
 
 
 @contextmanager
-def explained(*, as_json: bool = False, options: Mapping[str, str] = _EVERYWHERE) -> Iterator[None]:
+def explained(
+    *,
+    as_json: bool = False,
+    options: Mapping[str, str] = _EVERYWHERE,
+    interrupted: str = "Run the same command again.",
+) -> Iterator[None]:
     """Errors become one sentence and an exit code; the user never sees a stack trace.
 
     Args:
         as_json: print the error as a JSON object, too.
         options: the command's option that settles a fault of a file, by the fault's code.
+        interrupted: what is left after an interrupt, and how to go on, in sentences.
     """
     try:
         yield
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error, typer.Abort) and not isinstance(error.__context__, KeyboardInterrupt):
+            raise  # the end of the input, at a question
+        typer.echo(f"\nInterrupted. {interrupted}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
         if as_json:
             typer.echo(json.dumps({"error": _fields_of(error)}, indent=2))

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.common import Service, explained, grouped
+from svc_tools.cli.common import INTERRUPTED, Service, explained, grouped
 from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _INCOMPLETE_ROWS = 1
 STOPPED = 3
-INTERRUPTED = 130
 _MANY = 1_000
 """Lookups above which the user of a terminal has to confirm."""
 
@@ -181,10 +180,10 @@ def enrich(
 
     3 ended early: key, quota, service gone, deadline
 
-    130 interrupted
+    130 interrupted (143 by SIGTERM, 129 by SIGHUP)
     """
     console = Console(stderr=True, highlight=False)
-    with explained(options=_FILE_OPTIONS), _interruptible(console, output):
+    with explained(options=_FILE_OPTIONS, interrupted=_CONTINUED), _perhaps_piped():
         from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - loads pandas
 
         started = time.monotonic()
@@ -264,19 +263,18 @@ _FILE_OPTIONS = {
 """The option that settles a fault of a file, by its code."""
 
 
+_CONTINUED = (
+    "No incomplete file is left. The results so far are cached, unless the cache is off: run the"
+    " same command again to continue."
+)
+
+
 @contextlib.contextmanager
-def _interruptible(console: Console, output: Path) -> Iterator[None]:
-    """An interrupt while a file is read or written changes no existing file."""
+def _perhaps_piped() -> Iterator[None]:
+    """End quietly where the reader of the rows has closed the pipe."""
     try:
         yield
-    except KeyboardInterrupt:
-        console.print(
-            f"Interrupted; {output} was not written. The results so far are cached: run the same"
-            " command again to continue.",
-            markup=False,
-        )
-        raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:  # the reader of the output has closed it
+    except BrokenPipeError:
         _silence()
         raise typer.Exit(STOPPED) from None
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools import config
-from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
+from svc_tools.cli.common import INTERRUPTED, NO_RESULT, Json, Service, explained, grouped
 from svc_tools.csv_files import require_csv
 from svc_tools.display import (
     NOTHING,
@@ -39,7 +39,7 @@ from svc_tools.display import (
 from svc_tools.nexus.apply import apply_plan, remove_state, restore
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import read_plan, tables_of
-from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
+from svc_tools.nexus.receipt import STATUSES, STOPPED, read_receipt, receipts
 from svc_tools.nexus.register import FIELDS, read_register
 from svc_tools.nexus.service import (
     NotListedError,
@@ -125,7 +125,8 @@ def add(
     service: Service,
 ) -> None:
     """Add a record to the service; one that is there is only changed with --update."""
-    with explained(), service.client() as client:
+    checked = "Whether the record was added, `svc-tools nexus list` shows."
+    with explained(interrupted=checked), service.client() as client:
         try:
             added = add_record(
                 client,
@@ -257,6 +258,12 @@ def plan(
     _show_plan(Console(highlight=False), made, output, notes=notes, service=service)
 
 
+_CONTINUED = (
+    "What was sent is in the receipt (svc-tools nexus receipts); the same command goes on where it"
+    " ended."
+)
+
+
 @nexus.command("apply")
 @grouped
 def apply(
@@ -273,7 +280,7 @@ def apply(
     (without --yes: could be sent), else 1.
     """
     console = Console(highlight=False)
-    with explained(as_json=as_json):
+    with explained(as_json=as_json, interrupted=_CONTINUED):
         ticked = read_plan(plan)
         with service.client() as client:
             found = apply_plan(
@@ -332,7 +339,7 @@ def undo(
     Only what is gone is added: a record that is there again is left alone.
     """
     console = Console(highlight=False)
-    with explained(as_json=as_json):
+    with explained(as_json=as_json, interrupted=_CONTINUED):
         removed = read_receipt(receipt)
         with service.client() as client:
             found = restore(
@@ -369,7 +376,7 @@ def remove_all(
     could be sent, or no record is left), else 1.
     """
     console = Console(highlight=False)
-    with explained(as_json=as_json):
+    with explained(as_json=as_json, interrupted=_CONTINUED):
         if not yes:
             typed = str(state_code(state))  # it only looks
         elif typed is None and sys.stdin.isatty():
@@ -568,6 +575,8 @@ def _show_result(
     if command == "remove-state":
         wanted |= {"absent"}  # no record is left of the state
     good = all({item.status, item.outcome} & wanted for item in found.items)
+    if found.stopped == STOPPED:
+        raise typer.Exit(INTERRUPTED)
     if not good or found.counts["flagged"]:
         raise typer.Exit(NO_RESULT)
 

@@ -32,6 +32,7 @@ from svc_tools.nexus.journal import (
 )
 from svc_tools.nexus.receipt import (
     OPEN,
+    STOPPED,
     UNSETTLED,
     Receipt,
     ReceiptItem,
@@ -398,7 +399,7 @@ class Run:
                 self._settle(item.key, self.there, of="the response to an earlier run")
         for number, one in enumerate(self.changes, 1):
             if stop.is_set():
-                self._why = self._why or "it was stopped"
+                self._why = self._why or STOPPED
             if self._why:
                 break
             if self._is_open(one, self._items[one.key]):

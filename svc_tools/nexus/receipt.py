@@ -83,6 +83,8 @@ UNSETTLED = frozenset({"unknown", "still_there"})
 """The statuses of a request that may have been carried out, or may be yet."""
 OPEN = UNSETTLED | {"not_attempted", "removed_only"}
 """The statuses that leave something to be done, or to be found out."""
+STOPPED = "it was stopped"
+"""Why a run ended that Ctrl+C, or the caller, stopped."""
 _RESTORABLE = UNSETTLED | {"removed", "gone", "removed_only", "lost"}
 """The statuses after which a record may have to be added again."""
 _CUT_OFF = (

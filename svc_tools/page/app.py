@@ -335,9 +335,9 @@ async def _until_stopped(
     stopped = asyncio.Event()
     app.open(listener)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows
-            loop.add_signal_handler(number, stopped.set)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        with suppress(NotImplementedError, AttributeError):  # Windows
+            loop.add_signal_handler(getattr(signal, name), stopped.set)
     try:
         say(f"Open {app.address}")
         say("Whoever has this address can use the page. Press Ctrl+C to end it.")

@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+import pty
 import re
 import resource
 import signal
@@ -170,10 +171,11 @@ def test_answers_are_kept_and_no_resume_asks_anew(account, orders, tmp_path):
 
 
 @contextmanager
-def running(*arguments, **environment):
+def running(*arguments, code=TELLING, through=(), **environment):
     """A command that is under way."""
     with subprocess.Popen(
-        [sys.executable, "-c", TELLING, *map(str, arguments)],
+        [*through, sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -183,6 +185,39 @@ def running(*arguments, **environment):
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def hung_up(*arguments, **environment):
+    """A command on a terminal that is closed once 30 answers came."""
+    near, far = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", ON_A_TERMINAL, *map(str, arguments)],
+        stdin=far,
+        stdout=far,
+        stderr=far,
+        start_new_session=True,
+        env=os.environ | environment,
+    ) as process:
+        try:
+            os.close(far)
+            shown = b""
+            while b"30 of 60" not in shown:
+                shown += os.read(near, 4_096)
+            os.close(near)
+            yield process
+        finally:
+            process.kill()
+
+
+ON_A_TERMINAL = """
+import fcntl, termios
+from svc_tools.cli import enrich, main
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+enrich._EVERY_ON_TERMINAL = 0.0
+main()
+"""
+"""The command, whose progress moves with each answer, on the terminal that is its input."""
 
 
 def answers_first(count, then):
@@ -216,8 +251,16 @@ def kept(environment):
         return 0
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_path, how):
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        (signal.SIGKILL, -signal.SIGKILL),
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 129),
+    ],
+)
+def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_path, how, code):
     faults, environment = account
     output = tmp_path / "out.csv"
     output.write_text("of an earlier day")
@@ -228,10 +271,10 @@ def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_p
         wait_for_answers(process, 25)
         process.send_signal(how)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == (-9 if how == signal.SIGKILL else 130)
+    assert process.returncode == code
     assert output.read_text() == "of an earlier day"
     assert [name for name in files_in(tmp_path) if name not in {*before, "cache"}] == []
-    if how == signal.SIGINT:
+    if how != signal.SIGKILL:
         assert "Interrupted" in out
         assert "looks up only" in " ".join(out.split())
         assert "Traceback" not in err
@@ -245,6 +288,66 @@ def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_p
     assert (told["cached"], told["asked"]) == (found, PLACES - found)
     assert len(faults.seen) - asked == PLACES - found
     assert [row["lookup_status"] for row in rows_of(output)] == ["ok"] * 2 * PLACES
+
+
+WRITING = """
+import sys
+from svc_tools.cli import enrich, main
+
+class Paused(enrich.FileProgress):
+    def advance(self, count=1):
+        super().advance(count)
+        if self.name == "Writing":
+            print("rows are written", file=sys.stderr, flush=True)
+            sys.stdin.read()
+
+enrich.FileProgress = Paused
+main()
+"""
+"""The command, which stops once the draft of the output holds rows."""
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_while_rows_are_written_leaves_no_draft(account, orders, tmp_path, how, code):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    output.write_text("of an earlier day")
+    command = ("enrich", orders, "-o", output, "--force")
+    with running(*command, code=WRITING, **environment) as process:
+        assert any("rows are written" in line for line in process.stderr)
+        assert len(files_in(tmp_path)) == 4  # the draft, too
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, output.read_text()) == (code, "of an earlier day")
+    assert files_in(tmp_path) == ["cache", "orders.csv", "out.csv"]
+    assert "run the same command again" in " ".join(err.split())
+    assert kept(environment) == len(faults.seen) == PLACES
+
+
+def test_a_terminal_that_closes_loses_no_answer(account, orders, tmp_path):
+    faults, environment = account
+    hangs_after(faults, 30)
+    environment |= {"SVC_CACHE": "off"}
+    command = ("enrich", orders, "-o", tmp_path / "out.csv")
+    with hung_up(*command, **environment) as process:
+        assert process.wait(60) == 129
+    statuses = [row["lookup_status"] for row in rows_of(tmp_path / "out-incomplete.csv")]
+    assert (len(statuses), statuses.count("ok")) == (2 * PLACES, 60)
+
+
+def test_what_nohup_starts_does_not_end_with_its_terminal(account, orders, tmp_path):
+    _, environment = account
+    output = tmp_path / "out.csv"
+    nohup = ("sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
+    with running(
+        *("enrich", orders, "-o", output), code=WRITING, through=nohup, **environment
+    ) as process:
+        assert any("rows are written" in line for line in process.stderr)
+        process.send_signal(signal.SIGHUP)
+        process.communicate("", timeout=60)
+    assert (process.returncode, len(rows_of(output))) == (0, 2 * PLACES)
 
 
 def test_an_interrupt_without_a_cache_loses_nothing_either(account, orders, tmp_path):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 from support.cards import doubtful
 from support.command import svc_tools
-from support.faults import GOOD, KEY, answer, serving
+from support.faults import GOOD, HANG, KEY, answer, serving
+from support.waiting import until
 
 
 @pytest.fixture
@@ -173,6 +178,22 @@ def test_text_from_a_service_is_shown_as_it_is(account):
     for text in ("[red]Austin[/red]", "[b]", "look [twice]", "[link=x]y[/link]", "no rate"):
         assert text in done.stdout
     assert "0.00%" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_is_said_and_has_the_exit_code_of_a_shell(account, how, code):
+    faults, environment = account
+    faults.will(HANG)
+    command = [sys.executable, "-m", "svc_tools", "lookup", "TX", "--zip", "78701"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, env=os.environ | environment) as process:
+        until(lambda: faults.seen, what="a request")
+        process.send_signal(how)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
+    assert "Interrupted. Run the same command again." in err
+    assert "Traceback" not in err
 
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800\\[red]\u00f1"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
 from datetime import date, timedelta
 
 import pytest
@@ -332,6 +336,22 @@ def test_what_is_not_done_is_an_exit_code_and_a_sentence(nexus, plan, invoke):
     assert "what is done is not sent again" in " ".join(done.stdout.split())
     again = invoke("apply", plan, "--yes")
     assert again.exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_it_after_the_request_under_way(nexus, plan, environment, invoke, how):
+    command = [sys.executable, "-m", "svc_tools", "nexus", "apply", str(plan), "--yes"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, env=os.environ | environment) as process:
+        nexus.before = lambda *_: process.send_signal(getattr(signal, how))
+        out, err = process.communicate(timeout=60)
+    code = 128 + getattr(signal, how)
+    assert (process.returncode, err, nexus.removals) == (code, "", [DE])
+    assert "it was stopped" in " ".join(out.split())
+    nexus.before = None
+    assert invoke("apply", plan, "--yes").exit_code == 0
+    assert nexus.removals == [DE, NH]
 
 
 def test_all_types_of_a_state_need_the_code(nexus, invoke):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 from pathlib import Path
 
@@ -210,7 +211,8 @@ def test_only_results_can_be_downloaded(reader, data, tmp_path):
         assert reader.get(path).status_code in {403, 404}, path
 
 
-def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_path):
+@pytest.mark.parametrize("how", ["SIGINT", "SIGHUP"])
+def test_a_signal_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_path, how):
     opened = tmp_path / "opened"
     script = tmp_path / "browser"
     script.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {opened}.part && mv {opened}.part {opened}\n')
@@ -234,7 +236,7 @@ def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_p
         for folder in ("results", "uploads"):
             (work / "s" / folder).mkdir(parents=True)
             (work / "s" / folder / "orders.csv").write_text("a\n")
-        said, code = page.end()
+        said, code = page.end(getattr(signal, how))
     assert code == 0
     assert all(line.startswith("Whoever has this address") for line in said[:-1])
     assert said[-1] == f"The page is closed. Its results are in {work}"

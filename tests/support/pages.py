@@ -44,10 +44,10 @@ class ServedPage:
         """Where the page lives: the token's address leads there."""
         return self.origin + httpx.get(self.url).headers["location"]
 
-    def end(self):
-        """Ctrl+C; the lines that it printed since, and its exit code."""
+    def end(self, number=signal.SIGINT):
+        """Send a signal; the lines that it printed since, and its exit code."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(number)
         said, _ = self.process.communicate(timeout=60)
         return said.splitlines(), self.process.returncode
 
