@@ -23,6 +23,7 @@ from svc_tools.nexus.journal import (
     FORMAT,
     VERSION,
     Journal,
+    JournalContent,
     JournalDamagedError,
     JournalError,
     journals,
@@ -112,8 +113,8 @@ class Job:
         try:
             if dry_run:
                 checked = self._checked(client)
-                path, events = self._earlier(where)
-                run = Run(client, self, None, events, *checked, self._records(path), notes=notes)
+                path, earlier = self._earlier(where)
+                run = Run(client, self, None, earlier, *checked, self._records(path), notes=notes)
                 return run.dry()
             private_folder(where)
             lock = where / f".{_digest(self.account.service, self.account.account)}.lock"
@@ -123,10 +124,9 @@ class Job:
                 try:
                     if not journal.events:
                         journal.add(self._head())
-                    found = (*checked, self._records(journal.path))
-                    run = Run(
-                        client, self, journal, journal.events, *found, on_progress, stop, notes
-                    )
+                    earlier = JournalContent(tuple(journal.events), journal.torn)
+                    found = (earlier, *checked, self._records(journal.path))
+                    run = Run(client, self, journal, *found, on_progress, stop, notes)
                     return run.go()
                 finally:
                     journal.close()
@@ -160,7 +160,7 @@ class Job:
         )
         return tuple(changes), there, can
 
-    def _earlier(self, where: Path) -> tuple[Path | None, Sequence[Event]]:
+    def _earlier(self, where: Path) -> tuple[Path | None, JournalContent]:
         """The journal to continue, and its lines: the newest that is of this job and not over.
 
         Raises:
@@ -169,18 +169,18 @@ class Job:
         found = journals(where, self._named)
         for path in found:
             try:
-                events = journal_of(path).events
+                read = journal_of(path)
             except JournalDamagedError:
                 if path == found[0]:
                     raise
                 continue  # an old one; a newer one is intact
             except OSError as error:
                 raise JournalError(f"{path} cannot be read: {error.strerror or error}") from error
-            over = bool(events) and bool(events[-1].get("finished")) and self.kind != "apply"
-            if not over:
-                self._check(path, events)
-                return path, events
-        return None, ()
+            over = bool(read.events) and bool(read.events[-1].get("finished"))
+            if not over or self.kind == "apply":
+                self._check(path, read.events)
+                return path, read
+        return None, JournalContent()
 
     def _records(self, journal: Path | None) -> Path | None:
         """The file of the records as they are before a removal; a restore has none."""
@@ -250,8 +250,8 @@ _UNTICKED = (
     " the receipt does."
 )
 _MISSED = (
-    "{} is gone: it was there when an earlier run began, and the journal of that run breaks off"
-    " before a request for it. Whether that run removed it is not known."
+    "{} is gone: it was there when an earlier run began, and the journal of that run breaks off."
+    " Whether that run removed it is not known."
 )
 _NOT_COMPARED = "The service did not list its records at the end: what is there was not compared."
 _NOT_ON_DISK = "The last step is in this receipt, and not in the journal on disk."
@@ -266,7 +266,7 @@ class Run:
         client: the client; each request is sent once, whatever its number of retries.
         job: what is to be done, for whom.
         journal: every step is recorded in it before it is taken; `None` for a dry run.
-        earlier: the lines of the journal that is continued.
+        earlier: what the journal that is continued had.
         changes: the changes to make, in order.
         there: what the service lists before the first request; `None` where it does not list.
         can: what the service can do.
@@ -279,7 +279,7 @@ class Run:
     client: Svc
     job: Job
     journal: Journal | None
-    earlier: Sequence[Event]
+    earlier: JournalContent
     changes: Sequence[Change]
     there: ListedRecords | None
     can: Abilities
@@ -339,16 +339,16 @@ class Run:
         return receipt_of(self.journal.path, self.journal.events, restore_file=self.file)
 
     def _begin(self) -> None:
-        self._items = fold(self.earlier)
+        earlier, torn = self.earlier.events, self.earlier.torn
+        self._items = fold(earlier)
         self._stored = self._records_of_earlier_runs()
-        ended = bool(self.earlier) and self.earlier[-1]["event"] == "end"
-        self._complete = {key for key, item in self._items.items() if ended or item.step}
-        for event in self.earlier:
+        ended = bool(earlier) and earlier[-1]["event"] == "end" and not torn
+        self._complete = {*self._items} if ended else set()
+        for event in earlier:
             if event.get("status") in UNSETTLED:
                 self._doubtful.add((event["item"][0], event["item"][1]))
             self._doubtful.update((state, kind) for state, kind in event.get("still", ()))
         self.notes += self._no_longer_ticked()
-        torn = "" if self.journal is None else self.journal.torn
         names = ("state", "nexus_type", "action", "expected")
         self._record(
             {
@@ -374,7 +374,7 @@ class Run:
         Their file was written before the first request. So a record that it has and the service has
         not may have been removed, where the journal was cut off before the request for it.
         """
-        if not self.earlier or self.file is None or not self.file.exists():
+        if not self.earlier.events or self.file is None or not self.file.exists():
             return ListedRecords({})
         try:
             return as_listed(read_register(self.file))

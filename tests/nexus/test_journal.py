@@ -171,6 +171,20 @@ def test_a_journal_cut_at_the_end_of_an_earlier_run_loses_no_undo(nexus, scripte
     assert nexus.rows == RECORDS
 
 
+@pytest.mark.parametrize("torn", [1, 200])
+def test_a_journal_cut_in_a_line_after_a_refusal_loses_no_undo(nexus, scripted, tmp_path, torn):
+    nexus.instead = [refused(422)]
+    plan = plan_of(scripted, DE, NH)
+    first = apply(plan, scripted, tmp_path)
+    whole = first.path.read_bytes()
+    apply(plan, scripted, tmp_path)
+    first.path.write_bytes(first.path.read_bytes()[: len(whole) + torn])
+    again = apply(plan, scripted, tmp_path)
+    assert statuses(again) == {DE: "gone", NH: "removed"}
+    assert restore(again, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
 def test_what_somebody_else_removed_after_a_run_that_ended_is_absent(nexus, scripted, tmp_path):
     plan = plan_of(scripted, DE, NH)
     nexus.instead = [refused(402)]
