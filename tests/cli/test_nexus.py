@@ -354,6 +354,39 @@ def test_a_signal_ends_it_after_the_request_under_way(nexus, plan, environment, 
     assert nexus.removals == [DE, NH]
 
 
+IN_A_DRAFT = """
+import signal, sys
+from svc_tools import atomic, cli
+number = getattr(signal, sys.argv.pop(1))
+atomic._sync = lambda path: signal.raise_signal(number)
+cli.main()
+"""
+"""The command line, with a signal while a file of it is a draft."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_a_signal_leaves_no_draft_of_a_plan_or_of_records(  # noqa: PLR0917 - fixtures
+    nexus, plan, environment, invoke, tmp_path, command, how
+):
+    arguments = ["plan", "-o", tmp_path / "new.csv"] if command == "plan" else ["apply", plan]
+    yes = ["--yes"] * (command == "apply")
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", IN_A_DRAFT, how, "nexus", *arguments, *yes],
+        env=os.environ | environment,
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 128 + getattr(signal, how)
+    files = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path for path in files if path.endswith((".csv", ".tmp"))} == {plan.name}
+    assert len([path for path in files if path.endswith(".jsonl")]) == len(yes)
+    assert nexus.removals == []
+    assert invoke(*arguments, *yes).exit_code == 0
+    assert nexus.removals == [DE, NH][: 2 * len(yes)]
+
+
 def test_all_types_of_a_state_need_the_code(nexus, invoke):
     shown = invoke("remove-state", "TX")
     assert "DELETE /v1/portability/nexus/TX\n" in shown.stdout
