@@ -11,11 +11,15 @@ from conformance.rows import MILWAUKEE, row, rows
 from svc_sdk import ValidationError, rate_to_float
 from svc_sdk.models import (
     RATE_FIELDS,
+    Advisory,
+    Freshness,
     HealthResponse,
     NexusList,
     NexusRecord,
     NexusRemoval,
+    StateFreshness,
     TaxResponse,
+    ValidationDetail,
 )
 
 LEVELS = {"exact", "high", "medium", "low", "none"}
@@ -229,5 +233,9 @@ def test_unknown_fields_are_kept(spec, body):
         (NexusRecord, record),
         (NexusList, {"nexus": [record], "new": 1}),
         (NexusRemoval, {"deleted": 1, "new": 1}),
+        (Freshness, {"states": [{"state": "TX", "new": 2}], "new": 1}),
+        (StateFreshness, {"state": "TX", "new": 1}),
+        (Advisory, {"code": "x", "new": 1}),
+        (ValidationDetail, {"loc": [], "msg": "x", "type": "x", "new": 1}),
     ]:
         assert model.model_validate(given).model_dump()["new"] == 1

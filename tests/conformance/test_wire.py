@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
 from conformance.rows import MILWAUKEE, row, rows
-from support.faults import GOOD, HANG, KEY, answer
+from support.faults import GOOD, HANG, KEY, RESET, answer, echo
 
 from svc_sdk import (
     DEFAULT_BASE_URL,
@@ -21,13 +22,52 @@ from svc_sdk import (
     Svc,
     SvcError,
     TransportError,
+    __version__,
+    rate_to_float,
 )
+from svc_sdk.models import RATE_FIELDS
+from svc_tools.nexus import NotListedError, list_register
 
 
 @row("WIRE-request-lookup")
 def test_the_address_of_a_lookup(spec, ask):
     assert ask("nj", zip="07030") == ask("NJ", zip="07030")
     assert ask("n%6A", zip="07030") == ask("NJ", zip="07030")
+
+
+@row("WIRE-request-segment")
+def test_the_state_is_one_segment(spec, scripted, faults):
+    for state, segment in [("T/X", "T%2FX"), ("..", "%2E%2E"), ("a?b#c", "a%3Fb%23c")]:
+        faults.will(answer())
+        scripted.lookup(state, zip="78701")
+        assert faults.seen[-1].target == f"/v1/tax/{segment}?zip=78701"
+
+
+LINE = "1 Main St, Hoboken"
+
+
+@row("WIRE-request-sent")
+def test_what_each_mode_sends(spec, scripted, faults):
+    for given, sent in [
+        ({"address": LINE}, {"address": LINE}),
+        ({"address": LINE, "zip": "07030"}, {"address": f"{LINE}, NJ 07030"}),
+        ({"address": f"{LINE}, NJ", "zip": "07030"}, {"address": f"{LINE}, NJ 07030"}),
+        ({"address": f"{LINE} 07030", "zip": "07030"}, {"address": f"{LINE} 07030"}),
+        ({"address": "1 Main St", "city": "Hoboken"}, {"street": "1 Main St", "city": "Hoboken"}),
+        (
+            {"address": "1 Main St", "city": "Hoboken", "zip": "07030"},
+            {"street": "1 Main St", "city": "Hoboken", "zip": "07030"},
+        ),
+        ({"zip": "07030-1234"}, {"zip": "07030-1234"}),
+        ({"location": "Hoboken"}, {"location": "Hoboken"}),
+        ({"lat": 40.5, "lng": -74}, {"lat": "40.5", "lng": "-74"}),
+        ({"zip": "07030", "as_of": date(2026, 5, 1)}, {"zip": "07030", "as_of": "2026-05-01"}),
+        ({"zip": "07030", "period": "20263"}, {"zip": "07030", "period": "20263"}),
+        ({"zip": "07030", "mode": "full"}, {"zip": "07030", "mode": "full"}),
+    ]:
+        scripted.lookup("NJ", **given)
+        target = urlsplit(faults.seen[-1].target)
+        assert (target.path, dict(parse_qsl(target.query))) == ("/v1/tax/NJ", sent)
 
 
 @rows(
@@ -63,19 +103,26 @@ def test_a_parameter_is_taken_in_its_form_only(spec, expected, http):
 
 
 @row("WIRE-request-key")
-def test_where_the_key_stands(spec, stranger, scripted, faults):
+def test_where_the_key_stands(spec, stranger, connect, scripted, faults):
     for headers in ({"X-API-Key": KEY}, {"Authorization": f"Bearer {KEY}"}):
         assert stranger.get("/v1/tax/NJ?zip=07030", headers=headers).status_code == 200
-    scripted.lookup("TX", zip="78701")
-    assert faults.seen[0].headers["x-api-key"] == KEY
-    assert KEY not in faults.seen[0].target
+    kind = httpx.AsyncClient if connect.kind == "async" else httpx.Client
+    injected = kind()
+    for client in (scripted, connect(faults.base_url, http_client=injected)):
+        faults.will(echo, answer(body=b'{"nexus": []}'), answer(body=b'{"status": "ok"}'))
+        client.lookup("TX", zip="78701")
+        client.list_nexus("TX")
+        client.health()
+    assert [one.headers["x-api-key"] for one in faults.seen] == [KEY] * 6
+    assert not any(KEY in one.target for one in faults.seen)
+    connect.runner.run(injected.aclose()) if connect.kind == "async" else injected.close()
 
 
 @row("WIRE-request-identity")
 def test_who_the_client_says_it_is(spec, scripted, faults):
     scripted.lookup("TX", zip="78701")
     headers = faults.seen[0].headers
-    assert headers["user-agent"].startswith("svc-tools/")
+    assert headers["user-agent"] == f"svc-tools/{__version__}"
     assert headers["accept"] == "application/json"
 
 
@@ -102,6 +149,15 @@ def test_records_are_listed(spec, client, nexus):
         ("WA", "physical"),
     ]
     assert (told.count, client.list_nexus("CA", "economic").count) == (3, 1)
+
+
+@row("WIRE-request-nexus-get-absent")
+def test_a_service_without_a_list(spec, faults):
+    with Svc(KEY, base_url=faults.base_url) as client:
+        for status in (404, 405):
+            faults.will(answer(status, b'{"detail": "Not Found"}'))
+            with pytest.raises(NotListedError):
+                list_register(client)
 
 
 @row("WIRE-request-nexus-delete")
@@ -160,6 +216,20 @@ def test_failures_to_connect(spec, connect, waits):
     assert (caught.value.status_code, caught.value.attempts, len(waits)) == (None, 4, 3)
 
 
+BROKEN = answer(body=GOOD, content_length="4000", connection="close")
+
+
+@row("WIRE-client-reset")
+def test_what_is_not_tried_again(spec, scripted, faults, waits):
+    for step in (RESET, BROKEN):
+        faults.seen.clear()
+        faults.will(step, answer())
+        with pytest.raises(TransportError) as caught:
+            scripted.lookup("TX", zip="78701")
+        assert (caught.value.status_code, caught.value.attempts) == (None, 1)
+        assert (len(faults.seen), waits) == (1, [])
+
+
 @row("WIRE-client-quota")
 def test_a_used_up_quota_is_retried(spec, scripted, faults, waits):
     faults.will(answer(429, b'{"error": {"code": "QUOTA_EXCEEDED", "message": "no"}}'))
@@ -208,6 +278,25 @@ def test_the_support_reference(spec, scripted, faults):
         assert caught.value.support_reference == expected
 
 
+@row("WIRE-client-body")
+def test_the_body_of_a_response(spec, connect, faults):
+    client = connect(faults.base_url, max_retries=0)
+    for body, kept in [
+        (b'{"anything": [1]}', {"anything": [1]}),
+        (b"[]", []),
+        (b"gone", "gone"),
+    ]:
+        faults.will(answer(404, body))
+        with pytest.raises(SvcError) as caught:
+            client.lookup("TX", zip="78701")
+        assert caught.value.response_body == kept
+    faults.will(answer(404, b"x" * 1_000_000))
+    with pytest.raises(SvcError) as caught:
+        client.lookup("TX", zip="78701")
+    assert set(caught.value.response_body) >= {"x"}
+    assert len(caught.value.response_body) < 10_000
+
+
 @row("WIRE-client-pickle")
 def test_errors_pickle(spec, client):
     with pytest.raises(SvcError) as caught:
@@ -216,9 +305,21 @@ def test_errors_pickle(spec, client):
     assert (type(again), vars(again)) == (type(caught.value), vars(caught.value))
 
 
+@row("WIRE-client-required")
+def test_what_an_answer_must_have(spec, scripted, faults):
+    for body in (b'{"rate": {}}', b'{"rate": {}, "meta": null}', b'{"rate": {}, "meta": {}}'):
+        faults.will(answer(body=body))
+        found = scripted.lookup("TX", zip="78701")
+        assert (found.combined_rate, found.confidence, found.warnings) == (None, None, [])
+    for body in (b'{"meta": {}}', b'{"rate": null, "meta": {}}', b'{"rate": "0.08250"}'):
+        faults.will(answer(body=body))
+        with pytest.raises(ServiceError):
+            scripted.lookup("TX", zip="78701")
+
+
 @row("WIRE-client-malformed")
 def test_a_rate_that_is_none(spec, scripted, faults, changed):
-    for rate in ("high", True, [0.1], "0,08"):
+    for rate in ("high", True, [0.1], "0,08", "8.25%", "NaN", "1e-2", {"rate": "0.08250"}):
         faults.will(changed({"combined_rate": rate}))
         with pytest.raises(ServiceError) as caught:
             scripted.lookup("TX", zip="78701")
@@ -255,9 +356,13 @@ def test_the_service_judges_two_dates(spec, client):
 
 @row("WIRE-answer-missing")
 def test_a_missing_rate(spec, scripted, faults, changed):
-    faults.will(changed({"city_rate": None}))
+    faults.will(changed({"city_rate": None}), answer(body=b'{"rate": {"state": "TX"}}'))
     rate = scripted.lookup("TX", zip="78701").rate
     assert (rate.city_rate, rate.city_rate_as_float()) == (None, None)
+    absent = scripted.lookup("TX", zip="78701").rate
+    for field in RATE_FIELDS:
+        assert getattr(absent, field) is getattr(absent, f"{field}_as_float")() is None
+    assert rate_to_float(None) is None
 
 
 @row("WIRE-answer-resolved_via")
@@ -313,6 +418,17 @@ def test_our_warnings_carry_codes(spec, expected, ask):
         assert code in [one["code"] for one in ask(state, **given)["meta"]["warnings"]]
 
 
+@row("WIRE-answer-full")
+def test_the_fields_of_the_full_body(spec, ask):
+    full = ask("WI", mode="full", zip="53017", as_of="2026-05-01")
+    assert len(full["candidates"]) > 1
+    for one in full["candidates"]:
+        assert {"name", "combined_rate", "chosen", "why"} <= set(one)
+    for one in full["components"]:
+        assert {"level", "name", "code", "rate", "effective_date", "source"} <= set(one)
+    assert full["resolved_place"]["state"] == "WI"
+
+
 @row("WIRE-answer-subset")
 def test_the_simple_body_is_a_part_of_the_full_one(spec, ask, body):
     full = ask("WI", mode="full", **MILWAUKEE)
@@ -333,11 +449,19 @@ def test_every_answer_has_its_id(spec, http, stranger):
 
 @row("WIRE-error-envelope")
 def test_the_envelope(spec, http):
-    refused = http.get("/v1/tax/NJ")
-    error = refused.json()["error"]
-    assert list(refused.json()) == ["error"]
-    assert error["support_reference"] == refused.headers["x-request-id"]
-    assert isinstance(error["message"], str)
+    for refused in (
+        http.get("/v1/tax/NJ"),
+        http.get("/v1/tax/NJ?zip=00000"),
+        http.get("/v1/freshness", headers={"X-API-Key": "wrong"}),
+        http.get("/nowhere"),
+        http.put("/v1/freshness"),
+    ):
+        assert refused.is_error
+        error = refused.json()["error"]
+        assert list(refused.json()) == ["error"]
+        assert error["support_reference"] == refused.headers["x-request-id"]
+        assert isinstance(error["message"], str)
+        assert isinstance(error["code"], str)
 
 
 @rows(

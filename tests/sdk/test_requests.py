@@ -71,6 +71,7 @@ STREET = "500 W 2nd St, Austin"
                 (STREET, "78701", f"{STREET}, TX 78701"),
                 (f"{STREET}, tx", "78701", f"{STREET}, tx 78701"),
                 (f"{STREET} TX 78701-0042", "78701", f"{STREET} TX 78701-0042"),
+                (f"{STREET} TX 78701", "78701", f"{STREET} TX 78701"),
                 (f"{STREET} TX 78701", "78701-1234", f"{STREET} TX 78701-1234"),
                 ("78701 Long Rd, Austin", "78701", "78701 Long Rd, Austin, TX 78701"),
                 (
