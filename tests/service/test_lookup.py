@@ -6,7 +6,7 @@ import json
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.command import svc_tools
 
@@ -166,6 +166,33 @@ def test_a_period_is_the_first_day_of_its_quarter(day):
     assert start.day == 1
     assert start.month in {1, 4, 7, 10}
     assert day - start < timedelta(days=92)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.sampled_from(
+        [("TX", {"zip": "78701"}), ("WA", {"zip": "98101"}), ("WI", {"location": "Milwaukee"})]
+    ),
+    st.dates(),
+    st.booleans(),
+)
+@example(("TX", {"zip": "78701"}), date.min, False)  # noqa: FBT003 - of hypothesis
+@example(("WA", {"zip": "98101"}), date.min, True)  # noqa: FBT003
+@example(("WI", {"location": "Milwaukee"}), date.max, False)  # noqa: FBT003
+@example(("WI", {"location": "Milwaukee"}), date(9999, 10, 1), True)  # noqa: FBT003
+def test_every_date_and_every_quarter_has_a_rate_and_says_how_good_it_is(
+    shared, place, day, quarter
+):
+    state, params = place
+    when = f"{day.year:04}{(day.month + 2) // 3}" if quarter else day.isoformat()
+    params = params | {"period" if quarter else "as_of": when, "mode": "full"}
+    response = shared.client.get(f"/v1/tax/{state}", params=params)
+    assert response.status_code == 200
+    codes = {one["code"] for one in response.json()["meta"]["warnings"]}
+    if day.year < 1900:
+        assert "as_of_before_history" in codes
+    if day.year > 2100:
+        assert "as_of_after_edition" in codes
 
 
 @given(

@@ -131,7 +131,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             districts_unplaced=unplaced,
             before_history=history is not None,
             after_edition=day > end,
-            long_after=day - rating.QUARTER > end,
+            long_after=day - end > rating.QUARTER,
             unknown_code=location.unknown_code,
             stale=chosen.confirmed is not None,
             partial=bool(lacks),
