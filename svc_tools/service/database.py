@@ -10,6 +10,7 @@ import os
 import re
 import sqlite3
 import struct
+import time
 import weakref
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from sqlalchemy.pool import NullPool
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy.dialects import postgresql
 
@@ -36,6 +37,8 @@ LOCAL_ACCOUNT = "local"
 """The account of the user who runs the service on this machine."""
 BUSY_SECONDS = 5.0
 """How long a statement waits for other transactions: half of a client's default timeout."""
+_CHECK_SECONDS = 60.0
+"""How often a file is searched for damage that no statement has met."""
 _CREATE_LOCK = 0x5376_6353_6368_656D  # any number that no other program locks
 
 metadata = sa.MetaData()
@@ -164,6 +167,8 @@ class Database:
             self._engine = _sqlite(self._path)
         self._writer = self._engine.execution_options(**{_WRITE: True})
         self._write_failed = False
+        self._suspect = False
+        self._check_at = 0.0
         weakref.finalize(self, self._engine.dispose)  # the driver warns of connections left open
         try:
             self._prepare()
@@ -177,6 +182,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A transaction that reads; raises as `write` does."""
+        self._check_suspect()
         with self._explained(), self._engine.begin() as connection:
             yield connection
 
@@ -189,8 +195,9 @@ class Database:
 
         Raises:
             StoreBusyError: others locked it for too long.
-            StoreUnavailableError: it cannot be used at the moment.
+            StoreUnavailableError: it cannot be used at the moment, or a part of it is damaged.
         """
+        self._check_suspect()
         try:
             with self._explained(), self._writer.begin() as connection:
                 yield connection
@@ -210,8 +217,8 @@ class Database:
         """Check that the database works, and is still one of this release.
 
         After a write that failed (the disk is full, the database read-only) reading is not enough:
-        then one small write follows, until it succeeds; it leaves nothing behind.
-        Raises as `write` does.
+        then one small write follows, until it succeeds; it leaves nothing behind. Once a minute the
+        whole file is searched for damage. Raises as `write` does.
         """
         with self.read() as connection:
             try:
@@ -222,12 +229,36 @@ class Database:
             raise StoreUnavailableError(
                 f"{self.name} is empty; put the database back, or start the service again"
             )
+        if self._path and time.monotonic() >= self._check_at:
+            self._search()
         if self._write_failed:
             with self.write() as connection:
                 connection.execute(usage.insert().values(_TRIAL))
                 connection.execute(usage.delete().where(usage.c.key_id == _TRIAL["key_id"]))
             # not after any other write: it may have changed nothing
             self._write_failed = False
+
+    def _check_suspect(self) -> None:
+        """Search a file for damage once one of its statements failed, until there is none.
+
+        The parts that can be read are not served meanwhile: a record that is lost would look like
+        one that was removed.
+        """
+        if self._suspect and self._path:
+            self._search(tables=metadata.sorted_tables)
+            self._suspect = False
+
+    def _search(self, tables: Iterable[sa.Table] = ()) -> None:
+        """Search the file for damage, and the rows of tables for texts that cannot be read."""
+        with self._explained(), self._engine.begin() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+            for table in tables if found == "ok" else ():
+                for _ in connection.execute(sa.select(table)):
+                    pass
+        if found != "ok":
+            self._suspect = True
+            raise StoreUnavailableError(f"{self.name} is damaged ({found}); put a copy of it back")
+        self._check_at = time.monotonic() + _CHECK_SECONDS
 
     def close(self) -> None:
         """Close idle connections; using the database afterwards opens new ones."""
@@ -284,10 +315,11 @@ class Database:
         """Raise what keeps the database from serving as a `StoreError`."""
         try:
             yield
-        except (sa.exc.SQLAlchemyError, OSError, struct.error) as error:
+        except (sa.exc.SQLAlchemyError, OSError, struct.error, UnicodeDecodeError) as error:
             kind = _error_kind(error)
             if kind is None:
                 raise
+            self._suspect = self._suspect or kind is StoreUnavailableError
             if kind is StoreBusyError:
                 raise kind(f"The database {self.name} is locked by another process") from error
             raise kind(f"{self.name} cannot be used as the database: {_reason(error)}") from error
@@ -360,10 +392,12 @@ def _error_kind(error: Exception) -> type[StoreError] | None:
     """Which state of the database an error comes from; `None` where it is the statement's fault."""
     if isinstance(error, sa.exc.TimeoutError):
         return StoreBusyError
-    if isinstance(error, OSError | struct.error | sa.exc.InterfaceError):
-        return StoreUnavailableError  # the connection to the server
+    if isinstance(error, OSError | struct.error | sa.exc.InterfaceError | UnicodeDecodeError):
+        return StoreUnavailableError  # the connection to the server, or text that is no text
     cause = getattr(error, "orig", None)
     code = getattr(cause, "sqlite_errorcode", None)
+    if type(cause) is sqlite3.OperationalError and code is None:
+        return StoreUnavailableError  # the same: SQLite has no code for it
     if code is not None:
         kind = code & 0xFF  # the low byte is the kind; the rest says more about it
         if kind in _SQLITE_BUSY:

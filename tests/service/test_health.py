@@ -12,7 +12,7 @@ from sqlalchemy import event
 from support.serving import make_key
 from support.waiting import until
 
-from svc_tools.service import health
+from svc_tools.service import database, health
 from svc_tools.service.health import BookKeeper
 from svc_tools.service.ratebook import load_book
 
@@ -96,6 +96,57 @@ def test_a_database_that_disappears_is_reported_and_comes_back(service, db, forg
     assert client.get("/v1/portability/nexus").json()["count"] == 1
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+
+
+def _page(content, make):
+    """The content with another page: one that holds the nexus records."""
+    start = content.index(b"a note of a register") // 4096 * 4096
+    return content[:start] + make(content[start : start + 4096]) + content[start + 4096 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:4096],
+        lambda _: b"no database" * 1000,
+        lambda content: bytes(100) + content[100:],
+        lambda content: _page(content, lambda page: bytes(len(page))),
+        lambda content: _page(content, lambda _: content[:4096]),
+        lambda content: _page(content, lambda page: page.replace(b"a note", b"\xff note")),
+    ],
+)
+def test_a_damaged_database_is_reported_left_where_it_is_and_comes_back(
+    service, db, forgetful, damage
+):
+    paths = [
+        *(("GET", "/healthz"), ("GET", "/v1/tax/NJ?zip=07030")),
+        *(("GET", "/v1/portability/nexus"), ("DELETE", "/v1/portability/nexus/TX")),
+    ]
+    record = {"state": "TX", "notes": "a note of a register"}
+    assert service.client.post("/v1/portability/nexus", json=record).status_code == 200
+    assert service.client.get("/healthz").json() == {"status": "ok"}
+    good = db.read_bytes()
+    db.write_bytes(damage(good))
+    damaged = db.read_bytes()
+    service.client.get("/v1/portability/nexus")  # meets it
+    for method, path in paths:
+        response = service.client.request(method, path)
+        assert_unavailable(response, "database")
+        assert "status" not in response.json()
+    assert db.read_bytes() == damaged
+    assert [one.name for one in db.parent.glob(f"{db.stem}*{db.suffix}")] == [db.name]
+    db.write_bytes(good)
+    for method, path in paths:
+        assert service.client.request(method, path).status_code == 200
+
+
+def test_damage_that_no_request_has_met_is_reported(service, db, forgetful, monkeypatch):
+    monkeypatch.setattr(database, "_CHECK_SECONDS", 0.0)
+    record = {"state": "TX", "notes": "a note of a register"}
+    assert service.client.post("/v1/portability/nexus", json=record).status_code == 200
+    db.write_bytes(_page(db.read_bytes(), lambda page: bytes(len(page))))
+    assert_unavailable(service.anonymous("GET", "/healthz"), "database")
 
 
 @contextmanager
