@@ -148,6 +148,10 @@ def listen(host: str, port: int) -> socket.socket:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections take it over. asyncio sets it too, but not for uvicorn's workers: they get the
+        # socket by its number and take it for a Unix socket (0.54), and then the second part of
+        # each response waits 40 ms for the client to confirm the first.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.bind(address)
         made.listen(_BACKLOG)
     except OSError as error:

@@ -116,6 +116,18 @@ def test_the_address_of_a_socket(host):
         assert refused.value.code == "port_in_use"
 
 
+def test_no_part_of_a_response_waits_for_the_part_before():
+    """Whoever accepts the connections: asyncio forgets it for a socket it got by its number."""
+    with listen("127.0.0.1", 0) as listener:
+        for family in (socket.AF_INET, socket.AF_UNIX):
+            with (
+                socket.create_connection(listener.getsockname()),
+                socket.fromfd(listener.fileno(), family, socket.SOCK_STREAM) as inherited,
+                inherited.accept()[0] as accepted,
+            ):
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 @pytest.mark.parametrize(
     ("host", "port", "code"),
     [

@@ -113,7 +113,8 @@ def month_of(moment: datetime) -> Month:
 class LimitStore:
     """The lookups counted against monthly quotas, one row a key and month.
 
-    Each method is one statement: processes that count at the same time never exceed a quota.
+    Each method is one statement: processes that count at the same time never exceed a quota. A
+    power failure may lose the counts of the last moments.
     """
 
     def __init__(self, database: Database) -> None:
@@ -139,13 +140,13 @@ class LimitStore:
             )
             .returning(usage.c.used)
         )
-        with self._database.write() as connection:
+        with self._database.write(synced=False) as connection:
             used = connection.execute(count).scalar_one_or_none()
         return None if used is None else quota - used
 
     def give_back(self, key_id: str, month: str) -> None:
         """Take back the count of one lookup."""
-        with self._database.write() as connection:
+        with self._database.write(synced=False) as connection:
             connection.execute(
                 usage.update()
                 .where(usage.c.key_id == key_id, usage.c.month == month, usage.c.used > 0)

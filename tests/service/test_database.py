@@ -162,6 +162,13 @@ def test_a_transaction_that_the_server_ends_is_unavailable_not_a_failure(postgre
     postgres.drop(name)
 
 
+def test_only_counts_of_lookups_do_not_wait_for_the_disk(db):
+    with closing(Database(db)) as database:
+        for options, level in (({}, 2), ({"synced": False}, 1), ({}, 2)):  # FULL and NORMAL
+            with database.write(**options) as connection:
+                assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+
+
 def test_a_damaged_file_is_reported_and_the_copy_put_back_is_used(db):
     database = Database(db)
     add(database, "kept")
