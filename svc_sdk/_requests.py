@@ -9,7 +9,7 @@ from decimal import Decimal
 from numbers import Real
 from urllib.parse import quote
 
-_PERIOD = re.compile(r"[0-9]{4}[1-4]")
+_PERIOD = re.compile(r"([0-9]{4})(?:[ -]?[Qq])?([1-4])")
 _MODES = (
     "give exactly one of: address (with city and zip, if known), zip, location, or lat with lng"
 )
@@ -216,8 +216,9 @@ def _calendar_date(name: str, value: date | str) -> str:
 
 
 def _quarter(period: str) -> str:
-    if not isinstance(period, str) or not _PERIOD.fullmatch(period):
+    found = _PERIOD.fullmatch(period) if isinstance(period, str) else None
+    if found is None:
         raise ValueError(
-            f"period: {period!r} is not a year and a quarter such as '20263' (2026, quarter 3)"
+            f"period: {period!r} is not a year and a quarter such as '2026Q3' or '20263'"
         )
-    return period
+    return f"{found[1]}{found[2]}"

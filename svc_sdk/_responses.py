@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ import pydantic
 from svc_sdk import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
     from svc_sdk import models
@@ -46,6 +47,13 @@ _BY_STATUS: dict[int, type[errors.SvcError]] = {
 }
 # About three years: anything longer is nonsense, and a sleep must not overflow.
 _LONGEST_RETRY_AFTER = 10.0**8
+_CODE = re.compile("[A-Z][A-Z0-9_]*|[a-z0-9]+(?:_[a-z0-9]+)+")
+_DEEPEST = 100
+"""How deeply JSON may be nested: what is deeper can be read, but not written again."""
+_TOO_DEEP = "(nested too deeply to be shown)"
+_MESSAGE = 300
+"""How many characters of a body that is not JSON may be the message."""
+_NO_CONTENT = 204
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
 _SERVER = range(500, 600)
@@ -78,10 +86,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No response: what happened, and whether it is retried (SPEC 8)."""
+    """No response: what happened, and whether it is retried (SPEC 8).
+
+    `sent`: whether the service may have received the request; False where there was no connection.
+    """
 
     message: str
     retryable: bool
+    sent: bool = True
 
 
 def _http_date(value: str) -> datetime | None:
@@ -124,6 +136,9 @@ def nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
 
 def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
     """What a removal did (SPEC 4.1). Raises as `_result`."""
+    if isinstance(outcome, Reply) and outcome.status == _NO_CONTENT:
+        removed: models.NexusRemoval = _models().NexusRemoval.model_construct(deleted=None)
+        return removed
     result: models.NexusRemoval = _result(outcome, _models().NexusRemoval, attempts)
     return result
 
@@ -174,7 +189,7 @@ def _exact_json(body: bytes) -> Json:
         except ArithmeticError:  # an exponent of twenty digits: a float would make a zero of it
             return float("nan")
 
-    parsed = json.loads(body, parse_float=number, parse_constant=_no_constant)
+    parsed = _parsed(body, parse_float=number, parse_constant=_no_constant)
     if not inexact:
         return parsed
     rate = parsed.get("rate") if isinstance(parsed, dict) else None
@@ -185,6 +200,27 @@ def _exact_json(body: bytes) -> Json:
     if exact:
         plain["rate"] |= exact
     return plain
+
+
+def _parsed(body: bytes, **hooks: Any) -> Json:  # noqa: ANN401 - those of json.loads
+    """Parsed JSON that can be stored, compared and shown: what is nested too deeply is cut."""
+    parsed = json.loads(body, **hooks)
+    if body.count(b"[") + body.count(b"{") > _DEEPEST:
+        level = [parsed]
+        for _ in range(_DEEPEST):
+            level = [one[key] for one, key in _inner(level)]
+        for one, key in list(_inner(level)):
+            one[key] = _TOO_DEEP
+    return parsed
+
+
+def _inner(values: list[Json]) -> Iterator[tuple[Json, Json]]:
+    """Each object or array within these values, as where it stands."""
+    for one in values:
+        if isinstance(one, dict | list):
+            for key, item in one.items() if isinstance(one, dict) else enumerate(one):
+                if isinstance(item, dict | list):
+                    yield one, key
 
 
 def _no_constant(text: str) -> None:
@@ -205,7 +241,7 @@ def _floats(value: Json) -> Json:
 def _readable(body: bytes) -> Json:
     """The parsed body, else its text, shortened; `None` for an empty one."""
     try:
-        return json.loads(body)
+        return _parsed(body)
     except (ValueError, RecursionError):
         text = body[: _CUT * 4].decode("utf-8", "replace")
         return (text if len(text) <= _CUT else f"{text[:_CUT]}…") or None
@@ -214,35 +250,54 @@ def _readable(body: bytes) -> Json:
 def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
     body = _readable(reply.body)
     envelope = body if isinstance(body, dict) else {}
-    inner = envelope.get("error")
-    error = inner if isinstance(inner, dict) else envelope
-    detail = _detail(envelope.get("detail")) or _detail(error.get("detail"))
-    message = (
-        _string(error.get("message"))
-        or _string(inner)
-        or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
-        or _string(envelope.get("detail"))
-        or _plain_message(reply)
-    )
+    objects = [*_nested(envelope), envelope]
+    detail = next(filter(None, (_detail(one.get("detail")) for one in reversed(objects))), ())
     waits = reply.retry_after
     kind = errors.ServiceError if reply.status in _SERVER else errors.SvcError
     return _BY_STATUS.get(reply.status, kind)(
-        message,
+        _first(objects, "message")
+        or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
+        or _first(objects, "error_description", "detail", "title", "error")
+        or _plain_message(reply, body),
         status_code=reply.status,
-        error_code=_string(error.get("code")),
-        support_reference=_string(error.get("support_reference"))
-        or _string(envelope.get("support_reference"))
+        error_code=_first(objects, "code", "error_code") or _code_as_error(objects),
+        support_reference=_first(objects, "support_reference", "request_id")
         or reply.headers.get("x-request-id"),
         response_body=body,
         detail=detail,
-        retry_after=_seconds(error.get("retry_after_seconds")) if waits is None else waits,
+        retry_after=_seconds(objects) if waits is None else waits,
         attempts=attempts,
     )
 
 
-def _plain_message(reply: Reply) -> str:
+def _nested(envelope: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """The objects in which gateways and frameworks wrap an error, the innermost first."""
+    for name in ("error", "detail"):
+        inner = envelope.get(name)
+        if isinstance(inner, dict):
+            yield from _nested(inner)
+            yield inner
+
+
+def _first(objects: list[dict[str, Json]], *names: str) -> str | None:
+    """The first text among these fields."""
+    return next((text for one in objects for name in names if (text := _text(one.get(name)))), None)
+
+
+def _code_as_error(objects: list[dict[str, Json]]) -> str | None:
+    """The code in `{"error": "invalid_token", "message": …}`."""
+    text = _first(objects, "error")
+    described = _first(objects, "message", "error_description", "detail", "title")
+    return text if text and described and _CODE.fullmatch(text) else None
+
+
+def _plain_message(reply: Reply, body: Json) -> str:
     if reply.status in _REDIRECT:
         return "The service redirects the request, and redirects are not followed"
+    text = " ".join(body.split()) if isinstance(body, str) else ""
+    # a page, a log or binary data is in `response_body` alone
+    if text and len(text) <= _MESSAGE and text.isprintable() and not {"<", "\ufffd"} & set(text):
+        return text
     return "The service reported an error without a message"
 
 
@@ -256,11 +311,21 @@ def _detail(value: Json) -> tuple[models.ValidationDetail, ...]:
     return tuple(read)
 
 
-def _string(value: Json) -> str | None:
-    return value[:_CUT] if isinstance(value, str) and value else None
+def _text(value: Json) -> str | None:
+    """The text of a field, shortened; also of a code that is a number."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        return None
+    # half of a surrogate pair, which JSON can hold, cannot be written to a file or a terminal
+    return value[:_CUT].encode("utf-8", "replace").decode()
 
 
-def _seconds(value: Json) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
-        return float(value)
-    return None
+def _seconds(objects: list[dict[str, Json]]) -> float | None:
+    values = (one.get("retry_after_seconds") for one in objects)
+    numbers = (
+        float(min(one, _LONGEST_RETRY_AFTER))
+        for one in values
+        if isinstance(one, int | float) and not isinstance(one, bool) and one >= 0
+    )
+    return next(numbers, None)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+import logging
 import math
+import re
 import warnings
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -21,12 +24,19 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from svc_sdk._requests import Call
-    from svc_sdk.errors import SvcError
 
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8642"
 """The default address of `svc-tools serve`."""
 
+CLOSED = Failure(
+    "The client is closed: make a new one, or close it after its last request",
+    retryable=False,
+)
+"""The result of a request whose HTTP client was closed before or meanwhile."""
+
+_LONG_WAIT = 600.0
+"""Seconds: a longer pause is logged, so that a program that waits does not look stuck."""
 _KEY_HEADER = "X-API-Key"
 _LAST_PORT = 65_535
 _LONGEST_LABEL = 63
@@ -43,6 +53,8 @@ class Settings:
     base_url: str
     timeout: float
     max_retries: int
+    default_address: bool = False
+    """Whether the constructor was given no address."""
 
     @classmethod
     def checked(
@@ -58,7 +70,13 @@ class Settings:
             raise TypeError(f"max_retries: expected a whole number, not {max_retries!r}")
         if max_retries < 0:
             raise ValueError(f"max_retries: expected 0 or more, not {max_retries}")
-        settings = cls(_checked_key(api_key), str(url).rstrip("/"), float(timeout), max_retries)
+        settings = cls(
+            _checked_key(api_key),
+            str(url).rstrip("/"),
+            float(timeout),
+            max_retries,
+            default_address=base_url is DEFAULT_BASE_URL,
+        )
         if url.scheme == "http" and not settings.loopback:
             # one frame up is the constructor, two its caller
             _warn_of_plain_http(url.host)
@@ -89,7 +107,11 @@ class Settings:
             self.base_url + call.path,
             params=list(call.params) or None,
             json=call.json,
-            headers={"Accept": "application/json", "User-Agent": f"svc-tools/{__version__}"},
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",  # a body of 700 bytes is not worth unpacking
+                "User-Agent": f"svc-tools/{__version__}",
+            },
             # waiting for a free connection is not a delay of the service
             timeout=httpx.Timeout(self.timeout, pool=None),
         )
@@ -103,60 +125,83 @@ class Settings:
 
     def without_key(self, status: int, headers: dict[str, str], body: bytes) -> Reply:
         """The response of these parts, header names in lower case, without the key."""
+        if b"\0" in body:  # UTF-16, which JSON is not in: no text holds this
+            body = body.replace(b"\0", b"")
         key = self.key.get_secret_value()
         if len(key) >= _HIDE_FROM:
             body = body.replace(key.encode(), _HIDDEN.encode())
-            headers = {name: value.replace(key, _HIDDEN) for name, value in headers.items()}
+            if b"\\" in body or b"%" in body:
+                body = self.hide(body.decode("latin-1")).encode("latin-1")
+            headers = {name: self.hide(value) for name, value in headers.items()}
         return Reply(status, headers, body)
+
+    def hide(self, text: str) -> str:
+        """The text without the key, plain or escaped as in JSON or in a URL."""
+        key = self.key.get_secret_value()
+        if len(key) < _HIDE_FROM:
+            return text
+        text = text.replace(key, _HIDDEN)
+        if "\\" not in text and "%" not in text:
+            return text
+        return re.sub("".join(map(_escaped, key)), _HIDDEN, text)
 
     def failure(self, error: Exception) -> Failure:
         """The failure of an exception. Timeouts and failures to connect may be retried."""
         where = httpx.URL(self.base_url).netloc.decode()
-        if isinstance(error, httpx.TimeoutException):
-            return Failure(f"No response from {where} within {self.timeout:g} s", retryable=True)
+        if isinstance(error, httpx.TimeoutException | TimeoutError):
+            return Failure(
+                f"No complete response from {where} within {self.timeout:g} s",
+                retryable=True,
+                sent=not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout),
+            )
         reason = self.hide(str(error) or type(error).__name__)
         if isinstance(error, httpx.ConnectError):
-            return Failure(f"Could not connect to {where}: {reason}", retryable=True)
-        if not isinstance(error, httpx.RequestError):
+            message = f"Could not connect to {where}: {reason}{self._advice}"
+            return Failure(message, retryable=True, sent=False)
+        if not isinstance(error, httpx.RequestError | ConnectionError):
             return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
-        return Failure(f"The connection to {where} broke: {reason}", retryable=False)
+        message = f"The connection to {where} broke: {reason}"
+        return Failure(message, retryable=False, sent=not isinstance(error, httpx.ProxyError))
 
-    def hide(self, value: Any) -> Any:  # noqa: ANN401 - parsed JSON of any shape
-        """The value without the key, wherever in it the key occurs as text."""
-        from pydantic import BaseModel  # noqa: PLC0415 - only where an error is made
+    @property
+    def _advice(self) -> str:
+        if not self.default_address:
+            return ""
+        return (
+            ". No address was given, and this is the default: give the address of your service"
+            " (base_url=, or SVC_BASE_URL for svc_tools.connect()), or start `svc-tools serve`"
+        )
 
-        key = self.key.get_secret_value()
-        if len(key) < _HIDE_FROM:
-            return value
-        if isinstance(value, str):
-            return value.replace(key, _HIDDEN)
-        if isinstance(value, dict):
-            return {self.hide(name): self.hide(item) for name, item in value.items()}
-        if isinstance(value, list | tuple):
-            return type(value)(self.hide(item) for item in value)
-        if isinstance(value, BaseModel):
-            return type(value).model_validate(self.hide(value.model_dump()))
-        return value
+    def log_wait(self, seconds: float) -> None:
+        """Log a long pause before the next attempt, which the service requested (SPEC 8)."""
+        if seconds >= _LONG_WAIT:
+            until = datetime.now().astimezone() + timedelta(seconds=seconds)
+            logging.getLogger("svc_sdk").warning(
+                "%s requests a pause of %s: the next attempt is at %s",
+                httpx.URL(self.base_url).netloc.decode(),
+                timedelta(seconds=round(seconds)),
+                until.isoformat(" ", "seconds"),
+            )
 
-    def hide_in(self, error: SvcError) -> SvcError:
-        """The error without the key, which a body may have written with escapes."""
-        for name in ("message", "error_code", "support_reference", "response_body", "detail"):
-            try:
-                setattr(error, name, self.hide(getattr(error, name)))
-            except RecursionError:
-                setattr(error, name, "(nested too deeply to be shown)")
-        error.args = self.hide(error.args)
-        return error
+
+def _escaped(character: str) -> str:
+    """A pattern of one character of the key: plain, or escaped once or more."""
+    plain, digits = re.escape(character), f"{ord(character):02x}"
+    slashed = rf"|\\+{plain}" if character in r'"\/' else ""
+    return rf"(?:{plain}|(?i:\\+u00{digits}|%{digits}){slashed})"
 
 
 def as_secret(api_key: str | SecretStr) -> SecretStr:
     """The key as a secret, so that no local variable of a constructor shows it.
 
     Raises:
+        ValueError: `None`, as of a variable that is not set.
         TypeError: not a string.
     """
     from pydantic import SecretStr  # noqa: PLC0415 - 50 ms that an import does not need
 
+    if api_key is None:
+        raise ValueError("api_key: there is none (None); is SVC_API_KEY set? Give your API key")
     if not isinstance(api_key, str | SecretStr):
         raise TypeError(f"api_key: expected a string, not {type(api_key).__name__}")
     return SecretStr(api_key) if isinstance(api_key, str) else api_key
@@ -167,6 +212,10 @@ def _checked_key(secret: SecretStr) -> SecretStr:
     stripped = type(secret)(secret.get_secret_value().strip())
     if not stripped.get_secret_value():
         raise ValueError("api_key: the key is empty; give the API key of your account")
+    if "://" in stripped.get_secret_value():
+        raise ValueError(
+            "api_key: this is an address, not a key; the address of the service is base_url"
+        )
     if not (stripped.get_secret_value().isascii() and stripped.get_secret_value().isprintable()):
         raise ValueError("api_key: the key holds characters that cannot stand in an HTTP header")
     return stripped
@@ -177,18 +226,22 @@ def checked_url(base_url: str) -> httpx.URL:
     expected = "expected an address such as 'https://rates.example' or 'http://127.0.0.1:8642'"
     if not isinstance(base_url, str):
         raise TypeError(f"base_url: {expected}, not {type(base_url).__name__}")
+    # what was given is not repeated: it may be the key
     try:
         url = httpx.URL(base_url.strip())
-    except (httpx.InvalidURL, UnicodeError) as error:
-        raise ValueError(f"base_url: {error}; {expected}") from None
+    except (httpx.InvalidURL, UnicodeError):
+        raise ValueError(f"base_url: this is not an address; {expected}") from None
+    if url.scheme not in {"http", "https"}:
+        raise ValueError(f"base_url: this does not begin with http:// or https://; {expected}")
     if url.port is not None and not 0 < url.port <= _LAST_PORT:
         raise ValueError(f"base_url: {url.port} is no port; {expected}")
     if url.userinfo:
         raise ValueError("base_url: holds a user name or password; a secret never goes in a URL")
     labels = url.host.rstrip(".").split(".")
-    named = all(0 < len(label) <= _LONGEST_LABEL for label in labels) or ":" in url.host
-    if url.scheme not in {"http", "https"} or not named or set(base_url) & {"?", "#"}:
-        raise ValueError(f"base_url: {base_url!r} is not usable; {expected}")
+    if not (all(0 < len(label) <= _LONGEST_LABEL for label in labels) or ":" in url.host):
+        raise ValueError(f"base_url: this names no host; {expected}")
+    if set(base_url) & {"?", "#"}:
+        raise ValueError(f"base_url: this has more than a path after the host (? or #); {expected}")
     return url
 
 

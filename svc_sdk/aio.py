@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Self
 import httpx
 
 from svc_sdk import _requests, _responses
+from svc_sdk._attempt import FAILURES, aread_body, awithin
 from svc_sdk._retry import decide
 from svc_sdk._settings import (
+    CLOSED,
     DEFAULT_BASE_URL,
     Settings,
     as_secret,
@@ -51,7 +53,8 @@ class AsyncSvc:
     Args:
         api_key: the key of your account; sent as a header with every request, shown nowhere.
         base_url: the address of the service; a trailing slash is dropped.
-        timeout: seconds allowed for each of connecting, sending and waiting for data, per request.
+        timeout: seconds allowed for one attempt as a whole: connecting, sending, and the complete
+            response. Waiting for a free connection is not counted.
         max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
         http_client: an `httpx.AsyncClient` of your own: it is used with its headers, proxies and
             certificates, and never closed by this library.
@@ -118,7 +121,7 @@ class AsyncSvc:
             lng: longitude in degrees, with `lat`.
             as_of: the rate in force on this date; an ISO string or a datetime counts as its
                 calendar date. Today's rate where left out.
-            period: a quarter instead of a date, such as "20263" (advanced).
+            period: a quarter instead of a date, such as "2026Q3" or "20263" (advanced).
             mode: "full" adds candidates, components and the resolved place.
 
         Returns:
@@ -162,7 +165,7 @@ class AsyncSvc:
     async def list_nexus(
         self, state: str | None = None, nexus_type: str | None = None
     ) -> NexusList:
-        """The account's nexus registrations, ordered by state, then type.
+        """The account's nexus registrations, ordered by state, then type: iterate over the result.
 
         Args:
             state: only those of this state.
@@ -205,11 +208,12 @@ class AsyncSvc:
         )
         return await self._send(call, _responses.nexus_record)
 
-    async def remove_nexus(self, state: str, *, nexus_type: str | None = None) -> NexusRemoval:
+    async def remove_nexus(self, state: str, nexus_type: str | None = None) -> NexusRemoval:
         """Remove nexus registrations of a state (SPEC 4.1).
 
-        Removing what is not there is no error: `deleted` is 0 then. After a lost response the call
-        is sent again (SPEC 8), so `deleted` counts what the last try removed.
+        Removing what is not there is no error: `deleted` is 0 then, and `None` where the service
+        confirms the removal without a count (204). After a lost response the call is sent again
+        (SPEC 8), so `deleted` counts what the last try removed.
 
         Args:
             state: two-letter state code.
@@ -261,27 +265,32 @@ class AsyncSvc:
             attempt += 1
             if wait is None:
                 break
+            self._settings.log_wait(wait)
             await sleep(wait)
         try:
             return read(outcome, attempt)
         except SvcError as error:
             # the frames below hold the parsed body
-            raise self._settings.hide_in(error).with_traceback(None) from None
+            raise error.with_traceback(None) from None
 
     async def _exchange(self, call: _requests.Call) -> Reply | Failure:
         request = self._settings.request(self._http, call)
+        response: httpx.Response | None = None
         try:
-            response = await self._http.send(request, stream=True, follow_redirects=False)
+            async with awithin(request, self._settings.timeout) as start:
+                response = await self._http.send(request, stream=True, follow_redirects=False)
+                body = await aread_body(response, start)
         except httpx.HTTPStatusError as error:  # an event hook of the injected client
             return self._settings.reply(error.response, b"")
-        except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:
-            return self._settings.failure(error)
-        try:
-            body = await response.aread()
-        except httpx.RequestError as error:
-            if response.is_success:
+        except FAILURES as error:
+            if response is None or response.is_success:
                 return self._settings.failure(error)
             body = b""  # the status alone decides
+        except RuntimeError:
+            if not self._http.is_closed:
+                raise
+            return CLOSED
         finally:
-            await response.aclose()
+            if response is not None:
+                await response.aclose()
         return self._settings.reply(response, body)

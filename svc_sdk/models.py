@@ -7,11 +7,14 @@ came on the wire: fractions, `"0.08250"` is 8.25%. A missing rate is `None`, nev
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from svc_sdk.rates import is_rate, number_to_rate, rate_to_decimal, rate_to_float
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "Advisory",
@@ -61,8 +64,44 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _present(value: object) -> object:
-    return () if value is None else value
+_WORDS = dict.fromkeys(("true", "yes", "y", "1"), True)
+_WORDS |= dict.fromkeys(("false", "no", "n", "0"), False)
+
+
+def _truth(value: object) -> object:
+    """The truth of `"false"` or 0; a word that is neither stays text, a missing one missing."""
+    if value is None or isinstance(value, bool):
+        return value
+    if value in (0, 1):
+        return bool(value)
+    text = str(value)
+    return _WORDS.get(text.strip().lower(), text)
+
+
+def _advisories(value: object) -> object:
+    """A list of strings and advisories, whatever was sent: a rate is not lost for its warning."""
+    if value is None:
+        return []
+    return [_advisory(one) for one in (value if isinstance(value, list | tuple) else [value])]
+
+
+def _advisory(value: object) -> object:
+    if isinstance(value, str | Advisory):
+        return value
+    if not isinstance(value, dict):
+        return {"code": UNCODED, "value": value}
+    code = _text(value.get("code"))
+    if isinstance(code, str) and code:
+        return value | {"code": code}
+    return ({"value": code} if code else {}) | value | {"code": UNCODED}
+
+
+def _count(value: object) -> object:
+    """A count, also as the text of a number."""
+    if isinstance(value, str) and value.isascii() and value.strip().isdecimal():
+        return int(value)
+    # None is for a removal without a count (204), which no body can say
+    return value if type(value) is int else ""
 
 
 RateString = Annotated[str | None, BeforeValidator(_rate)]
@@ -79,7 +118,8 @@ class Rate(_Answer):
 
     Each rate field is a string, a fraction with five decimals, or `None` where the service
     gave none. `<field>_as_float()` gives its float, `as_decimal(field)` its exact value.
-    `freight_taxable` says whether separately stated delivery is taxable; `None`: not known.
+    `freight_taxable` says whether separately stated delivery is taxable; `None`: not known. Words
+    such as "false" or "Y" are read; any other text stays text, and means neither.
     """
 
     state: Text = None
@@ -93,7 +133,7 @@ class Rate(_Answer):
     city_rate: RateString = None
     combined_district_rate: RateString = None
     combined_rate: RateString = None
-    freight_taxable: bool | str | None = None
+    freight_taxable: Annotated[bool | str | None, BeforeValidator(_truth)] = None
 
     def as_decimal(self, field: str) -> Decimal | None:
         """The exact value of one rate field, `None` where it is missing.
@@ -139,9 +179,15 @@ class Rate(_Answer):
         return rate_to_float(self.combined_rate) if self.combined_rate is not None else None
 
 
+UNCODED = "uncoded_warning"
+"""The code of an advisory that the service sent without a code that can be read."""
+
+
 class Advisory(_Answer):
     """A warning that carries a code (SPEC 2.4); the fields that explain it remain.
 
+    What is neither text nor an object with a code is an advisory, too: its `code` is
+    "uncoded_warning", and it has the fields of the object, or the `value` that was sent.
     For `place_input_mismatch`: `customer_input_place` is the place the caller gave,
     `resolved_place_name` the one it resolved to.
     """
@@ -163,7 +209,7 @@ class Meta(_Answer):
     effective_date: Text = None
     effective_date_basis: Text = None
     period: Text = None
-    warnings: Annotated[list[str | Advisory], BeforeValidator(_present)] = Field(
+    warnings: Annotated[list[str | Advisory], BeforeValidator(_advisories)] = Field(
         default_factory=list
     )
 
@@ -222,16 +268,36 @@ class NexusRecord(_Answer):
 
 
 class NexusList(_Answer):
-    """The account's nexus registrations, ordered by state, then type."""
+    """The account's nexus registrations, ordered by state, then type.
+
+    Iterate over it, or take its `len()`: it is a collection of its records. `count` is the
+    service's own number of them.
+    """
 
     nexus: list[NexusRecord]
     count: int | None = None
 
+    def __iter__(self) -> Iterator[NexusRecord]:  # type: ignore[override]
+        """Its records; for the names and values of the fields see `model_dump()`."""
+        return iter(self.nexus)
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return len(self.nexus)
+
 
 class NexusRemoval(_Answer):
-    """The result of a removal (SPEC 4.1): how many records, and of which state and type."""
+    """The result of a removal (SPEC 4.1): how many records, and of which state and type.
 
-    deleted: Annotated[int, Field(strict=True, ge=0)]
+    `deleted` is `None` where the service confirmed the removal without a body (204): the number
+    is not known.
+    """
+
+    deleted: Annotated[
+        Annotated[int, Field(strict=True, ge=0)] | None,
+        Field(validation_alias=AliasChoices("deleted", "count")),
+        BeforeValidator(_count),
+    ]
     state: Text = None
     nexus_type: Text = None
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
+from svc_sdk._settings import checked_url
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _EXCEL_VARIABLE = "SVC_EXCEL"
 _OFF = {"off", "no", "none", "false", "0"}
 """The words for "off": none of them names a file."""
 _MOST_HOURS = 8_784
+_LONGEST_WORD = 12
 
 _UNCONFIGURED = (
     "No service is configured, so the rates come from the EMBEDDED service and its own rate book"
@@ -79,8 +81,12 @@ class _OfEmbedded:
 class EmbeddedSvc(_OfEmbedded, Svc):
     """A client of the embedded service, which keeps running until the process ends."""
 
-    def __init__(self, service: EmbeddedService) -> None:
-        super().__init__(service.api_key, base_url=service.base_url)
+    def __init__(
+        self, service: EmbeddedService, *, timeout: float = 10.0, max_retries: int = 3
+    ) -> None:
+        super().__init__(
+            service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
+        )
         # a notebook rarely closes a client: its connections end with it, or with the process
         weakref.finalize(self, self._http.close)
         self._service = service
@@ -89,8 +95,12 @@ class EmbeddedSvc(_OfEmbedded, Svc):
 class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
     """The same for asynchronous code; close it, as any `AsyncSvc`, with `async with`."""
 
-    def __init__(self, service: EmbeddedService) -> None:
-        super().__init__(service.api_key, base_url=service.base_url)
+    def __init__(
+        self, service: EmbeddedService, *, timeout: float = 10.0, max_retries: int = 3
+    ) -> None:
+        super().__init__(
+            service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
+        )
         self._service = service
 
 
@@ -113,7 +123,7 @@ def connect(
         target: "embedded", or nothing.
         api_key: the key of the account.
         base_url: the address of the service.
-        timeout: seconds, per request.
+        timeout: seconds, for each attempt as a whole.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
 
     Raises:
@@ -122,10 +132,10 @@ def connect(
         ImportError: the embedded service is wanted and not installed.
     """
     if _wants_embedded(target, api_key, base_url):
-        return EmbeddedSvc(_embedded())
+        return EmbeddedSvc(_embedded(), timeout=timeout, max_retries=max_retries)
     account = configured(api_key=api_key, base_url=base_url)
     if account is None:
-        return unconfigured(stacklevel=3)
+        return unconfigured(stacklevel=3, timeout=timeout, max_retries=max_retries)
     key, url = account
     return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
 
@@ -147,7 +157,7 @@ def aconnect(
         target: "embedded", or nothing.
         api_key: the key of the account.
         base_url: the address of the service.
-        timeout: seconds, per request.
+        timeout: seconds, for each attempt as a whole.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
 
     Raises:
@@ -155,12 +165,12 @@ def aconnect(
         ImportError: the embedded service is wanted and not installed.
     """
     if _wants_embedded(target, api_key, base_url):
-        return EmbeddedAsyncSvc(_embedded())
+        return EmbeddedAsyncSvc(_embedded(), timeout=timeout, max_retries=max_retries)
     account = configured(api_key=api_key, base_url=base_url)
     if account is None:
         service = _embedded()
         _warn_unconfigured(service.book_edition, stacklevel=3)
-        return EmbeddedAsyncSvc(service)
+        return EmbeddedAsyncSvc(service, timeout=timeout, max_retries=max_retries)
     key, url = account
     return AsyncSvc(key, base_url=url, timeout=timeout, max_retries=max_retries)
 
@@ -172,8 +182,10 @@ def _wants_embedded(
     if target is None:
         return False
     if target != "embedded":
+        # a longer text may be the key
+        given = repr(target) if len(target) <= _LONGEST_WORD and target.isalpha() else "the target"
         raise ConfigurationError(
-            f"connect: {target!r} is not known; expected 'embedded', or api_key= and base_url="
+            f"connect: {given} is not known; expected 'embedded', or api_key= and base_url="
         )
     if api_key is not None or base_url is not None:
         raise ConfigurationError("connect: 'embedded' brings its own key and address")
@@ -195,11 +207,11 @@ def serve_key() -> SecretStr | None:
     return SecretStr(key) if key else None
 
 
-def unconfigured(*, stacklevel: int) -> EmbeddedSvc:
+def unconfigured(*, stacklevel: int, timeout: float = 10.0, max_retries: int = 3) -> EmbeddedSvc:
     """The embedded service where nothing is configured, with a warning that says so."""
     service = _embedded()
     _warn_unconfigured(service.book_edition, stacklevel=stacklevel + 1)
-    return EmbeddedSvc(service)
+    return EmbeddedSvc(service, timeout=timeout, max_retries=max_retries)
 
 
 def _warn_unconfigured(edition: str, *, stacklevel: int) -> None:
@@ -213,11 +225,18 @@ def configured(
     """The key and the address: the arguments, then the environment; `None` where neither is set.
 
     Raises:
-        ConfigurationError: one of the two is missing.
+        ConfigurationError: one of the two is missing, or is not what it should be.
     """
     key = SecretStr(api_key) if isinstance(api_key, str) else api_key
     key = key or SecretStr(_variable(KEY_VARIABLE))
     url = base_url or _variable(URL_VARIABLE)
+    if "://" in key.get_secret_value():
+        raise ConfigurationError(
+            f"The key is an address: set {KEY_VARIABLE} (or api_key=) to the key, and"
+            f" {URL_VARIABLE} (or base_url=) to the address"
+        )
+    if url:
+        _check_address(url)
     if key.get_secret_value() and url:
         return key, url
     if key.get_secret_value():
@@ -232,9 +251,25 @@ def configured(
     return None
 
 
+def _check_address(url: str) -> None:
+    """Raise a `ConfigurationError` that does not repeat the address: it may be the key."""
+    try:
+        checked_url(url)
+    except ValueError as error:
+        why = str(error).removeprefix("base_url: ")
+        raise ConfigurationError(
+            f"The address of the service ({URL_VARIABLE}, or base_url=) cannot be used: {why}"
+        ) from None
+
+
 def address() -> str | None:
-    """The address of the configured service, with or without a key for it."""
-    return _variable(URL_VARIABLE) or None
+    """The address of the configured service, with or without a key for it; `None` if unusable."""
+    url = _variable(URL_VARIABLE)
+    try:
+        _check_address(url)
+    except ConfigurationError:
+        return None
+    return url
 
 
 def running_embedded() -> EmbeddedSvc | None:

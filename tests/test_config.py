@@ -42,6 +42,38 @@ def test_half_a_configuration_is_an_error_that_says_what_to_set(connect, argumen
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.parametrize("connect", [svc_tools.connect, svc_tools.aconnect])
+def test_timeout_and_retries_hold_for_every_kind_of_client(connect):
+    given = {"timeout": 2.5, "max_retries": 1}
+    with pytest.warns(UserWarning, match="EMBEDDED"):
+        clients = [connect(**given)]
+    clients += [connect("embedded", **given)]
+    clients += [connect(api_key=KEY, base_url="https://rates.example", **given)]
+    for client in clients:
+        assert (client._settings.timeout, client._settings.max_retries) == (2.5, 1)
+        asyncio.run(client.aclose()) if connect is svc_tools.aconnect else client.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "url"), [("https://rates.example", KEY), (KEY, KEY), ("k", f"https://{KEY}:{KEY}")]
+)
+def test_a_key_as_address_is_reported_without_the_key(monkeypatch, key, url):
+    for connect in (svc_tools.connect, svc_tools.aconnect):
+        with pytest.raises(svc_tools.ConfigurationError, match="SVC_BASE_URL") as caught:
+            connect(api_key=key, base_url=url)
+        assert KEY not in str(caught.value)
+    with pytest.raises(svc_tools.ConfigurationError) as caught:
+        svc_tools.connect(KEY)
+    assert KEY not in str(caught.value)
+    monkeypatch.setenv("SVC_BASE_URL", url)
+    assert svc_tools.config.address() is None
+    for given in ({}, {"SVC_API_KEY": key}):
+        run = CliRunner().invoke(app, ["lookup", "TX", "--zip", "78701"], env=given)
+        assert (run.exit_code, KEY in run.output) == (2, False)
+        panel = svc_tools.panel()
+        assert KEY not in str(panel.get_state())
+
+
 def test_the_address_of_a_database_is_a_secret(monkeypatch):
     monkeypatch.setenv("SVC_DATABASE_URL", " postgresql://user:hidden@host/db\n")
     database = svc_tools.config.database()

@@ -220,8 +220,7 @@ def _once(client: Svc, call: _requests.Call, read: Read[object]) -> None:
     try:
         read(client._exchange(call), 1)  # noqa: SLF001 - sent once: the methods try again
     except SvcError as error:
-        settings = client._settings  # noqa: SLF001 - it knows what to hide
-        raise settings.hide_in(error).with_traceback(None) from None
+        raise error.with_traceback(None) from None
 
 
 def store_key(address: str, key: SecretStr) -> None:

@@ -378,8 +378,7 @@ class Engine:
             response = _responses.lookup(reply, item.attempts)
             self._health.read(usable=True)
             return of_response(item.place, response, at=at)
-        except SvcError as raised:
-            error = self._settings.hide_in(raised)
+        except SvcError as error:
             if self._health.read(usable=False):
                 self.stop(str(error))
             return failed(error, at=at)
@@ -391,7 +390,7 @@ class Engine:
         try:
             response = _responses.lookup(outcome, item.attempts)
         except SvcError as raised:
-            error = self._settings.hide_in(raised)
+            error = raised
         else:
             self._replies += 1
             self._settle(item.place, of_response(item.place, response, at=datetime.now(UTC)))

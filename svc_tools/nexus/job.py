@@ -538,6 +538,11 @@ class Run:
         self._why = self._why or verdict.stop
         if verdict.status != "unknown":
             self._lost = 0
+            if verdict.status == "removed" and verdict.deleted is None:
+                there = self._listed()  # no number was stated: the record may still be there
+                if there is not None and there.of(*key):
+                    self._doubtful.add(key)
+                    self._settle(key, there, of="the number of records")
             return
         self._lost += 1
         self._doubtful.add(key)

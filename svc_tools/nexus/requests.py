@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from svc_sdk import (
     AuthError,
     ForbiddenError,
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
     from svc_tools.nexus.register import Record, Register, Registration
 
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _LONGEST_BODY, _LONGEST_QUOTE, _DEEPEST = 4_000, 80, 20
 _REDIRECTED, _REFUSED = 3, 4
 """The first digits of statuses after which a request is certainly not done."""
@@ -372,32 +369,18 @@ class Verdict:
 def exchange(client: Svc, request: PlannedRequest) -> RequestResult:
     """Send a request once; nothing retries it, here or below."""
     call = _requests.Call(request.method, request.path, request.params, request.body)
-    settings = client._settings  # noqa: SLF001 - one try, which no public method does
-    http = client._http  # noqa: SLF001
-    try:
-        response = http.send(settings.request(http, call), stream=True, follow_redirects=False)
-    except httpx.HTTPStatusError as error:  # an event hook of an injected client
-        return _result_of(client, settings.reply(error.response, b""))
-    except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:
-        return RequestResult(settings.failure(error), sent=not isinstance(error, _NOT_SENT))
-    try:
-        body = response.read()
-    except httpx.RequestError as error:
-        if response.is_success:
-            return RequestResult(settings.failure(error))
-        body = b""  # the status alone decides
-    finally:
-        response.close()
-    return _result_of(client, settings.reply(response, body))
+    outcome = client._exchange(call)  # noqa: SLF001 - one attempt, which no public method makes
+    if isinstance(outcome, Failure):
+        return RequestResult(outcome, sent=outcome.sent)
+    return _result_of(outcome)
 
 
-def _result_of(client: Svc, reply: Reply) -> RequestResult:
-    hide = client._settings.hide  # noqa: SLF001 - the key, which a body may write with escapes
+def _result_of(reply: Reply) -> RequestResult:
     text = reply.body[: _LONGEST_BODY * 4].decode("utf-8", "replace")[:_LONGEST_BODY]
     body: Any = text
     with suppress(ValueError, RecursionError):
         parsed = json.loads(reply.body) if len(reply.body) <= _LONGEST_BODY else text
-        body = hide(parsed) if _is_shallow(parsed, _DEEPEST) else text
+        body = parsed if _is_shallow(parsed, _DEEPEST) else text
     return RequestResult(reply, body=body, reference=_reference(reply, body))
 
 
@@ -431,6 +414,9 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
             stop=f"the response for {change.named} is about {about}",
         )
     deleted = response.deleted
+    if deleted is None:
+        done = f"The service confirmed the removal of {change.named}, without a number of records."
+        return Verdict("removed", done)
     if deleted == 0:
         return Verdict(
             "absent",

@@ -8,9 +8,11 @@ import ssl
 import httpx
 import pytest
 from conformance.rows import MILWAUKEE
-from support.both import connecting, without_waiting
+from support.both import connect, waits
 from support.faults import GOOD, KEY
 from support.faults import answer as reply
+
+__all__ = ["connect", "waits"]
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -48,13 +50,6 @@ def body(ask):
     return ask("WI", **MILWAUKEE)
 
 
-@pytest.fixture(params=["sync", "async"])
-def connect(request):
-    """Make a client of either kind; all are closed after the test."""
-    with connecting(request.param) as make:
-        yield make
-
-
 @pytest.fixture
 def client(connect, service):
     """A client of the real service."""
@@ -65,12 +60,6 @@ def client(connect, service):
 def scripted(connect, faults):
     """A client of the fault server."""
     return connect(faults.base_url)
-
-
-@pytest.fixture
-def waits(monkeypatch):
-    """The delays that the clients asked for; none is really waited."""
-    return without_waiting(monkeypatch)
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ ROWS = {
     "SPEC-2.2-combined_district_rate": "the sum of the special districts",
     "SPEC-2.2-combined_rate": "the total: the five parts add up to it exactly",
     "SPEC-2.2-freight_taxable": "whether freight is taxable",
+    "SPEC-2.2-freight_taxable-words": "a word such as false or Y is read by its meaning",
     "SPEC-2.2-as_float": "every rate field has its float accessor",
     "SPEC-2.2-rate_to_float": "the helper makes a float of a rate string",
     # 2.3 meta object
@@ -52,6 +53,7 @@ ROWS = {
     # 2.4 warnings
     "SPEC-2.4-items": "a warning is a string or an object with a code",
     "SPEC-2.4-place_input_mismatch": "names the place given and the place resolved",
+    "SPEC-2.4-other_shapes": "an advisory of another shape does not cost the rate",
     # 2.5 verbose body
     "SPEC-2.5-full": "mode=full adds candidates, components and the resolved place",
     # 2.6 health
@@ -68,6 +70,7 @@ ROWS = {
     "SPEC-4.1-nexus_type": "physical, economic and marketplace are taken",
     "SPEC-4.1-key": "the API key header is required",
     "SPEC-4.1-200": "the deleted count, the state and the nexus_type aimed at",
+    "SPEC-4.1-204": "a removal without a count is a removal, and so is one with text",
     "SPEC-4.1-400": "an invalid state or nexus_type has an error body",
     "SPEC-4.1-401": "a missing or an invalid key has an error body",
     "SPEC-4.1-422": "malformed input has the validation body",
@@ -88,6 +91,7 @@ ROWS = {
     "SPEC-4.4-api_key": "required; an empty one raises ValueError",
     "SPEC-4.4-base_url": "a trailing slash is stripped",
     "SPEC-4.4-timeout": "10 seconds unless given, for each request",
+    "SPEC-4.4-timeout-attempt": "it bounds one whole attempt, to the last byte",
     "SPEC-4.4-max_retries": "3 unless given",
     "SPEC-4.4-http_client": "an injected client is used and never closed",
     "SPEC-4.4-lookup-address": "state, address, optional city, optional zip",
@@ -97,8 +101,10 @@ ROWS = {
     "SPEC-4.4-lookup-one_mode": "none or two modes raise ValueError and send nothing",
     "SPEC-4.4-lookup-as_of": "a date makes the lookup historical",
     "SPEC-4.4-lookup-period": "a year and quarter pins the period",
+    "SPEC-4.4-lookup-period-form": "2026Q3 is sent as 20263",
     "SPEC-4.4-health": "a method calls GET /healthz",
     "SPEC-4.4-context": "leaving the context closes the client's own HTTP client",
+    "SPEC-4.4-closed": "a call of a closed client raises SvcError",
     "SPEC-4.4-awaitable": "every I/O method of AsyncSvc is awaitable",
     "SPEC-4.4-gather": "one failed lookup does not cancel the others",
     # 5 authentication
@@ -109,6 +115,7 @@ ROWS = {
     "SPEC-5.3-403": "a plan without the feature yields 403",
     "SPEC-5.4": "the client takes the key, and rejects an empty one locally",
     "SPEC-5.5": "the header is X-API-Key (WIRE); no key is ever in a URL",
+    "SPEC-5.5-echo": "a key that a service echoes is removed, escaped or not",
     # 7 errors
     "SPEC-7-401": "AuthError",
     "SPEC-7-402": "PaymentRequiredError",
@@ -123,6 +130,7 @@ ROWS = {
     "SPEC-7-error_code": "every exception carries the machine-readable code",
     "SPEC-7-support_reference": "every exception carries what to quote to support",
     "SPEC-7-response_body": "every exception carries the parsed body",
+    "SPEC-7-shapes": "code, message and reference are found in every usual body",
     "SPEC-7.1": "a 4xx other than 429 raises at once",
     "SPEC-7.2": "429 and 5xx are retried before the exception is raised",
     "SPEC-7.3-400": "nexus removal: 400 for an invalid state or type",
@@ -135,6 +143,7 @@ ROWS = {
     "SPEC-8-retried-timeout": "a timeout is retried",
     "SPEC-8-backoff": "0.5, 1, 2, 4, 8, 16, then 30 seconds",
     "SPEC-8-retry_after": "the header's value is the delay",
+    "SPEC-8-retry_after-long": "an hour and more is honored, with one line in the log",
     # 9 versioning
     "SPEC-9.1": "paths begin with /v1/, the health path does not",
     "SPEC-9.2": "the client library says its own version",
@@ -164,7 +173,10 @@ ROWS = {
     # the client, where the specification is silent
     "WIRE-client-methods": "lookup, health, nexus in three, freshness, close or aclose",
     "WIRE-client-timeout": "applies through an injected client too",
+    "WIRE-client-limit": "a body is read within a limit, packed or unpacked",
+    "WIRE-client-list": "a list of records is iterated and counted",
     "WIRE-client-base_url": "the default is where svc-tools serve listens",
+    "WIRE-client-no_address": "where none was given the connection error says what to do",
     "WIRE-client-transport": "timeouts and failures to connect end in TransportError",
     "WIRE-client-reset": "a reset connection and a broken body are not tried again by one call",
     "WIRE-client-quota": "a used-up quota is retried as every 429",

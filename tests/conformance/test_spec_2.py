@@ -118,6 +118,14 @@ def test_freight(spec, ask):
 FREIGHT = [("NJ", "07030"), ("FL", "33130"), ("OR", "97201")]
 
 
+@row("SPEC-2.2-freight_taxable-words")
+def test_freight_as_a_word(spec, scripted, faults, changed):
+    read = {"false": False, "no": False, "Y": True, 1: True, "maybe": "maybe"}
+    for sent, meant in read.items():
+        faults.will(changed(rate={"freight_taxable": sent}))
+        assert scripted.lookup("TX", zip="78701").rate.freight_taxable == meant
+
+
 @row("SPEC-2.2-as_float")
 def test_every_rate_field_has_a_float(spec, client):
     rate = client.lookup("WI", **MILWAUKEE).rate
@@ -186,6 +194,15 @@ def test_a_city_that_is_not_the_zips(spec, client):
     found = [one for one in answered.warnings if one.code == "place_input_mismatch"]
     assert [one.customer_input_place for one in found] == ["Trenton"]
     assert "Hoboken" in found[0].resolved_place_name
+
+
+@row("SPEC-2.4-other_shapes")
+def test_an_advisory_of_another_shape(spec, scripted, faults, changed):
+    for odd in ({"message": "careful"}, 7, None, ["careful"], {"code": 7}, True):
+        faults.will(changed(warnings=["plain", odd]))
+        answered = scripted.lookup("TX", zip="78701")
+        assert answered.combined_rate_string == "0.08250"
+        assert [type(one).__name__ for one in answered.warnings] == ["str", "Advisory"]
 
 
 @row("SPEC-2.5-full")

@@ -10,10 +10,10 @@ from importlib import metadata
 import httpx
 import pytest
 from conformance.rows import row, rows
-from support.faults import KEY, answer, echo
+from support.faults import KEY, answer, dripping, echo
 
 import svc_sdk
-from svc_sdk import AsyncSvc, NotFoundError, Svc, TaxResponse
+from svc_sdk import AsyncSvc, NotFoundError, Svc, SvcError, TaxResponse, TransportError
 from svc_sdk.models import HealthResponse
 
 MALFORMED = {"nexus-type": "economic"}
@@ -71,6 +71,14 @@ def test_what_a_removal_tells(spec, http, texas):
     told = http.delete(texas, params={"nexus_type": "economic"}).json()
     assert told == {"deleted": 1, "state": "TX", "nexus_type": "economic"}
     assert http.delete(texas).json() == {"deleted": 2, "state": "TX", "nexus_type": None}
+
+
+@row("SPEC-4.1-204")
+def test_how_a_removal_is_counted(spec, scripted, faults):
+    bodies = {b'{"deleted": "2"}': 2, b'{"count": 2}': 2, b"": None}
+    for body, deleted in bodies.items():
+        faults.will(answer(200 if body else 204, body))
+        assert scripted.remove_nexus("TX", "economic").deleted == deleted
 
 
 @row("SPEC-4.1-400")
@@ -181,6 +189,15 @@ def test_defaults_of_the_constructor(spec, expected, connect, faults):
         connect(faults.base_url, **{name: -1})
 
 
+@row("SPEC-4.4-timeout-attempt")
+def test_the_timeout_is_that_of_the_attempt(spec, connect, faults, waits):
+    dripped = []
+    faults.will(dripping(b"HTTP/1.1 200 OK\r\ncontent-length: 462\r\n\r\n", dripped))
+    with pytest.raises(TransportError, match=r"0\.3 s"):
+        connect(faults.base_url, timeout=0.3, max_retries=0).lookup("TX", zip="78701")
+    assert len(dripped) < 200
+
+
 @row("SPEC-4.4-http_client")
 def test_an_injected_client_stays_open(spec, connect, faults):
     injected = (httpx.AsyncClient if connect.kind == "async" else httpx.Client)()
@@ -238,6 +255,12 @@ def test_a_lookup_pinned_to_a_period(spec, client):
     assert [one.combined_rate_string for one in rates] == ["0.05500", "0.07900"]
 
 
+@row("SPEC-4.4-lookup-period-form")
+def test_a_quarter_as_it_is_written(spec, client):
+    for period in ("2026Q3", "2026-Q3", "2026q3"):
+        assert client.lookup("WI", location="Milwaukee", period=period).meta.period == "20263"
+
+
 @row("SPEC-4.4-health")
 def test_the_health_method(spec, scripted, faults):
     faults.will(answer(body=b'{"status": "ok"}'))
@@ -259,6 +282,14 @@ def test_leaving_the_context_closes(spec, connect, faults):
         with client as entered:
             owned = entered._http
     assert owned.is_closed
+
+
+@row("SPEC-4.4-closed")
+def test_a_closed_client(spec, connect, faults):
+    client = connect(faults.base_url)
+    client.close()
+    with pytest.raises(SvcError, match="closed"):
+        client.lookup("TX", zip="78701")
 
 
 @row("SPEC-4.4-awaitable")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from conformance.rows import row, rows
 from support.command import svc_tools
-from support.faults import KEY
+from support.faults import KEY, answer
 from support.serving import program
 
 from svc_sdk import AuthError, ForbiddenError, PaymentRequiredError, ServiceError
@@ -61,6 +61,17 @@ def test_the_key_is_in_the_header(spec, scripted, faults, stranger):
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 LOOKUP = "/v1/tax/NJ?zip=07030"
+
+
+@row("SPEC-5.5-echo")
+def test_a_key_that_is_echoed(spec, scripted, faults):
+    escaped = "".join(f"\\u{ord(one):04x}" for one in KEY)
+    for echo in (KEY, escaped):
+        faults.will(answer(401, f'{{"message": "you sent {echo}", "{echo}": 1}}'.encode()))
+        with pytest.raises(AuthError) as caught:
+            scripted.lookup("TX", zip="78701")
+        assert caught.value.message == "you sent [API key]"
+        assert KEY not in str(caught.value.response_body)
 
 
 @pytest.fixture(scope="module")

@@ -97,6 +97,27 @@ def test_what_every_exception_carries(spec, expected, fail):
         assert getattr(error, spec.rpartition("-")[2]) == expected(status)
 
 
+@row("SPEC-7-shapes")
+def test_the_usual_bodies_of_errors(spec, scripted, faults):
+    error = {"code": "SOME_CODE", "message": "So.", "support_reference": "ref-1"}
+    flat = {"error_code": "SOME_CODE", "message": "So.", "support_reference": "ref-1"}
+    problem = {"title": "So.", "code": "SOME_CODE", "support_reference": "ref-1"}
+    for body in ({"error": error}, {"detail": error}, error, flat, problem):
+        faults.will(answer(404, json.dumps(body).encode()))
+        with pytest.raises(NotFoundError) as caught:
+            scripted.lookup("TX", zip="78701")
+        found = caught.value
+        assert (found.message, found.error_code, found.support_reference) == (
+            "So.",
+            "SOME_CODE",
+            "ref-1",
+        )
+    for body, message in ((b"So.", "So."), (b"<p>So.</p>", "without a message")):
+        faults.will(answer(404, body))
+        with pytest.raises(NotFoundError, match=message):
+            scripted.lookup("TX", zip="78701")
+
+
 @row("SPEC-7.1")
 def test_a_refusal_is_raised_at_once(spec, connect, faults, waits):
     for status in (400, 401, 402, 403, 404, 405, 409, 422):
@@ -184,6 +205,14 @@ def test_the_delay_that_the_service_asks_for(spec, connect, faults, waits):
     faults.will(failing(429, retry_after="7"), failing(503, retry_after="40"), answer())
     connect(faults.base_url).lookup("TX", zip="78701")
     assert waits == [7.0, 40.0]
+
+
+@row("SPEC-8-retry_after-long")
+def test_a_very_long_delay(spec, connect, faults, waits, caplog):
+    faults.will(failing(429, retry_after="7200"), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [7_200.0]
+    assert [one.levelname for one in caplog.records if one.name == "svc_sdk"] == ["WARNING"]
 
 
 @row("SPEC-9.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 import socket
@@ -200,10 +201,39 @@ def test_the_timeout_of_an_injected_client(spec, connect, faults, waits):
     connect.runner.run(injected.aclose()) if connect.kind == "async" else injected.close()
 
 
+@row("WIRE-client-limit")
+def test_a_body_beyond_the_limit(spec, scripted, faults):
+    bomb = gzip.compress(bytes(32 * 1024**2))
+    for sent, packed in ((bomb, {"content_encoding": "gzip"}), (bytes(17 * 1024**2), {})):
+        faults.will(answer(200, sent, **packed))
+        with pytest.raises(TransportError, match="16 MB"):
+            scripted.lookup("TX", zip="78701")
+
+
+@row("WIRE-client-list")
+def test_a_list_of_records(spec, client, nexus):
+    for state in ("TX", "CA"):
+        client.add_nexus(state)
+    listed = client.list_nexus()
+    assert [one.state for one in listed] == ["CA", "TX"]
+    assert len(listed) == listed.count == 2
+
+
 @row("WIRE-client-base_url")
 def test_the_default_address(spec):
     with Svc(KEY) as client:
         assert client.base_url == DEFAULT_BASE_URL == "http://127.0.0.1:8642"
+
+
+@row("WIRE-client-no_address")
+def test_no_address(spec, monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        default = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setattr("svc_sdk._settings.DEFAULT_BASE_URL", default)
+        said = pytest.raises(TransportError, match=r"No address .*base_url=.*svc-tools serve")
+        with Svc(KEY, base_url=default, max_retries=0) as client, said:
+            client.lookup("TX", zip="78701")
 
 
 @row("WIRE-client-transport")

@@ -253,12 +253,22 @@ def test_what_the_response_does_not_say_is_settled_by_looking(faults, tmp_path, 
     nexus.instead = [(lambda _: sent) if executes else sent]
     with Svc(KEY, base_url=faults.base_url, max_retries=3) as client:
         receipt = apply(plan_of(client, DE, TX), client, tmp_path)
-        assert statuses(receipt) == {DE: "gone" if executes else "still_there", TX: "removed"}
+        gone = "removed" if kind == "no content" else "gone"  # 204 says that it is done
+        assert statuses(receipt) == {DE: gone if executes else "still_there", TX: "removed"}
         assert nexus.removals == [DE, TX]  # never sent again by itself, whatever the client retries
         if executes:
             assert receipt.items[0].deleted is None
         else:
             assert statuses(apply(plan_of(client, DE), client, tmp_path)) == {DE: "removed"}
+
+
+def test_removals_without_a_count_are_removals(faults, scripted, tmp_path):
+    nexus = Nexus(faults, lists=False)
+    nexus.instead = [(lambda _: answer(204, b""))] * 5
+    receipt = apply(plan_of(scripted, *KEYS), scripted, tmp_path)
+    assert set(statuses(receipt).values()) == {"removed"}
+    assert [item.deleted for item in receipt.items] == [None] * len(receipt.items)
+    assert (receipt.finished, receipt.stopped) == (True, "")
 
 
 @pytest.mark.parametrize("executes", [True, False])

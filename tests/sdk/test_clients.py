@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import json
 import logging
 import pickle
+import re
+import socket
 import ssl
 import subprocess
 import sys
 import traceback
 import warnings
+from urllib.parse import unquote
 
 import httpx
 import pytest
 from pydantic import SecretStr
 from support import both
-from support.faults import HANG, KEY, answer, serving
+from support.faults import GOOD, HANG, KEY, answer, serving
 
 import svc_sdk
 from svc_sdk import DEFAULT_BASE_URL, AsyncSvc, Svc, SvcError
@@ -64,6 +68,7 @@ def test_the_constructor_is_the_specifications():
     ("name", "value", "error"),
     [
         *(("api_key", key, ValueError) for key in ("", " \n", "a\r\nX-Evil: 1", "schlüssel")),
+        ("api_key", "https://rates.example", ValueError),
         *(("base_url", url, ValueError) for url in ("", "rates.example", "ftp://rates.example")),
         *(
             ("base_url", f"https://{url}", ValueError)
@@ -77,7 +82,7 @@ def test_the_constructor_is_the_specifications():
         ("timeout", 0, ValueError),
         ("timeout", float("nan"), ValueError),
         ("max_retries", -1, ValueError),
-        *(("api_key", key, TypeError) for key in (None, b"key")),
+        ("api_key", b"key", TypeError),
         ("base_url", None, TypeError),
         *(("timeout", value, TypeError) for value in ("10", None)),
         *(("max_retries", value, TypeError) for value in (2.0, True)),
@@ -89,6 +94,30 @@ def test_an_unusable_argument_is_named(connect, name, value, error):
     with pytest.raises(error, match=name) as caught:
         connect(options.pop("base_url"), options.pop("api_key", KEY), **options)
     assert "hunter2" not in str(caught.value)
+
+
+def test_no_key_names_the_variable(connect):
+    with pytest.raises(ValueError, match="SVC_API_KEY"):
+        connect("https://rates.example", None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        KEY,
+        f"{KEY}:1",
+        f"https://{KEY}:{KEY}",
+        f"https://{KEY}@rates.example",
+        f"https://rates.example/?key={KEY}",
+        f"ftp://rates.example/{KEY}",
+        f"https://.{KEY}",
+    ],
+)
+def test_an_unusable_address_is_not_shown_it_may_be_the_key(connect, url):
+    for given in ((url, "other-key"), (url, url)):
+        with pytest.raises(ValueError, match="base_url") as caught:
+            connect(*given)
+        assert KEY not in str(caught.value)
 
 
 def test_a_client_of_the_other_kind_is_refused():
@@ -210,6 +239,61 @@ def test_the_key_is_shown_nowhere(connect, faults, caplog):
     assert [text for text in texts if KEY in text] == []
 
 
+def escapes():
+    """Ways in which a body may write the key."""
+    unicode = "".join(f"\\u{ord(one):04x}" for one in KEY)
+    yield from (unicode, unicode.upper().replace("U", "u"), unicode.replace("\\", "\\\\"))
+    yield KEY.replace("t", "\\u0074").replace("9", "\\u0039")
+    yield from (KEY.replace("-", "%2D").replace("e", "%65"), "".join(f"%{ord(x):02x}" for x in KEY))
+
+
+def readings(text):
+    """The text, and what it says once its escapes are read."""
+    said = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    return text, said, unquote(said)
+
+
+@pytest.mark.parametrize("escaped", list(escapes()))
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (401, '{{"error": {{"code": "{0}", "message": "you sent {0}"}}, "{0}": ["{0}"]}}'),
+        (401, "you sent {0}"),
+        (401, "<p>{0}</p>"),
+        (422, '{{"detail": [{{"loc": ["{0}"], "msg": "{0}", "type": "x", "input": "{0}"}}]}}'),
+        (200, "you sent {0}"),
+        (200, '{{"echo": "{0}"}}'),
+    ],
+)
+def test_a_key_that_is_echoed_with_escapes_is_removed(connect, faults, status, body, escaped):
+    for raw in (body.format(escaped).encode(), body.format(escaped).encode("utf-16-le")):
+        faults.will(answer(status, raw, x_request_id=f"req-{escaped}"))
+        with pytest.raises(SvcError) as caught:
+            connect(faults.base_url).lookup("TX", zip="78701")
+        texts = [str(caught.value), json.dumps(vars(caught.value), default=repr)]
+        assert [said for text in texts for said in readings(text) if KEY in said] == []
+
+
+@pytest.mark.parametrize("escaped", [KEY, *escapes()])
+def test_a_key_in_a_response_is_removed_from_its_further_fields(connect, faults, escaped):
+    body = GOOD.replace(b'"Austin"', f'"{escaped}", "you": {{"{escaped}": "{escaped}"}}'.encode())
+    faults.will(answer(200, body.replace(b"[]", f'["{escaped}"]'.encode())))
+    found = connect(faults.base_url).lookup("TX", zip="78701")
+    assert found.rate.city == "[API key]"
+    assert found.warnings == ["[API key]"]
+    assert found.rate.model_extra == {"you": {"[API key]": "[API key]"}}
+
+
+def test_a_key_of_characters_that_json_escapes_is_removed(connect, faults):
+    key = 'a/b"c\\d+e%f'
+    faults.will(
+        answer(401, json.dumps({"message": f"you sent {key}"}).replace("/", "\\/").encode())
+    )
+    with pytest.raises(SvcError) as caught:
+        connect(faults.base_url, key).lookup("TX", zip="78701")
+    assert caught.value.message == "you sent [API key]"
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -267,6 +351,68 @@ def test_an_injected_client_may_count_as_empty(connect, faults):
     client = connect(faults.base_url, http_client=empty)
     assert client.client._http is empty
     close(connect, empty)
+
+
+@pytest.mark.parametrize("injected", [False, True])
+def test_a_closed_client_is_an_svc_error(connect, faults, injected):
+    with both.injecting(connect, injected) as options:
+        client = connect(faults.base_url, **options)
+        client.lookup("TX", zip="78701")
+        client.close()
+    for call in (client.health, client.list_nexus, lambda: client.lookup("TX", zip="78701")):
+        with pytest.raises(SvcError, match="closed") as caught:
+            call()
+    assert (caught.value.status_code, caught.value.attempts) == (None, 1)
+    assert len(faults.seen) == 1
+
+
+def test_a_program_error_in_a_hook_is_not_hidden(connect, faults):
+    def sync(_request):
+        raise RuntimeError("of the hook")
+
+    async def aio(_request):
+        raise RuntimeError("of the hook")
+
+    hook = sync if connect.kind == "sync" else aio
+    hooks = {"event_hooks": {"request": [hook]}}
+    raised = pytest.raises(RuntimeError, match="of the hook")
+    with both.injecting(connect, injected=True, **hooks) as options, raised:
+        connect(faults.base_url, **options).health()
+
+
+def test_a_hook_may_have_read_the_body(connect, faults):
+    def sync(response):
+        response.read()
+
+    async def aio(response):
+        await response.aread()
+
+    hook = sync if connect.kind == "sync" else aio
+    hooks = {"event_hooks": {"response": [hook]}}
+    with both.injecting(connect, injected=True, **hooks) as options:
+        found = connect(faults.base_url, **options).lookup("TX", zip="78701")
+        assert found.combined_rate_string == "0.08250"
+
+
+def test_no_address_is_said_where_the_default_does_not_respond(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setattr(svc_sdk._settings, "DEFAULT_BASE_URL", url)
+        with Svc(KEY, base_url=url, max_retries=0) as client, pytest.raises(SvcError) as caught:
+            client.health()
+        for said in ("No address", "base_url=", "SVC_BASE_URL", "svc-tools serve"):
+            assert said in caught.value.message
+        given = f"{url}/"
+        with Svc(KEY, base_url=given, max_retries=0) as client, pytest.raises(SvcError) as caught:
+            client.health()
+        assert "No address" not in caught.value.message
+
+
+def test_the_type_of_a_removal_may_stand_second(connect, faults):
+    faults.will(answer(200, b'{"deleted": 1}'))
+    connect(faults.base_url).remove_nexus("TX", "economic")
+    assert faults.seen[0].target == "/v1/portability/nexus/TX?nexus_type=economic"
 
 
 def test_a_client_refuses_to_be_pickled(connect):

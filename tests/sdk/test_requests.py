@@ -28,6 +28,12 @@ def sent(faults):
 STREET = "500 W 2nd St, Austin"
 
 
+@pytest.mark.parametrize("period", ["20263", "2026Q3", "2026-Q3", "2026 Q3", "2026q3", "2026-q3"])
+def test_a_quarter_may_be_written_as_usual(connect, faults, period):
+    connect(faults.base_url).lookup("TX", zip="78701", period=period)
+    assert sent(faults)[1] == {"zip": "78701", "period": "20263"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "changed"),
     [
@@ -121,7 +127,8 @@ def test_each_mode_becomes_its_parameters(connect, faults, arguments, changed):
         ({"address": "x" * 70_000}, "address"),
         ({"location": "Austin\udc80"}, "location"),
         ({"zip": "78701", "mode": []}, "mode"),
-        ({"zip": "78701", "period": "2026Q3"}, "period"),
+        ({"zip": "78701", "period": "2026Q5"}, "period"),
+        ({"zip": "78701", "period": "2026-3"}, "period"),  # March, or the third quarter
         ({"zip": "78701", "period": "20265"}, "period"),
         ({"zip": "78701", "period": "20260"}, "period"),
         ({"zip": "78701", "period": ""}, "period"),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import pickle
+import tracemalloc
+import zlib
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.faults import GOOD, answer
+from support.both import injecting
+from support.faults import GOOD, answer, echoing
 
 import svc_sdk
 from svc_sdk import (
@@ -108,6 +112,84 @@ def test_any_body_makes_a_readable_error(connect, faults, body, message, kept):
         assert caught.value.response_body == kept
 
 
+CODED = {"code": "NO_SUCH_ZIP", "message": "No such ZIP", "support_reference": "ref-1"}
+PROBLEM = {"type": "about:blank", "title": "Not found", "detail": "No such ZIP", "status": 404}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": CODED},
+        {"detail": CODED},
+        {"detail": {"error": CODED}},
+        CODED,
+        {"error_code": "NO_SUCH_ZIP", "message": "No such ZIP", "request_id": "ref-1"},
+        {"detail": {"error_code": "NO_SUCH_ZIP", "message": "No such ZIP", "request_id": "ref-1"}},
+        {"error": "NO_SUCH_ZIP", "message": "No such ZIP", "support_reference": "ref-1"},
+        {"error": {"code": "NO_SUCH_ZIP", "detail": "No such ZIP"}, "support_reference": "ref-1"},
+        PROBLEM | {"code": "NO_SUCH_ZIP", "support_reference": "ref-1"},
+        {"detail": PROBLEM | {"code": "NO_SUCH_ZIP", "support_reference": "ref-1"}},
+    ],
+    ids=lambda body: json.dumps(body)[:60],
+)
+def test_code_message_and_reference_are_found_in_every_usual_body(connect, faults, body):
+    faults.will(answer(404, json.dumps(body).encode(), x_request_id="other"))
+    with pytest.raises(NotFoundError) as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    error = caught.value
+    assert (error.message, error.error_code) == ("No such ZIP", "NO_SUCH_ZIP")
+    assert (error.support_reference, error.response_body) == ("ref-1", body)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"No such\nZIP ", "No such ZIP"),
+        (b'"No such ZIP"', "No such ZIP"),
+        (b'{"message": "No such ZIP"}', "No such ZIP"),
+        (b'{"title": "Not found"}', "Not found"),
+        (b'{"error": "Forbidden", "message": "No such ZIP"}', "No such ZIP"),
+        (b'{"message": "half \\ud83d"}', "half ?"),
+        (b"<!doctype html><p>No such ZIP", NO_MESSAGE),
+        (b"it is \x1b[31mred", NO_MESSAGE),
+    ],
+)
+def test_a_message_is_plain_text(connect, faults, body, message):
+    faults.will(answer(404, body, content_type="text/plain", x_request_id="req-9"))
+    with pytest.raises(NotFoundError) as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    error = caught.value
+    assert (error.message, error.error_code, error.support_reference) == (message, None, "req-9")
+
+
+def test_a_delay_that_no_clock_can_hold_is_cut(connect, faults):
+    faults.will(answer(404, b'{"retry_after_seconds": 1%b}' % (b"0" * 400)))
+    with pytest.raises(NotFoundError) as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert caught.value.retry_after == 1e8
+
+
+@pytest.mark.parametrize("depth", [90, 150, 400, 100_000])
+@pytest.mark.parametrize("status", [200, 404, 422, 503])
+def test_what_is_nested_too_deeply_can_be_stored(connect, faults, status, depth):
+    nested = b"[" * depth + b"]" * depth
+    body = b'{"rate": {"combined_rate": "0.08250"}, "n": 0.5, "detail": [{"loc": ["a"],'
+    body += b' "msg": "", "type": "", "input": %b}], "x": {"y": %b}}' % (nested, nested)
+    faults.will(answer(status, body))
+    client = connect(faults.base_url, max_retries=0)
+    if status == 200 and depth < 100_000:
+        found = client.lookup("TX", zip="78701")
+        assert found.combined_rate_string == "0.08250"
+        assert TaxResponse.model_validate_json(found.model_dump_json()) == found
+        return
+    with pytest.raises(SvcError) as caught:
+        client.lookup("TX", zip="78701")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert repr(vars(again)) == repr(vars(caught.value))
+    assert json.loads(json.dumps(again.response_body)) == again.response_body
+    assert [one.model_dump()["loc"] for one in again.detail] in ([("a",)], [])
+
+
 def test_one_odd_item_of_a_422_does_not_cost_the_others(connect, faults):
     items = [{"loc": ["a"], "msg": "bad", "type": "x"}, {"msg": "no place"}] * 3_000
     faults.will(answer(422, json.dumps({"detail": items}).encode()))
@@ -153,7 +235,6 @@ NO_RATES += ("1e9999999999999999999", "1e-99999999999999999999")
             (f'{{"rate": {{"combined_rate": {one}}}}}'.encode(), "combined_rate")
             for one in NO_RATES
         ),
-        (b'{"rate": {}, "meta": {"warnings": [{"message": "no code"}]}}', "warnings"),
     ],
 )
 def test_a_200_of_the_wrong_shape_says_so_and_keeps_the_body(connect, faults, body, problem):
@@ -184,11 +265,146 @@ def test_every_answer_is_checked(connect, faults, call, body):
         getattr(connect(faults.base_url), call)()
 
 
-@pytest.mark.parametrize("deleted", ["", '"deleted": true,', '"deleted": -1,', '"deleted": "2",'])
+@pytest.mark.parametrize(
+    "deleted",
+    ["", '"deleted": true,', '"deleted": -1,', '"deleted": "two",', '"deleted": null,'],
+)
 def test_a_removal_without_a_count_is_no_success(connect, faults, deleted):
     faults.will(answer(200, f'{{{deleted} "state": "TX"}}'.encode()))
     with pytest.raises(ServiceError, match="deleted"):
         connect(faults.base_url).remove_nexus("TX", nexus_type="economic")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "deleted"),
+    [
+        (200, b'{"deleted": "2", "state": "TX"}', 2),
+        (200, b'{"count": 2, "state": "TX"}', 2),
+        (200, b'{"count": "2"}', 2),
+        (204, b"", None),
+    ],
+)
+def test_a_removal_is_a_removal_however_it_is_counted(connect, faults, status, body, deleted):
+    faults.will(answer(status, body))
+    removal = connect(faults.base_url).remove_nexus("TX", "economic")
+    assert (removal.deleted, removal.nexus_type) == (deleted, None)
+    assert len(faults.seen) == 1
+
+
+def test_a_list_of_records_is_iterated_and_counted(connect, faults):
+    body = {"nexus": [{"state": code, "nexus_type": "physical"} for code in ("NJ", "TX")]}
+    body |= {"count": 7, "page": 1}
+    faults.will(answer(200, json.dumps(body).encode()))
+    listed = connect(faults.base_url).list_nexus()
+    assert [record.state for record in listed] == ["NJ", "TX"]
+    assert (len(listed), listed.count) == (2, 7)
+    assert listed.model_dump(exclude_unset=True) == body
+    assert listed == type(listed).model_validate_json(listed.model_dump_json())
+    assert listed == listed.model_copy()
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "field"),
+    [
+        ([{"message": "careful"}], "uncoded_warning", {"message": "careful"}),
+        ([{"code": None, "value": 1}], "uncoded_warning", {"value": 1}),
+        ([{"code": {"a": 1}}], "uncoded_warning", {"value": {"a": 1}}),
+        ([{"code": 7, "message": "careful"}], "7", {"message": "careful"}),
+        ([7], "uncoded_warning", {"value": 7}),
+        ([None], "uncoded_warning", {"value": None}),
+        ([["careful"]], "uncoded_warning", {"value": ["careful"]}),
+        ([True], "uncoded_warning", {"value": True}),
+        ({"code": "stale_rate", "days": 9}, "stale_rate", {"days": 9}),
+    ],
+)
+def test_an_odd_advisory_does_not_cost_the_rate(connect, faults, sent, code, field):
+    faults.will(echoing(warnings=sent))
+    answered = connect(faults.base_url).lookup("TX", zip="78701")
+    assert answered.combined_rate_string == "0.08250"
+    (advisory,) = answered.warnings
+    assert (advisory.code, advisory.model_extra) == (code, field)
+    assert TaxResponse.model_validate_json(answered.model_dump_json()) == answered
+
+
+@pytest.mark.parametrize(("sent", "warnings"), [("careful", ["careful"]), (None, []), ([], [])])
+def test_warnings_may_be_one_text_or_none(connect, faults, sent, warnings):
+    faults.will(echoing(warnings=sent))
+    assert connect(faults.base_url).lookup("TX", zip="78701").warnings == warnings
+
+
+@pytest.mark.parametrize(
+    ("sent", "taxable"),
+    [
+        *((word, True) for word in (True, "true", "TRUE", " yes", "Y", "1", 1, 1.0)),
+        *((word, False) for word in (False, "false", "no", "N", "0", 0)),
+        (None, None),
+        ("sometimes", "sometimes"),
+        ("", ""),
+        (2, "2"),
+        (["true"], "['true']"),
+    ],
+)
+def test_whether_freight_is_taxable_is_read_by_its_meaning(connect, faults, sent, taxable):
+    faults.will(echoing(rate={"freight_taxable": sent}))
+    read = connect(faults.base_url).lookup("TX", zip="78701").rate.freight_taxable
+    assert (type(read), read) == (type(taxable), taxable)
+
+
+BOMB = zlib.compress(bytes(200 * 1024**2), 9)
+
+
+def packed(window):
+    stream = zlib.compressobj(wbits=window)
+    return stream.compress(GOOD) + stream.flush()
+
+
+@pytest.mark.parametrize("injected", [False, True])
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(GOOD)),
+        ("X-GZIP", gzip.compress(GOOD)),
+        ("deflate", packed(zlib.MAX_WBITS)),
+        ("deflate", packed(-zlib.MAX_WBITS)),
+        ("identity", GOOD),
+    ],
+)
+def test_a_packed_body_is_read_though_none_was_requested(connect, faults, encoding, body, injected):
+    faults.will(answer(200, body, content_encoding=encoding))
+    with injecting(connect, injected) as options:
+        answered = connect(faults.base_url, **options).lookup("TX", zip="78701")
+    assert answered.combined_rate_string == "0.08250"
+    assert faults.seen[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("injected", [False, True])
+@pytest.mark.parametrize(
+    ("encoding", "body", "why"),
+    [
+        ("deflate", BOMB, "16 MB"),
+        ("deflate", BOMB[2:], "16 MB"),
+        ("identity", b" " * (17 * 1024**2), "16 MB"),
+        ("br", b"\x0b\x02\x80{}\x03", "br"),
+        ("gzip, gzip", gzip.compress(gzip.compress(GOOD)), "gzip, gzip"),
+        ("gzip", gzip.compress(GOOD)[:-20], "cut off"),
+        ("gzip", GOOD, "header"),
+        ("deflate", GOOD, "invalid"),
+    ],
+    ids=["bomb", "raw bomb", "large", "brotli", "twice", "half", "no gzip", "no deflate"],
+)
+def test_a_body_is_read_within_a_limit(connect, faults, encoding, body, why, injected):  # noqa: PLR0917
+    tracemalloc.start()
+    faults.will(answer(200, body, content_encoding=encoding))
+    with injecting(connect, injected) as options:
+        client = connect(faults.base_url, **options)
+        with pytest.raises(TransportError, match=why):
+            client.lookup("TX", zip="78701")
+        faults.will(answer(401, body, content_encoding=encoding))
+        with pytest.raises(AuthError):  # the status counts, whatever the body
+            client.lookup("TX", zip="78701")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 1024**2
 
 
 def parsed(body):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import shutil
 import socket
+import ssl
+import subprocess
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -12,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from support.faults import HANG, RESET, answer, echo
+from support.both import injecting
+from support.faults import HANG, PAUSE, RESET, answer, dripping, echo, serving
 
-from svc_sdk import AsyncSvc, RateLimitError, ServiceError, SvcError, TransportError
+from svc_sdk import AsyncSvc, RateLimitError, ServiceError, Svc, SvcError, TransportError
 from svc_sdk._responses import Failure, Reply
 from svc_sdk._retry import decide
 from svc_sdk._settings import Settings
@@ -143,26 +148,137 @@ def test_an_odd_redirect_is_an_svc_error(connect, faults, location):
         connect(faults.base_url).lookup("TX", zip="78701")
 
 
+STATUS_LINE = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize("client", ["own", "injected", "reused connection"])
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"",
+        STATUS_LINE + b"x-slow: ",
+        STATUS_LINE + b"content-length: 462\r\n\r\n",
+        STATUS_LINE + b"transfer-encoding: chunked\r\n\r\n5; slow=",
+    ],
+    ids=["status line", "headers", "body", "chunk"],
+)
+def test_a_response_that_drips_ends_at_the_timeout(connect, faults, waits, begin, client):
+    dripped = []
+    with injecting(connect, client != "own") as options:
+        if client == "reused connection":
+            connect(faults.base_url, **options).lookup("TX", zip="78701")
+        faults.will(dripping(begin, dripped))
+        with pytest.raises(TransportError, match=r"0\.3 s") as caught:
+            connect(faults.base_url, timeout=0.3, max_retries=1, **options).health()
+    assert (caught.value.attempts, waits) == (2, [0.5])
+    assert len(dripped) < 200  # of 600
+
+
+@pytest.mark.parametrize("injected", [False, True])
+def test_a_status_counts_though_its_body_drips(connect, faults, waits, injected):
+    dripped = []
+    slow = dripping(b"HTTP/1.1 503 X\r\nretry-after: 4\r\ncontent-length: 462\r\n\r\n", dripped)
+    faults.will(slow, answer())
+    with injecting(connect, injected) as options:
+        client = connect(faults.base_url, timeout=1, **options)
+        assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert (waits, len(dripped) < 200) == ([4.0], True)
+
+
+def test_a_transport_that_reports_nothing_is_bounded_once_it_responds(connect):
+    class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self):
+            for _ in range(300):
+                sent.append(1)
+                PAUSE.wait(0.05)
+                yield b"x"
+
+        async def __aiter__(self):
+            for _ in range(300):
+                sent.append(1)
+                await asyncio.sleep(0.05)
+                yield b"x"
+
+    sent = []
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200, stream=Dripping()))
+    with injecting(connect, injected=True, transport=transport) as options:
+        client = connect("http://127.0.0.1:9", timeout=0.3, max_retries=0, **options)
+        with pytest.raises(TransportError, match=r"0\.3 s"):
+            client.lookup("TX", zip="78701")
+    assert len(sent) < 200
+
+
+def test_the_users_own_requests_are_not_bounded(faults):
+    with httpx.Client() as http, Svc("key", base_url=faults.base_url, http_client=http) as client:
+        client.lookup("TX", zip="78701")
+        assert http.get(faults.base_url, timeout=None).status_code == 200  # over that connection
+
+
+def test_a_response_over_tls_ends_at_the_timeout(connect, tmp_path, waits):
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is missing: apt-get install --no-install-recommends openssl")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    command += (
+        f" -keyout {key} -out {certificate} -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run(command.split(), check=True, capture_output=True, timeout=60)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    verify, dripped = ssl.create_default_context(cafile=certificate), []
+    with serving(tls) as faults, injecting(connect, injected=True, verify=verify) as options:
+        found = connect(faults.base_url, **options).lookup("TX", zip="78701")
+        assert found.combined_rate_string == "0.08250"
+        faults.will(dripping(STATUS_LINE, dripped))
+        with pytest.raises(TransportError, match=r"0\.3 s"):
+            connect(faults.base_url, timeout=0.3, max_retries=1, **options).health()
+    assert len(dripped) < 200
+
+
+def test_a_handshake_that_hangs_ends_at_the_timeout(connect):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(TransportError, match=r"0\.3 s"):
+            connect(url, timeout=0.3, max_retries=0).lookup("TX", zip="78701")
+        gc.collect()  # a connection that was left open would be reported
+
+
 def test_waiting_for_a_connection_is_no_timeout_of_the_service(faults):
-    def in_parts(seen):
-        """An answer that takes longer than the timeout as a whole, and no part of which does."""
-        whole = echo(seen)
-        for begin, end in ((0, 20), (20, 40), (40, 60), (60, None)):
-            yield whole[begin:end]
-            faults.over.wait(0.4)
+    def slow(seen):
+        """A response that takes a good part of the timeout: five of them take more than all."""
+        faults.over.wait(0.5)
+        return echo(seen)
 
     async def scenario():
         async with (
             httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as http,
             AsyncSvc(
-                "key", base_url=faults.base_url, timeout=1, max_retries=0, http_client=http
+                "key", base_url=faults.base_url, timeout=2, max_retries=0, http_client=http
             ) as client,
         ):
-            calls = [client.lookup("TX", zip="78701") for _ in range(3)]
+            calls = [client.lookup("TX", zip="78701") for _ in range(6)]
             return await asyncio.gather(*calls)
 
-    faults.will(in_parts, echo)
-    assert len(asyncio.run(scenario())) == len(faults.seen) == 3
+    faults.will(slow)
+    assert len(asyncio.run(scenario())) == len(faults.seen) == 6
+
+
+@pytest.mark.parametrize(("seconds", "lines"), [(7_200, 1), (3_600, 1), (60, 0)])
+def test_a_very_long_retry_after_is_honored_and_logged(  # noqa: PLR0917
+    connect, faults, waits, caplog, seconds, lines
+):
+    faults.will(failing(429, retry_after=str(seconds)), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [seconds]
+    logged = [one for one in caplog.records if one.name == "svc_sdk"]
+    assert [one.levelname for one in logged] == ["WARNING"] * lines
+    for one in logged:
+        assert str(timedelta(seconds=seconds)) in one.getMessage()
+        until = datetime.fromisoformat(one.getMessage()[-25:])
+        assert abs(until - datetime.now(UTC) - timedelta(seconds=seconds)) < timedelta(minutes=5)
 
 
 def test_a_used_up_quota_has_no_retry_after(connect, faults, waits):

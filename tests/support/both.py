@@ -5,10 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+import httpx
+import pytest
+
 import svc_sdk.aio
 import svc_sdk.client
 from support.faults import KEY
 from svc_sdk import AsyncSvc, Svc
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request):
+    """Make a client of either kind; all are closed after the test."""
+    with connecting(request.param) as make:
+        yield make
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The delays that the clients ask for; none is really waited."""
+    return without_waiting(monkeypatch)
 
 
 class Both:
@@ -46,6 +62,20 @@ def connecting(kind):
         make.kind = kind
         make.runner = runner
         yield make
+
+
+@contextlib.contextmanager
+def injecting(connect, injected, **options):
+    """The options of a client, with an HTTP client of the user's where it is `injected`."""
+    if not injected:
+        yield {}
+    elif connect.kind == "sync":
+        with httpx.Client(**options) as http:
+            yield {"http_client": http}
+    else:
+        http = httpx.AsyncClient(**options)
+        yield {"http_client": http}
+        connect.runner.run(http.aclose())
 
 
 def without_waiting(monkeypatch):

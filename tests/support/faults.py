@@ -49,6 +49,21 @@ def echoing(*, rate=None, **meta):
     return lambda seen: echo(seen, rate=rate, **meta)
 
 
+def dripping(begin: bytes, dripped: list[bytes], most: int = 300):
+    """A step that goes on byte by byte after `begin`, for 15 s or until the client closes."""
+
+    def step(_seen):
+        yield begin
+        for _ in range(most):
+            yield b"x"
+            dripped.append(b"x")
+            PAUSE.wait(0.05)
+
+    return step
+
+
+PAUSE = threading.Event()
+"""Never set: it is waited for."""
 HANG = object()
 """Never answer; the connection ends with the server."""
 RESET = object()
@@ -80,8 +95,8 @@ class Faults:
 
 
 @contextlib.contextmanager
-def serving():
-    """A fault server on a free loopback port, for the length of the block."""
+def serving(tls=None):
+    """A fault server on a free loopback port, for the length of the block; over TLS if given."""
     state = Faults()
 
     class Handler(socketserver.StreamRequestHandler):
@@ -123,9 +138,11 @@ def serving():
         block_on_close = False
 
     with Server(("127.0.0.1", 0), Handler) as server:
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        state.base_url = f"http://127.0.0.1:{server.server_address[1]}"
+        state.base_url = f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_address[1]}"
         try:
             yield state
         finally:

@@ -1,0 +1,216 @@
+"""The bounds of one attempt: its time as a whole, and the size of its body (SPEC 4.4 and 8).
+
+httpx times every read by itself: a response that comes byte by byte would take hours.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from contextlib import asynccontextmanager, contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+Body = TypeVar("Body", bytes, bytearray)
+
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes of a body that are read, packed and unpacked: far above any, and no threat to memory."""
+
+_OPENED = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.complete")
+_NO_TLS = "start_tls.failed"
+
+
+class UnreadableError(Exception):
+    """A body that is too large, or in an encoding that was not requested."""
+
+
+FAILURES = (
+    httpx.RequestError,
+    httpx.InvalidURL,
+    httpx.StreamError,
+    UnicodeError,
+    TimeoutError,
+    ConnectionError,
+    UnreadableError,
+)
+"""The exceptions of an attempt that brought no response (see `Settings.failure`)."""
+
+
+class Deadline:
+    """The end of an attempt. It starts with the connection: waiting for a free one does not count.
+
+    A transport that does not report its connection starts it with the headers of the response.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end: float | None = None
+
+    def start(self) -> None:
+        """Start the time, unless it runs already."""
+        if self._end is None:
+            self._end = monotonic() + self._seconds
+
+    def left(self, timeout: float | None = None) -> float | None:
+        """The timeout, lowered to the time that is left.
+
+        Raises:
+            httpx.ReadTimeout: no time is left.
+        """
+        if self._end is None:
+            return timeout
+        left = self._end - monotonic()
+        if left <= 0:
+            raise httpx.ReadTimeout("")
+        return left if timeout is None else min(timeout, left)
+
+
+class _Current(threading.local):
+    deadline: Deadline | None = None
+
+
+_current = _Current()
+
+
+@contextmanager
+def within(request: httpx.Request, seconds: float) -> Iterator[Deadline]:
+    """Bound all that this thread does on the connection of a request (`httpx.Client`)."""
+    deadline = Deadline(seconds)
+    stream: Any = None
+
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        nonlocal stream
+        deadline.start()
+        if event.endswith(_OPENED):
+            stream = info["return_value"]
+            _bound(stream)
+        elif event.endswith(_NO_TLS):
+            stream.close()
+
+    request.extensions["trace"] = trace
+    outer, _current.deadline = _current.deadline, deadline
+    try:
+        yield deadline
+    finally:
+        _current.deadline = outer
+
+
+def _bound(stream: Any) -> None:  # noqa: ANN401 - a network stream of httpcore
+    """Lower the timeouts of a connection to what is left of the attempt that uses it.
+
+    The connection may belong to the user's client: where there is no attempt, nothing changes.
+    """
+    read, write, start_tls = stream.read, stream.write, stream.start_tls
+
+    def bounded_read(max_bytes: int, timeout: float | None = None) -> object:
+        return read(max_bytes, _left(timeout))
+
+    def bounded_write(buffer: bytes, timeout: float | None = None) -> object:
+        return write(buffer, _left(timeout))
+
+    def bounded_tls(
+        ssl_context: object, server_hostname: str | None = None, timeout: float | None = None
+    ) -> object:
+        return start_tls(ssl_context, server_hostname, _left(timeout))
+
+    stream.read, stream.write, stream.start_tls = bounded_read, bounded_write, bounded_tls
+
+
+def _left(timeout: float | None) -> float | None:
+    deadline = _current.deadline
+    return timeout if deadline is None else deadline.left(timeout)
+
+
+@asynccontextmanager
+async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Callable[[], None]]:
+    """The same for an `httpx.AsyncClient`; gives what starts the time.
+
+    Raises:
+        TimeoutError: no time is left.
+    """
+    import asyncio  # noqa: PLC0415 - not small, and loaded by now
+
+    def start() -> None:
+        if scope.when() is None:
+            scope.reschedule(asyncio.get_running_loop().time() + seconds)
+
+    stream: Any = None
+
+    async def trace(event: str, info: Mapping[str, Any]) -> None:
+        nonlocal stream
+        start()
+        if event.endswith(_OPENED):
+            stream = info["return_value"]
+        elif event.endswith(_NO_TLS):
+            await stream.aclose()  # httpcore 1.0 leaves it open where the handshake is canceled
+
+    request.extensions["trace"] = trace
+    async with asyncio.timeout(None) as scope:
+        yield start
+
+
+def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
+    """The body, unpacked.
+
+    Raises:
+        UnreadableError: it is too large, or its encoding was not requested.
+        httpx.RequestError: it broke, or came too slowly.
+    """
+    deadline.start()
+    if response.is_stream_consumed:  # by an event hook, or there was no stream
+        return _checked(response.content)
+    body = bytearray()
+    for part in response.iter_raw():
+        deadline.left()
+        body += part
+        _checked(body)
+    return _unpacked(bytes(body), response.headers.get("content-encoding", ""))
+
+
+async def aread_body(response: httpx.Response, start: Callable[[], None]) -> bytes:
+    """As `read_body`, for an `httpx.AsyncClient`."""
+    start()
+    if response.is_stream_consumed:
+        return _checked(response.content)
+    body = bytearray()
+    async for part in response.aiter_raw():
+        body += part
+        _checked(body)
+    return _unpacked(bytes(body), response.headers.get("content-encoding", ""))
+
+
+def _checked(body: Body) -> Body:
+    if len(body) > LARGEST_BODY:
+        raise UnreadableError(f"it has more than {LARGEST_BODY // 1024**2} MB")
+    return body
+
+
+def _unpacked(body: bytes, encoding: str) -> bytes:
+    """The body without its encoding. None was requested; some services send gzip regardless."""
+    encoding = encoding.strip().lower()
+    if not body or encoding in {"", "identity"}:
+        return body
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise UnreadableError(f"its encoding {encoding[:40]!r} was not requested")
+    try:
+        return _inflated(body, zlib.MAX_WBITS | 32)  # gzip or zlib, by its header
+    except zlib.error as error:
+        if encoding != "deflate":
+            raise httpx.DecodingError(str(error)) from None
+    try:
+        return _inflated(body, -zlib.MAX_WBITS)  # without the header that belongs to it
+    except zlib.error as error:
+        raise httpx.DecodingError(str(error)) from None
+
+
+def _inflated(body: bytes, window: int) -> bytes:
+    stream = zlib.decompressobj(window)
+    whole = _checked(stream.decompress(body, LARGEST_BODY + 1))
+    if not stream.eof:
+        raise zlib.error("the response was cut off")
+    return whole
