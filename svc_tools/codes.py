@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from svc_sdk.models import Advisory
 from svc_sdk.rates import rate_to_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from svc_sdk.models import TaxResponse
+    from svc_sdk.models import Advisory, TaxResponse
 
 Kind = Literal[
     "status",  # of `lookup_status`
@@ -592,10 +591,21 @@ OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 
+_ADVISORIES = frozenset((*codes_of("review"), *codes_of("warning")))
+
+
+def code_of(warning: str | Advisory) -> str:
+    """The code of a warning, or its text; a known code whatever its case and the blanks around."""
+    text = warning if isinstance(warning, str) else warning.code
+    if text in _ADVISORIES:
+        return text
+    known = text.strip().casefold()
+    return known if known in _ADVISORIES else text
+
+
 def lacking(result: TaxResponse) -> tuple[str, ...]:
     """The warnings of a response that its rate lacks a part."""
-    codes = (one.code if isinstance(one, Advisory) else one for one in result.warnings)
-    return tuple(code for code in codes if code in PARTIAL_CODES)
+    return tuple(code for code in map(code_of, result.warnings) if code in PARTIAL_CODES)
 
 
 def confidence_of(result: TaxResponse) -> str | None:
@@ -634,11 +644,12 @@ def percent(rate: Decimal) -> str:
 
 def sentence(warning: str | Advisory) -> str:
     """A warning (SPEC 2.4) as a sentence, its rates as percentages."""
+    code = code_of(warning)
     if isinstance(warning, str):
-        return with_percentages(meaning_of(warning) or warning)
+        return with_percentages(meaning_of(code) or warning)
     message = (warning.model_extra or {}).get("message")
     if not isinstance(message, str):
-        message = meaning_of(warning.code)
+        message = meaning_of(code)
         given, found = warning.customer_input_place, warning.resolved_place_name
         if given and found:
             message = f"The place given is {given}, and the rate is that of {found}"

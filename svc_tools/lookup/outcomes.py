@@ -36,6 +36,7 @@ from svc_tools.codes import (
     HIGHEST_RATE,
     OTHER_CITY_CODES,
     PARTIAL_CODES,
+    code_of,
     codes_of,
     confidence_of,
     lacking,
@@ -223,8 +224,7 @@ def _range(response: TaxResponse, combined: int) -> tuple[int | None, int | None
         extra = one.model_extra or {} if isinstance(one, Advisory) else {}
         ends = [_units_or_none(extra.get(f"{end}_combined_rate")) for end in ("lowest", "highest")]
         rates += [units for units in ends if units is not None]
-        code = one.code if isinstance(one, Advisory) else one
-        unknown |= code in OTHER_CITY_CODES and None in ends
+        unknown |= code_of(one) in OTHER_CITY_CODES and None in ends
     rows = list(_rows(response, "candidates"))
     candidates = [_units_or_none(one.get("combined_rate")) for one in rows]
     if len(rows) > 1:
@@ -277,7 +277,7 @@ def _check_place(place: Place, response: TaxResponse) -> None:
 
 
 def _warnings(response: TaxResponse) -> tuple[str, ...]:
-    codes = [one.code if isinstance(one, Advisory) else one for one in response.warnings]
+    codes = [*map(code_of, response.warnings)]
     if not _adds_up(response.rate):
         codes.append(NO_SUM)
     return tuple(map(_clean, codes))

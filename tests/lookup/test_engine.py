@@ -60,6 +60,10 @@ ZERO = "0.00000"
         ),
         ({}, {"warnings": [{"code": LOCAL}, "x"]}, "partial", {"warnings": (LOCAL, "x")}),
         ({}, {"warnings": [{"code": DISTRICTS}, "x"]}, "partial", {"warnings": (DISTRICTS, "x")}),
+        *(
+            ({}, {"warnings": [warning]}, "partial", {"warnings": (LOCAL,)})
+            for warning in (LOCAL.upper(), {"code": f" {LOCAL} "})
+        ),
         # the zero of a part that is not covered is missing, and one that is covered is a zero
         (
             {"county_rate": ZERO, "city_rate": ZERO, "combined_district_rate": ZERO},

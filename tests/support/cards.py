@@ -33,6 +33,8 @@ DOUBTFUL = {
     "10009": ({"county_rate": None, "city_rate": "0.03000"}, {}, "ok", "parts_do_not_add_up"),
     "10010": ({"county_rate": None, "city_rate": None}, {}, "ok", None),
     "10011": ({}, {"confidence": "HIGH "}, "ok", None),
+    "10018": ({}, {"warnings": [{"code": "Source_Conflict "}]}, "ok", "source_conflict"),
+    "10019": ({}, {"warnings": ["STALE_RATE", "as it likes"]}, "ok", "stale_rate"),
     "10012": ({}, {"confidence": "None"}, "unresolved", "unresolved"),
     "10013": ({"combined_rate": "-0.08250"}, {}, "failed", "failed"),
     "10014": ({"city_rate": "-0.01000"}, {}, "failed", "failed"),
