@@ -315,10 +315,7 @@ def _text(value: Json) -> str | None:
     """The text of a field, shortened; also of a code that is a number."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or not value.strip():
-        return None
-    # half of a surrogate pair, which JSON can hold, cannot be written to a file or a terminal
-    return value[:_CUT].encode("utf-8", "replace").decode()
+    return value[:_CUT] if isinstance(value, str) and value.strip() else None
 
 
 def _seconds(objects: list[dict[str, Json]]) -> float | None:

@@ -232,8 +232,8 @@ def configured(
     url = base_url or _variable(URL_VARIABLE)
     if "://" in key.get_secret_value():
         raise ConfigurationError(
-            f"The key is an address: set {KEY_VARIABLE} (or api_key=) to the key, and"
-            f" {URL_VARIABLE} (or base_url=) to the address"
+            f"api_key: this is an address, not a key: set {KEY_VARIABLE} (or api_key=) to the key,"
+            f" and {URL_VARIABLE} (or base_url=) to the address"
         )
     if url:
         _check_address(url)
@@ -256,10 +256,7 @@ def _check_address(url: str) -> None:
     try:
         checked_url(url)
     except ValueError as error:
-        why = str(error).removeprefix("base_url: ")
-        raise ConfigurationError(
-            f"The address of the service ({URL_VARIABLE}, or base_url=) cannot be used: {why}"
-        ) from None
+        raise ConfigurationError(f"{error} ({URL_VARIABLE}, or base_url=)") from None
 
 
 def address() -> str | None:
