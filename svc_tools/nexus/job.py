@@ -536,18 +536,16 @@ class Run:
         facts = {"http": result.http, "body": result.body, "reference": result.reference}
         self._conclude(key, "answer", verdict, step=step, **facts)
         self._why = self._why or verdict.stop
-        if verdict.status != "unknown":
-            self._lost = 0
-            if verdict.status == "removed" and verdict.deleted is None:
-                there = self._listed()  # no number was stated: the record may still be there
-                if there is not None and there.of(*key):
-                    self._doubtful.add(key)
-                    self._settle(key, there, of="the number of records")
+        lost = verdict.status == "unknown"
+        self._lost = self._lost + 1 if lost else 0
+        # a service may confirm a removal without a number (204): the record may still be there
+        uncounted = verdict.status in {"removed", "removed_only"} and verdict.deleted is None
+        if not lost and not (uncounted and step == "remove"):
             return
-        self._lost += 1
-        self._doubtful.add(key)
+        if lost:
+            self._doubtful.add(key)
         there = self._listed()
-        if there is not None:
+        if there is not None and (lost or there.of(*key)):
             self._settle(key, there, of="the response")
         if self._items[key].status == "unknown":
             self._why = self._why or f"the result for {self._items[key].named} was not known"

@@ -262,6 +262,28 @@ def test_what_the_response_does_not_say_is_settled_by_looking(faults, tmp_path, 
             assert statuses(apply(plan_of(client, DE), client, tmp_path)) == {DE: "removed"}
 
 
+@pytest.mark.parametrize("executes", [True, False])
+def test_a_replacement_without_a_count_adds_only_once_the_others_are_gone(
+    nexus, scripted, tmp_path, executes
+):
+    nexus.rows.insert(1, {"state": "DE", "nexus_type": "economic", "notes": "the good one"})
+    plan = replacing(scripted)
+    nexus.instead = [(lambda _: answer(204, b"")) if executes else answer(204, b"")]
+    receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "replaced" if executes else "still_there"}
+    assert len(nexus.additions) == executes
+    assert statuses(apply(plan, scripted, tmp_path)) == {DE: "replaced"}
+    assert [one["notes"] for one in nexus.rows if one["state"] == "DE"] == ["the good one"]
+
+
+@pytest.mark.parametrize("body", [{"count": 1}, {"deleted": "1"}])
+def test_a_number_of_another_form_is_the_number(nexus, scripted, tmp_path, body):
+    nexus.instead = [lambda _: response(body)]
+    receipt = apply(plan_of(scripted, DE), scripted, tmp_path)
+    assert statuses(receipt) == {DE: "removed"}
+    assert (receipt.items[0].deleted, receipt.items[0].flagged) == (1, False)
+
+
 def test_removals_without_a_count_are_removals(faults, scripted, tmp_path):
     nexus = Nexus(faults, lists=False)
     nexus.instead = [(lambda _: answer(204, b""))] * 5
