@@ -91,9 +91,10 @@ def _advisory(value: object) -> object:
     if not isinstance(value, dict):
         return {"code": UNCODED, "value": value}
     code = _text(value.get("code"))
-    if isinstance(code, str) and code:
+    if isinstance(code, str) and code.strip():
         return value | {"code": code}
-    return ({"value": code} if code else {}) | value | {"code": UNCODED}
+    sent = {"value": code} if code and not isinstance(code, str) else {}
+    return sent | value | {"code": UNCODED}
 
 
 def _count(value: object) -> object:
@@ -106,6 +107,10 @@ def _count(value: object) -> object:
 
 RateString = Annotated[str | None, BeforeValidator(_rate)]
 Text = Annotated[str | None, BeforeValidator(_text)]
+_Shown = Annotated[
+    str | None, BeforeValidator(lambda value: value if value is None else str(value))
+]
+"""Text that is only shown, whatever was sent."""
 
 
 class _Answer(BaseModel):
@@ -193,8 +198,8 @@ class Advisory(_Answer):
     """
 
     code: str
-    customer_input_place: Text = None
-    resolved_place_name: Text = None
+    customer_input_place: _Shown = None
+    resolved_place_name: _Shown = None
 
 
 class Meta(_Answer):

@@ -642,6 +642,9 @@ def percent(rate: Decimal) -> str:
     return f"{whole}.{fraction.rstrip('0').ljust(2, '0')}%"
 
 
+_LONGEST = 200
+
+
 def sentence(warning: str | Advisory) -> str:
     """A warning (SPEC 2.4) as a sentence, its rates as percentages."""
     code = code_of(warning)
@@ -653,6 +656,9 @@ def sentence(warning: str | Advisory) -> str:
         given, found = warning.customer_input_place, warning.resolved_place_name
         if given and found:
             message = f"The place given is {given}, and the rate is that of {found}"
+        elif code == "uncoded_warning":
+            extra = warning.model_extra or {}
+            message = f"{message}: {str(extra.get('value', extra))[:_LONGEST]}"
     return f"{with_percentages(message)} ({warning.code})" if message else warning.code
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from support.cards import DOUBTFUL, answer, text_of
+from support.cards import DOUBTFUL, FREIGHT, answer, text_of
 
 from svc_sdk import TaxResponse, units_to_rate
 from svc_tools._register import _card
@@ -48,6 +48,19 @@ def test_the_card_of_a_notebook_says_what_may_be_wrong(case):
         meaning = "the response cannot be used" if code == "failed" else meaning_of(code)
         assert meaning.lower() in said.lower() or status == "unresolved"
     assert why or "The service has no warnings." in said
+
+
+@pytest.mark.parametrize(("given_word", "taxable"), FREIGHT.values())
+def test_the_card_never_guesses_whether_delivery_is_taxable(given_word, taxable):
+    said = text_of(card(answer({"freight_taxable": given_word})))
+    words = {True: "taxable", False: "not taxable", None: "not known whether taxable"}
+    assert said.partition("Delivery charges ")[2].startswith(words[taxable])
+
+
+def test_a_warning_that_cannot_be_read_is_shown_as_it_came():
+    shown = text_of(card(answer(warnings=[{"text": "<b>careful"}, 7, ["x"]])))
+    for part in ("<b>careful", "cannot be read: 7", "['x']"):
+        assert part in shown
 
 
 def test_an_untrusted_notebook_shows_the_card():

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cards import DOUBTFUL, doubtful
+from support.cards import DOUBTFUL, FREIGHT, doubtful, of_freight
 from support.faults import answer, echo, echoing
 
 import svc_tools
@@ -85,6 +85,21 @@ def test_a_rate_that_may_be_wrong_requires_review_and_says_why(faults, scripted)
     listed = dict(zip(rows["zip"], rows["review_reasons"], strict=True))
     assert listed == {zip5: row[3] for zip5, row in DOUBTFUL.items() if row[3]}
     assert all(rows["review_to_do"].str.endswith("."))
+
+
+def test_delivery_is_taxed_only_where_the_service_clearly_says_so(faults, scripted):
+    faults.will(of_freight)
+    frame = pd.DataFrame({"state": "TX", "zip": list(FREIGHT), "amount": "100.00", "ship": "10.00"})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert list(result["lookup_status"]) == ["ok"] * len(FREIGHT)
+    expected = [taxable for _, taxable in FREIGHT.values()]
+    assert [None if pd.isna(one) else one for one in result["freight_taxable"]] == expected
+    taxed = result.svc.tax("amount", shipping="ship", progress=False)
+    dollars = {True: Decimal("9.08"), False: Decimal("8.25"), None: None}
+    cells = [None if pd.isna(one) else one for one in taxed["tax"]]
+    assert cells == [dollars[taxable] for taxable in expected]
+    unknown = taxed["tax_review"] == "freight_taxable_unknown"
+    assert list(unknown) == [taxable is None for taxable in expected]
 
 
 def test_only_distinct_places_are_asked_for(faults, scripted):

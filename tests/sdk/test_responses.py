@@ -302,6 +302,9 @@ def test_a_list_of_records_is_iterated_and_counted(connect, faults):
     assert listed == listed.model_copy()
 
 
+MISMATCH = "place_input_mismatch"
+
+
 @pytest.mark.parametrize(
     ("sent", "code", "field"),
     [
@@ -309,6 +312,8 @@ def test_a_list_of_records_is_iterated_and_counted(connect, faults):
         ([{"code": None, "value": 1}], "uncoded_warning", {"value": 1}),
         ([{"code": {"a": 1}}], "uncoded_warning", {"value": {"a": 1}}),
         ([{"code": 7, "message": "careful"}], "7", {"message": "careful"}),
+        ([{"code": " ", "days": 9}], "uncoded_warning", {"days": 9}),
+        ([{"code": "place_input_mismatch", "resolved_place_name": ["x"]}], MISMATCH, {}),
         ([7], "uncoded_warning", {"value": 7}),
         ([None], "uncoded_warning", {"value": None}),
         ([["careful"]], "uncoded_warning", {"value": ["careful"]}),

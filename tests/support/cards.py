@@ -35,6 +35,9 @@ DOUBTFUL = {
     "10011": ({}, {"confidence": "HIGH "}, "ok", None),
     "10018": ({}, {"warnings": [{"code": "Source_Conflict "}]}, "ok", "source_conflict"),
     "10019": ({}, {"warnings": ["STALE_RATE", "as it likes"]}, "ok", "stale_rate"),
+    "10020": ({}, {"warnings": [{"text": "careful"}]}, "ok", "uncoded_warning"),
+    "10021": ({}, {"warnings": [7, "as it likes"]}, "ok", "uncoded_warning"),
+    "10022": ({}, {"warnings": [{"code": "stale_rate", "x": [{}]}]}, "ok", "stale_rate"),
     "10012": ({}, {"confidence": "None"}, "unresolved", "unresolved"),
     "10013": ({"combined_rate": "-0.08250"}, {}, "failed", "failed"),
     "10014": ({"city_rate": "-0.01000"}, {}, "failed", "failed"),
@@ -46,10 +49,30 @@ DOUBTFUL = {
 changed of the usual one, the status, and why the row requires review."""
 
 
+FREIGHT = {
+    "10101": (True, True),
+    "10102": ("false", False),
+    "10103": ("No", False),
+    "10104": (0, False),
+    "10105": ("TRUE", True),
+    "10106": ("perhaps", None),
+    "10107": (2, None),
+    "10108": ({}, None),
+    "10109": (None, None),
+    "10110": ("", None),
+}
+"""What a service may say of delivery, by ZIP, and whether it is taxable."""
+
+
 def doubtful(seen):
     """A step of a script: the result of `DOUBTFUL` for the ZIP that is looked up."""
     rate, meta, *_ = DOUBTFUL[seen.target.partition("zip=")[2][:5]]
     return echo(seen, rate=rate, **meta)
+
+
+def of_freight(seen):
+    """A step of a script: the usual result, and what `FREIGHT` says of its ZIP."""
+    return echo(seen, rate={"freight_taxable": FREIGHT[seen.target.partition("zip=")[2][:5]][0]})
 
 
 class Words(HTMLParser):
