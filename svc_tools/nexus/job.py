@@ -246,8 +246,8 @@ _UNKNOWN_STATE = (
     " type: make a plan from your own register, and tick it."
 )
 _UNTICKED = (
-    "No longer ticked, and done by an earlier run: {}. Unticking brings nothing back; the undo of"
-    " the receipt does."
+    "No longer ticked, and done by an earlier run: {}. Unticking does not bring a record back; the"
+    " undo of the receipt does."
 )
 _MISSED = (
     "{} is gone: it was there when an earlier run began, and the journal of that run breaks off."
@@ -274,6 +274,9 @@ class Run:
         on_progress: see `Progress`.
         stop: ends the run when it is set, after the request under way.
         notes: further sentences for the receipt.
+        _doubtful: where a response was lost: the request may have been carried out, or may be yet.
+        _stored: the records as they were before earlier runs.
+        _complete: of what the journal certainly has every request.
     """
 
     client: Svc

@@ -87,6 +87,7 @@ STOPPED = "it was stopped"
 """Why a run ended that Ctrl+C, or the caller, stopped."""
 _RESTORABLE = UNSETTLED | {"removed", "gone", "removed_only", "lost"}
 """The statuses after which a record may have to be added again."""
+_BROKEN_OFF = "the program ended in the middle, or the end of the receipt was cut off"
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
     " was done is not known."
@@ -553,7 +554,7 @@ def receipt_of(
         items=tuple(map(as_shown, fold(events).values())),
         kind=head["kind"],
         ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
-        stopped="the program ended in the middle" if end is None else end["why"],
+        stopped=_BROKEN_OFF if end is None else end["why"],
         can_restore=undo.get("adds") if undo.get("lists") and not no_add else False,
         restore_note=undo.get("note", ""),
         restore_file=restore_file,
