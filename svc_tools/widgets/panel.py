@@ -209,6 +209,8 @@ class KeyArea:
         try:
             self.session.use_key(key, address)
         except ValueError as error:
+            if "://" not in address:  # it may be the key, which no saved notebook may hold
+                self.form.values = self.form.values | {"address": self.session.address or ""}
             name, _, rest = str(error).partition(": ")
             field = {"api_key": "key", "base_url": "address"}.get(name)
             if field is None:

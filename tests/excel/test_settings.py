@@ -142,12 +142,13 @@ def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
 
 
 @pytest.mark.parametrize(
-    "address", ["rates", "ftp://rates.example", "https://u:p@rates.example", ""]
+    "address", ["rates", "ftp://rates.example", "https://u:p@rates.example", "", KEY]
 )
 def test_an_unusable_address_is_refused_before_anything_is_stored(folder, keyring, address):
     with pytest.raises(ConfigurationError, match="address cannot be used") as caught:
         settings.remember(address, SecretStr(KEY))
     assert "base_url" not in str(caught.value)
+    assert KEY not in str(caught.value)
     assert keyring.kept == {}
     assert not folder.exists()
 
@@ -488,6 +489,8 @@ UNUSABLE = [
     ("{service}", "wrong-key-0123456789", "key", "does not accept the key"),
     ("{service}", "two\nlines", "key", "cannot be a key"),
     ("rates.example", KEY, "address", "not an address"),
+    (KEY, KEY, "address", "not an address"),
+    ("{service}", "https://rates.example", "key", "cannot be a key"),
     ("http://127.0.0.1:9", KEY, "address", "does not respond"),
 ]
 

@@ -60,6 +60,10 @@ def test_the_key_is_used_and_is_in_no_state_repr_or_log(panel, service, caplog):
     [
         ("", "", {"address", "key"}),
         ("rates", "a-secret-0123456789", {"address"}),
+        # one in the field of the other
+        ("a-secret-0123456789", "https://rates.example/a-secret", {"key"}),
+        ("a-secret-0123456789", "a-secret-0123456789", {"address"}),
+        ("https://rates.example", "https://rates.example/a-secret", {"key"}),
         *(
             ("https://rates.example", key, {"key"})
             for key in ("a-secret\nb", "a-secret\u200by", "a-secret\x00", "\u201ca-secret\u201d")
