@@ -33,7 +33,8 @@ class FileError(ValueError):
 
     Attributes:
         code: the fault: `missing`, `kind`, `empty`, `changed`, `encoding`, `delimiter`, `quote`,
-            `width`, `sheet`, `exists`, `place` (folder, permission), `columns`, `rows`, `damaged`.
+            `width`, `sheet`, `stray`, `exists`, `place` (folder, permission), `columns`, `rows`,
+            `damaged`.
     """
 
     def __init__(self, message: str, code: str = "damaged") -> None:

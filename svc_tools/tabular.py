@@ -17,7 +17,7 @@ from collections import defaultdict
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from itertools import dropwhile, islice, zip_longest
+from itertools import dropwhile, islice, pairwise, zip_longest
 from operator import not_
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
@@ -134,7 +134,7 @@ def read_rows(
         if kind == "xlsx":
             with _opened(path) as book:
                 named, _ = _sheet_of(path, book, sheet)
-                return [(number, [*row]) for number, row in enumerate(_cells(book, named), 1)]
+                return [*enumerate(_cells(path, book, named), 1)]
         found = dialect_of(path, encoding=encoding, delimiter=delimiter)
         with csv_text(path, found) as text:
             above = bool(found.skipped)  # the line that declares the delimiter
@@ -453,7 +453,6 @@ class _SheetTable:
         self._path = path
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
         self._offsets: list[int] = []
-        self._count = 0
         self._kinds: defaultdict[int, set[type]] = defaultdict(set)
         try:
             with _opened(path) as book:
@@ -461,7 +460,7 @@ class _SheetTable:
                 self.sheets: tuple[str, ...] = tuple(one.title for one in book.worksheets)
             _check_results(path, named)
             with _opened(path) as book:
-                names = self._spooled(_cells(book, named))
+                names = self._spooled(_cells(path, book, named))
         except BaseException:
             self.close()
             raise
@@ -481,13 +480,9 @@ class _SheetTable:
 
         wanted = range(len(self.schema)) if positions is None else positions
         schema = pa.schema([self.schema.field(position) for position in wanted])
-        left = self._count
         for offset in self._offsets:
             self._spool.seek(offset)
-            rows: list[tuple[object, ...]] = pickle.load(self._spool)[:left]  # noqa: S301  # our own
-            left -= len(rows)
-            if not rows:
-                return
+            rows: list[list[object]] = pickle.load(self._spool)  # noqa: S301  # our own
             arrays, stored = [], {}
             for place, position in enumerate(wanted):
                 cells = [row[position] if position < len(row) else None for row in rows]
@@ -500,25 +495,20 @@ class _SheetTable:
         """Remove the temporary file."""
         self._spool.close()
 
-    def _spooled(self, rows: Iterator[tuple[object, ...]]) -> list[str]:
+    def _spooled(self, rows: Iterator[list[object]]) -> list[str]:
         """Copy the rows into the temporary file, with the types of each column; their names."""
-        head = next((row for row in rows if any(cell is not None for cell in row)), None)
+        head = next(filter(None, rows), None)
         if head is None:
             raise FileError(
                 f"{self._path.name}: the sheet is empty; expected a row of column names and rows"
                 " below it",
                 "empty",
             )
-        seen = 0
         while block := list(islice(rows, _SHEET_ROWS)):
             self._offsets.append(self._spool.tell())
             pickle.dump(block, self._spool, pickle.HIGHEST_PROTOCOL)
             for place, cells in enumerate(zip_longest(*block)):
                 self._kinds[place] |= {_cell_type(cell) for cell in cells if cell is not None}
-            for number, row in enumerate(block, seen + 1):
-                if any(cell is not None for cell in row):
-                    self._count = number
-            seen += len(block)
         named = [place for place, cell in enumerate(head) if cell is not None]
         width = max(*named, *(place for place, kinds in self._kinds.items() if kinds), 0) + 1
         names = ["" if cell is None else str(cell) for cell in head[:width]]
@@ -570,7 +560,7 @@ def _sheet_of(path: Path, book: Any, named: str | None) -> tuple[str, list[str]]
 def _check_results(path: Path, sheet: str) -> None:
     """Refuse a workbook whose formulas have no results: its cells would all be empty."""
     with _opened(path, results=False) as book:
-        written = list(islice(_cells(book, sheet), _CHECKED_ROWS))
+        written = [*_cells(path, book, sheet, _CHECKED_ROWS)]
     formulas = [
         (row, column)
         for row, cells in enumerate(written)
@@ -580,8 +570,13 @@ def _check_results(path: Path, sheet: str) -> None:
     if not formulas:
         return
     with _opened(path) as book:
-        results = list(islice(_cells(book, sheet), _CHECKED_ROWS))
-    if all(results[row][column] is None for row, column in formulas):
+        results = {
+            (row, column)
+            for row, cells in enumerate(_cells(path, book, sheet, _CHECKED_ROWS))
+            for column, cell in enumerate(cells)
+            if cell is not None
+        }
+    if results.isdisjoint(formulas):
         row, column = formulas[0]
         raise FileError(
             f"{path.name}: row {row + 1} has the formula {written[row][column]!r} without its"
@@ -590,12 +585,78 @@ def _check_results(path: Path, sheet: str) -> None:
         )
 
 
-def _cells(book: Any, sheet: str) -> Iterator[tuple[object, ...]]:  # noqa: ANN401  # openpyxl has no types
+_LAST_ROW = 1_048_576
+_FAR_ROWS, _FAR_COLUMNS = 10_000, 1_000
+"""Empty rows or columns beyond which a cell is a stray one: a sheet would be filled up to it."""
+
+
+def _cells(
+    path: Path,
+    book: Any,  # noqa: ANN401  # openpyxl has no types
+    sheet: str,
+    most: int | None = None,
+) -> Iterator[list[object]]:
+    """The rows of a sheet, at most so many; an empty one is `[]`, and none is at the end.
+
+    Raises:
+        FileError: a cell with a value is far away from the others.
+    """
     table = book[sheet]
     table.reset_dimensions()  # the size stated in a file is often wrong
-    rows: Iterable[tuple[object, ...]] = table.iter_rows(values_only=True)
-    for row in rows:
-        yield tuple(map(_value, row))
+    with closing(table.iter_rows(max_row=most, values_only=True)) as rows:  # its file, too
+        yield from _with_values(path, rows)
+
+
+def _with_values(path: Path, rows: Iterable[tuple[object, ...]]) -> Iterator[list[object]]:
+    """The rows up to the last one with a value, each up to the last column with one so far."""
+    used: range | None = None  # the columns so far
+    empty = 0
+    for number, row in enumerate(rows, 1):
+        if number > _LAST_ROW:
+            raise FileError(f"{path.name} has rows below {_LAST_ROW:,}, the last one of a sheet")
+        if used is None or not _is_empty(row[used.stop :]) or not _is_empty(row[: used.start]):
+            cells = [*map(_value, row)]
+            used = _widened(path, used, cells, number)
+        else:
+            cells = [*map(_value, row[: used.stop])]
+        if used is None or _is_empty(cells):
+            empty += 1
+            continue
+        if empty > _FAR_ROWS and empty < number - 1:
+            place = next(place for place, cell in enumerate(cells) if cell is not None)
+            raise _stray(path, number, place, cells, f"{_FAR_ROWS:,} empty rows")
+        for _ in range(empty):
+            yield []
+        empty = 0
+        yield cells
+
+
+def _is_empty(cells: Sequence[object]) -> bool:
+    return cells.count(None) == len(cells)
+
+
+def _widened(path: Path, used: range | None, cells: Sequence[object], number: int) -> range | None:
+    """The columns that are used with those of a further row."""
+    here = [place for place, cell in enumerate(cells) if cell is not None]
+    places = sorted({*here, *((used.start, used.stop - 1) if used else ())})
+    for before, after in pairwise(places):
+        if after - before > _FAR_COLUMNS:
+            place = after if after in here else before
+            raise _stray(path, number, place, cells, f"{_FAR_COLUMNS:,} empty columns")
+    return range(places[0], places[-1] + 1) if places else None
+
+
+def _stray(
+    path: Path, number: int, place: int, cells: Sequence[object], distance: str
+) -> FileError:
+    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - only for workbooks
+
+    return FileError(
+        f"{path.name}: the cell {get_column_letter(place + 1)}{number}"
+        f" ({_short(str(cells[place]))!r}) is more than {distance} away from the other cells;"
+        " delete it, or move it next to them, and save the workbook",
+        "stray",
+    )
 
 
 def _value(value: object) -> object:

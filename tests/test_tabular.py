@@ -136,6 +136,72 @@ def test_a_hidden_sheet_is_not_taken_for_the_first(tmp_path):
         assert [chunk.table["zip"].to_pylist() for chunk in old.chunks()] == [["02134"]]
 
 
+@pytest.mark.parametrize("where", ["XFD3", "XFD1", "XFD1048576", "B1048576", "C20000"])
+@pytest.mark.parametrize("reader", [open_table, read_rows])
+def test_a_cell_far_away_from_the_others_is_named(tmp_path, where, reader):
+    path = stray(tmp_path, where, "lost")
+    with pytest.raises(FileError, match=rf"cell {where} \('lost'\)") as refused:
+        reader(path)
+    assert refused.value.code == "stray"
+
+
+@pytest.mark.parametrize("first", ["XFD1", "BZZ1"])
+def test_a_table_far_away_from_the_first_cell_is_named(tmp_path, first):
+    made = openpyxl.Workbook()
+    made.active[first] = "lost"
+    made.active["A3"] = "zip"
+    made.save(tmp_path / "in.xlsx")
+    with pytest.raises(FileError, match=r"cell A3 \('zip'\)"):
+        open_table(tmp_path / "in.xlsx")
+
+
+@pytest.mark.parametrize("where", ["XFD3", "XFD1048576", "B1048576"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_cells_without_a_value_are_no_rows_and_no_columns(tmp_path, where, value):
+    path = stray(tmp_path, where, value)
+    assert cells(path) == [{"zip": "02134", "state": "MA"}, {"zip": "78701", "state": "TX"}]
+    assert read_rows(path) == [
+        (1, ["zip", "state"]),
+        (2, ["02134", "MA"]),
+        (3, ["78701", "TX"]),
+    ]
+
+
+def test_empty_rows_and_columns_between_cells_stay(tmp_path):
+    path = book(
+        tmp_path / "in.xlsx",
+        ("A", "visible", [[], [None, "zip", None, "x"], [], [None, "02134", None, 0], []]),
+    )
+    assert read_rows(path) == [
+        (1, []),
+        (2, [None, "zip", None, "x"]),
+        (3, []),
+        (4, [None, "02134", None, 0]),
+    ]
+    with closing(open_table(path)) as rows:
+        (chunk,) = rows.chunks()
+        assert rows.schema.names == ["", "zip", "", "x"]
+        assert [column.to_pylist() for column in chunk.table.columns] == [
+            [None, None],
+            [None, "02134"],
+            [None, None],
+            [None, 0],
+        ]
+
+
+def stray(folder, where, value):
+    """A workbook with two rows, and a formatted cell elsewhere."""
+    made = openpyxl.Workbook()
+    for row in (["zip", "state"], ["02134", "MA"], ["78701", "TX"]):
+        made.active.append(row)
+    made.active[where].font = openpyxl.styles.Font(bold=True)
+    made.active[where] = value
+    if value == "":
+        made.active[where].data_type = "s"
+    made.save(folder / "in.xlsx")
+    return folder / "in.xlsx"
+
+
 @pytest.mark.parametrize("how", ["grows", "replaced", "gone"])
 def test_a_file_that_changes_between_its_readings_is_refused(scripted, tmp_path, how):
     source = written(tmp_path / "in.csv", H + MA)
