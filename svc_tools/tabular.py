@@ -148,8 +148,17 @@ def _faults_of(path: Path) -> Iterator[None]:
     except PermissionError:
         raise FileError(f"{path} cannot be opened: the permission is missing", "place") from None
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path.name} cannot be read: {reason}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> FileError:
+    """The fault of a file that the system cannot read, or that cannot be decompressed."""
+    if reason := getattr(error, "strerror", None):
+        return FileError(f"{path.name} cannot be read: {reason}")
+    return FileError(
+        f"{path.name} cannot be decompressed ({error}): it is damaged, cut off or not compressed;"
+        " copy or download it again"
+    )
 
 
 def kind_to_read(path: Path) -> str | None:
@@ -268,7 +277,7 @@ class _CsvTable:
                 f"{self._path.name} is not {self._dialect.encoding}: {error}", "encoding"
             ) from None
         except (OSError, EOFError, zlib.error) as error:
-            raise FileError(f"{self._path.name} cannot be read: {error}") from None
+            raise _unreadable(self._path, error) from None
 
     def close(self) -> None:
         """Nothing is open between two readings."""
@@ -517,7 +526,10 @@ class _SheetTable:
 
 _CHECKED_ROWS = 50
 """Rows in which formulas without results would show."""
-_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, OSError)
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, ParseError, EOFError, OSError, RuntimeError),
+    *(AttributeError, IndexError, KeyError, TypeError, ValueError),
+)
 """What openpyxl raises for a file that is not a workbook, or is truncated or damaged."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import itertools
 import json
@@ -434,6 +435,28 @@ def test_what_cannot_be_used_is_exit_code_2_and_one_sentence(
     assert named in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("damage", ["middle", "cut"])
+def test_a_large_damaged_archive_is_exit_code_2_and_one_sentence(account, tmp_path, damage):
+    faults, environment = account
+    rows = (f"{10_001 + n % 900},NY,{n * 7_919 % 1_000_003}\n" for n in range(1_500_000))
+    packed = gzip.compress(b"zip,state,order\n" + "".join(rows).encode(), 1)
+    half = len(packed) // 2
+    rest = b"" if damage == "cut" else bytes(1_000) + packed[half + 1_000 :]
+    source = tmp_path / "in.csv.gz"
+    source.write_bytes(packed[:half] + rest)
+    done = subprocess.run(  # to its end: what a library's threads do then counts
+        [sys.executable, "-m", "svc_tools", "enrich", source, "-o", tmp_path / "out.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+    assert (done.returncode, done.stdout, faults.seen) == (2, "", [])
+    assert done.stderr.startswith("Error. in.csv.gz cannot be decompressed (")
+    assert len(done.stderr.splitlines()) == 1
+    assert files_in(tmp_path) == ["in.csv.gz"]
 
 
 def test_a_full_disk_is_said_and_leaves_what_was_there(account, orders, tmp_path):
