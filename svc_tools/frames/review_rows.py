@@ -210,7 +210,8 @@ def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:
     highest = np.full(len(states.values), -1, np.int64)
     for name in ("combined_rate", "rate_high"):
         rates = rates_of(frame, prefix + name)
-        np.maximum.at(highest, states.codes[~rates.missing], rates.units[~rates.missing])
+        usable = ~rates.missing & (rates.units <= TOO_HIGH)  # no estimate from what cannot be
+        np.maximum.at(highest, states.codes[usable], rates.units[usable])
     units: list[int] = highest.tolist()
     return units
 

@@ -259,13 +259,14 @@ def _rows(response: TaxResponse, name: str) -> Iterator[Mapping[str, object]]:
 
 
 def _units_or_none(rate: object) -> int | None:
-    """A rate within an explanation, in units; `None` where it is not a rate."""
+    """A rate within an explanation, in units; `None` where it is not a rate, or cannot be one."""
     if not isinstance(rate, str):
         return None
     try:
-        return _units("rate", rate)
+        units = _units("rate", rate)
     except ValueError:
         return None
+    return units if units is not None and units <= TOO_HIGH else None
 
 
 def _check_place(place: Place, response: TaxResponse) -> None:

@@ -85,6 +85,9 @@ def test_a_rate_that_may_be_wrong_requires_review_and_says_why(faults, scripted)
     listed = dict(zip(rows["zip"], rows["review_reasons"], strict=True))
     assert listed == {zip5: row[3] for zip5, row in DOUBTFUL.items() if row[3]}
     assert all(rows["review_to_do"].str.endswith("."))
+    # a row without a rate is not estimated at a rate that cannot be
+    estimates = rows.loc[rows["review_basis"] == "estimate", "review_dollars"]
+    assert set(estimates) == {Decimal("20.00")}
 
 
 def test_delivery_is_taxed_only_where_the_service_clearly_says_so(faults, scripted):

@@ -49,7 +49,7 @@ def warned(*warnings):
     return {"warnings": warnings}
 
 
-NO_RATES = [None, 0.06, "6%", "", "-0.01000", "1.50000", "0.0625001", [], {}, True]
+NO_RATES = [None, 0.06, "6%", "", "-0.01000", "1.50000", "0.20001", "0.0625001", [], {}, True]
 
 
 @pytest.mark.parametrize(
