@@ -535,25 +535,35 @@ class Run:
         message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
         verdict = replace(verdict, message=message, stop=stop)
         if step == "remove":
-            verdict = self._doubted(key, verdict)
+            verdict = self._doubted(key, self._counted(key, verdict))
         facts = {"http": result.http, "body": result.body, "reference": result.reference}
         self._conclude(key, "answer", verdict, step=step, **facts)
         self._why = self._why or verdict.stop
-        lost = verdict.status == "unknown"
-        self._lost = self._lost + 1 if lost else 0
-        # a service may confirm a removal without a number (204): the record may still be there
-        uncounted = verdict.status in {"removed", "removed_only"} and verdict.deleted is None
-        if not lost and not (uncounted and step == "remove"):
+        if verdict.status != "unknown":
+            self._lost = 0
             return
-        if lost:
-            self._doubtful.add(key)
+        self._lost += 1
+        self._doubtful.add(key)
         there = self._listed()
-        if there is not None and (lost or there.of(*key)):
+        if there is not None:
             self._settle(key, there, of="the response")
         if self._items[key].status == "unknown":
             self._why = self._why or f"the result for {self._items[key].named} was not known"
         if self._lost >= _MOST_LOST:
             self._why = self._why or f"{_MOST_LOST} responses in a row were lost"
+
+    def _counted(self, key: Key, verdict: Verdict) -> Verdict:
+        """The verdict; where a removal was confirmed without a number (204), after listing again.
+
+        What is still listed was not removed, or not all of it.
+        """
+        if verdict.status not in {"removed", "removed_only"} or verdict.deleted is not None:
+            return verdict
+        there = self._listed()
+        if there is None or not there.of(*key):
+            return verdict
+        self._doubtful.add(key)
+        return settled_verdict(self._items[key], there.of(*key), "the number of records")
 
     def _doubted(self, key: Key, verdict: Verdict) -> Verdict:
         """The verdict, given that an earlier removal may have been carried out, or may be yet."""

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.faults import KEY
+from support.faults import KEY, answer
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, statuses
 
 from svc_tools.nexus import (
@@ -185,6 +185,24 @@ def test_a_plan_killed_while_a_lost_response_is_settled(killer, faults, scripted
     again = case.rerun()
     assert again.finished
     assert again.counts["done"] == 3
+    assert restore(again, scripted, dry_run=False).finished
+    assert case.nexus.keys == KEYS
+
+
+@pytest.mark.parametrize("when", ["before", "half"])
+@pytest.mark.parametrize("executes", [True, False])
+def test_a_plan_killed_after_a_removal_without_a_number(  # noqa: PLR0917 - fixtures
+    killer, faults, scripted, tmp_path, executes, when
+):
+    """What the service confirmed is no result before the list shows it."""
+    case = Case(killer, faults, scripted, tmp_path)
+    sent = answer(204, b"")
+    case.nexus.instead = [lambda done: done, (lambda _: sent) if executes else sent]
+    assert case.killed("write answer 2", when)["killed"]
+    assert [*statuses(case.receipt()).values()] == named("run")
+    again = case.rerun()
+    assert again.finished
+    assert {key for key in KEYS if key not in case.nexus.keys} == set(TICKED)
     assert restore(again, scripted, dry_run=False).finished
     assert case.nexus.keys == KEYS
 
