@@ -24,6 +24,7 @@ ROWS = {
     "SPEC-2.1-combined_rate": "the accessor is the float of the total rate",
     "SPEC-2.1-combined_rate_string": "the accessor is the total rate as on the wire",
     "SPEC-2.1-confidence": "the accessor is one of exact, high, medium, low, none",
+    "SPEC-2.1-confidence-review": "a row whose confidence is none of these requires review",
     "SPEC-2.1-warnings": "the accessor is the list of advisories",
     # 2.2 rate object
     "SPEC-2.2-five_decimals": "every rate is a string with five decimals, never a number",
@@ -38,8 +39,10 @@ ROWS = {
     "SPEC-2.2-city_rate": "the city's part",
     "SPEC-2.2-combined_district_rate": "the sum of the special districts",
     "SPEC-2.2-combined_rate": "the total: the five parts add up to it exactly",
+    "SPEC-2.2-combined_rate-review": "a total that cannot be, or not of its parts, requires review",
     "SPEC-2.2-freight_taxable": "whether freight is taxable",
     "SPEC-2.2-freight_taxable-words": "a word such as false or Y is read by its meaning",
+    "SPEC-2.2-freight_taxable-tax": "delivery has no tax where a word says neither",
     "SPEC-2.2-as_float": "every rate field has its float accessor",
     "SPEC-2.2-rate_to_float": "the helper makes a float of a rate string",
     # 2.3 meta object
@@ -54,6 +57,7 @@ ROWS = {
     "SPEC-2.4-items": "a warning is a string or an object with a code",
     "SPEC-2.4-place_input_mismatch": "names the place given and the place resolved",
     "SPEC-2.4-other_shapes": "an advisory of another shape does not cost the rate",
+    "SPEC-2.4-review": "a row with an advisory that cannot be read requires review",
     # 2.5 verbose body
     "SPEC-2.5-full": "mode=full adds candidates, components and the resolved place",
     # 2.6 health

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 from conformance.rows import MILWAUKEE, row, rows
+from support.faults import KEY
 
-from svc_sdk import ValidationError, rate_to_float
+import svc_tools  # noqa: F401 - registers df.svc
+from svc_sdk import Svc, ValidationError, rate_to_float
 from svc_sdk.models import (
     RATE_FIELDS,
     Advisory,
@@ -52,6 +55,32 @@ def test_the_accessor_of_confidence(spec, client):
     answered = client.lookup("WI", **MILWAUKEE)
     assert answered.confidence == answered.meta.confidence
     assert answered.confidence in LEVELS
+
+
+@pytest.fixture
+def row_of(faults):
+    """The row of a lookup in a frame, and of its tax, where the service sends a response."""
+
+    def row_of(response):
+        faults.will(response)
+        frame = pd.DataFrame({"state": ["TX"], "zip": "78701", "amount": "100", "shipping": "10"})
+        with Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
+            found = frame.svc.lookup(client=client, progress=False)
+        taxed = found.svc.tax("amount", shipping="shipping", progress=False)
+        return taxed.astype(object).where(taxed.notna(), None).iloc[0]
+
+    return row_of
+
+
+@row("SPEC-2.1-confidence-review")
+def test_a_confidence_that_is_not_known(spec, row_of, changed):
+    for level in (None, "", "certain", 0.9):
+        found = row_of(changed(confidence=level))
+        assert (found["needs_review"], found["lookup_review_reason"]) == (
+            True,
+            "confidence_unknown",
+        )
+    assert not row_of(changed(confidence="high"))["needs_review"]
 
 
 @row("SPEC-2.1-warnings")
@@ -109,6 +138,21 @@ def test_the_parts_add_up_to_the_total(spec, ask):
         )
 
 
+@row("SPEC-2.2-combined_rate-review")
+def test_a_total_that_cannot_be(spec, row_of, changed):
+    for rate, why in [
+        ({"combined_rate": "0.20001", "state_rate": "0.18001"}, "rate_too_high"),
+        ({"combined_rate": "0.08000"}, "parts_do_not_add_up"),
+        ({"combined_rate": "0.06000", "county_rate": None}, "parts_do_not_add_up"),
+        ({"combined_rate": "8.25000"}, "failed"),
+        ({"combined_rate": "-0.08250"}, "failed"),
+        ({"combined_rate": None}, "failed"),
+    ]:
+        found = row_of(changed(rate=rate))
+        assert (found["needs_review"], found["lookup_review_reason"]) == (True, why)
+        assert (found["tax"] is None) is (why == "failed")
+
+
 @row("SPEC-2.2-freight_taxable")
 def test_freight(spec, ask):
     told = [ask(state, zip=zip5)["rate"]["freight_taxable"] for state, zip5 in FREIGHT]
@@ -124,6 +168,14 @@ def test_freight_as_a_word(spec, scripted, faults, changed):
     for sent, meant in read.items():
         faults.will(changed(rate={"freight_taxable": sent}))
         assert scripted.lookup("TX", zip="78701").rate.freight_taxable == meant
+
+
+@row("SPEC-2.2-freight_taxable-tax")
+def test_the_tax_of_delivery(spec, row_of, changed):
+    for sent, tax in [(True, "9.08"), ("no", "8.25"), ("maybe", None), (None, None), (2, None)]:
+        found = row_of(changed(rate={"freight_taxable": sent}))
+        assert found["tax"] == (tax and Decimal(tax))
+        assert found["tax_review"] == (None if tax else "freight_taxable_unknown")
 
 
 @row("SPEC-2.2-as_float")
@@ -203,6 +255,14 @@ def test_an_advisory_of_another_shape(spec, scripted, faults, changed):
         answered = scripted.lookup("TX", zip="78701")
         assert answered.combined_rate_string == "0.08250"
         assert [type(one).__name__ for one in answered.warnings] == ["str", "Advisory"]
+
+
+@row("SPEC-2.4-review")
+def test_an_advisory_that_cannot_be_read(spec, row_of, changed):
+    for odd in ({"message": "careful"}, 7, None, ["careful"], {"code": " "}, True):
+        found = row_of(changed(warnings=["plain", odd]))
+        assert found["combined_rate"] == Decimal("0.08250")
+        assert (found["needs_review"], found["lookup_review_reason"]) == (True, "uncoded_warning")
 
 
 @row("SPEC-2.5-full")
