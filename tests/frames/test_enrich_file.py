@@ -366,6 +366,16 @@ def test_an_output_that_cannot_or_must_not_be_written_is_refused_first(
     assert (faults.seen, (tmp_path / "there.csv").read_text()) == ([], "precious")
 
 
+def test_a_missing_extra_is_said_before_any_request(scripted, faults, tmp_path, monkeypatch):
+    source = csv_file(tmp_path / "in.csv")
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    for output, report in (("out.xlsx", None), ("out.csv", tmp_path / "report.xlsx")):
+        with pytest.raises(ImportError, match="extra 'report'"):
+            enrich_file(source, tmp_path / output, client=scripted, report=report, progress=False)
+    assert faults.seen == []
+    assert list(tmp_path.iterdir()) == [source]
+
+
 _MEASURED = """
 import sys
 import pyarrow as pa

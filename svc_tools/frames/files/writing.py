@@ -30,6 +30,7 @@ def check_output(path: Path, source: Path, *, force: bool) -> str:
     Raises:
         FileError: the kind is not supported, the folder or a permission is missing, or the file
             exists or is the input.
+        ImportError: it is a workbook, and the extra `report` is not installed.
     """
     kinds = {".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet", ".pq": "parquet"}
     name = path.name.lower()
@@ -60,6 +61,8 @@ def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None
 
 
 def _check_place(path: Path, source: Path, *, force: bool) -> None:
+    if path.suffix.lower() == ".xlsx":
+        require("Writing a workbook", "report", "xlsxwriter")
     if path.is_dir():
         raise FileError(f"{path} is a folder; name the file to write", "place")
     folder = path.resolve().parent  # of what a link points to
@@ -227,7 +230,6 @@ def _write_sheet(
     path: Path | BinaryIO, schema: pa.Schema, chunks: Iterable[Chunk], rows: int
 ) -> list[str]:
     """Write a workbook with one sheet; cells hold values, never formulas that came from data."""
-    require("Writing a workbook", "report", "xlsxwriter")
     heads = [_head(field) for field in schema]
     cut = 0
 
