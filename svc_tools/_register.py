@@ -11,7 +11,7 @@ import sys
 from importlib.abc import Loader, MetaPathFinder
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.extras import missing
+from svc_tools.extras import MissingExtraError, missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,11 +42,14 @@ def show_cards() -> None:
         formatter.for_type_by_name("svc_sdk.models", "TaxResponse", _card)
 
 
-def _card(result: TaxResponse) -> str:
+def _card(result: TaxResponse) -> str | None:
     from svc_tools.display import card  # noqa: PLC0415 - a script needs none
     from svc_tools.lookup.outcomes import further_reasons, of_response  # noqa: PLC0415 - as above
 
-    return card(result, notes=further_reasons(of_response(None, result)))
+    try:
+        return card(result, notes=further_reasons(of_response(None, result)))
+    except MissingExtraError:  # IPython shows the text then
+        return None
 
 
 def _register(name: str) -> None:

@@ -227,6 +227,11 @@ from svc_sdk import TaxResponse
 from svc_tools.display import card
 card(TaxResponse.model_validate({"rate": {}}))
 """
+TEXT = """
+from svc_sdk import TaxResponse
+from svc_tools._register import _card
+assert _card(TaxResponse.model_validate({"rate": {}})) is None
+"""
 DOORS = [  # without any extra
     ("import svc_tools; svc_tools.svc", "pandas"),
     ("from svc_tools import LookupFailedError", "pandas"),
@@ -249,6 +254,7 @@ DOORS = [  # without any extra
     ("from svc_tools import nexus; nexus.receipts('.')", "pandas"),
     ("open('own.xlsx', 'w'); import svc_tools.nexus as n; n.read_register('own.xlsx')", "report"),
     (CARD, "bulk"),
+    (TEXT, None),
     ("import svc_tools; svc_tools.connect('embedded')", "service"),
     ("import svc_tools; svc_tools.aconnect('embedded')", "service"),
     ("from svc_tools.excel import settings; settings.keyring_name()", "excel"),
