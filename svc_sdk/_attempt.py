@@ -163,35 +163,45 @@ def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
     """
     deadline.start()
     if response.is_stream_consumed:  # by an event hook, or there was no stream
-        return _checked(response.content)
+        return checked(response.content)
     body = bytearray()
     for part in response.iter_raw():
         deadline.left()
         body += part
-        _checked(body)
-    return _unpacked(bytes(body), response.headers.get("content-encoding", ""))
+        checked(body)
+    return unpacked(bytes(body), response.headers.get("content-encoding", ""))
 
 
 async def aread_body(response: httpx.Response, start: Callable[[], None]) -> bytes:
     """As `read_body`, for an `httpx.AsyncClient`."""
     start()
     if response.is_stream_consumed:
-        return _checked(response.content)
+        return checked(response.content)
     body = bytearray()
     async for part in response.aiter_raw():
         body += part
-        _checked(body)
-    return _unpacked(bytes(body), response.headers.get("content-encoding", ""))
+        checked(body)
+    return unpacked(bytes(body), response.headers.get("content-encoding", ""))
 
 
-def _checked(body: Body) -> Body:
+def checked(body: Body) -> Body:
+    """The body, or as much of it as there is, unless it is too large.
+
+    Raises:
+        UnreadableError: it is.
+    """
     if len(body) > LARGEST_BODY:
         raise UnreadableError(f"it has more than {LARGEST_BODY // 1024**2} MB")
     return body
 
 
-def _unpacked(body: bytes, encoding: str) -> bytes:
-    """The body without its encoding. None was requested; some services send gzip regardless."""
+def unpacked(body: bytes, encoding: str) -> bytes:
+    """The body without its encoding. None was requested; some services send gzip regardless.
+
+    Raises:
+        UnreadableError: it is too large, or its encoding is another one.
+        httpx.DecodingError: it is broken.
+    """
     encoding = encoding.strip().lower()
     if not body or encoding in {"", "identity"}:
         return body
@@ -210,7 +220,7 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
 
 def _inflated(body: bytes, window: int) -> bytes:
     stream = zlib.decompressobj(window)
-    whole = _checked(stream.decompress(body, LARGEST_BODY + 1))
+    whole = checked(stream.decompress(body, LARGEST_BODY + 1))
     if not stream.eof:
         raise zlib.error("the response was cut off")
     return whole

@@ -17,6 +17,7 @@ from urllib.request import getproxies
 import httpx
 
 from svc_sdk import AsyncSvc, _requests
+from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
 from svc_sdk._settings import shared_tls
 from svc_tools.extras import needs
@@ -31,14 +32,12 @@ if TYPE_CHECKING:
     from svc_sdk._settings import Settings
     from svc_tools.places import Place
 
-_LARGEST = 16 * 1024 * 1024
-"""Bytes of a response that are read: far above any response, and no threat to the memory."""
 _KEEP_ALIVE = 3.0
 """Seconds that a connection may idle: servers end theirs after five or more, and a request that
 meets the end of its connection is lost."""
 _PATIENCE = 4.0
-"""How many times the timeout a request may take through the user's client, which times each phase
-of it: a response that comes byte by byte must end, too."""
+"""How many times the timeout a request may take through the user's client. The attempt itself is
+bounded where httpx connects; a transport of another kind may never end."""
 _SUCCESS = range(200, 300)
 _PLAIN = re.compile("[A-Za-z0-9._-]+")
 """Values that need no encoding: ZIPs, dates, degrees; in a tenth of the time."""
@@ -82,7 +81,13 @@ class _Direct:
             from yarl import URL  # noqa: PLC0415 - comes with aiohttp
         self._settings = settings
         self._make_url = URL
-        self._caught = (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLargeError)
+        self._caught = (
+            aiohttp.ClientError,
+            OSError,
+            ValueError,
+            UnreadableError,
+            httpx.DecodingError,
+        )
         self._session = aiohttp.ClientSession(
             connector=_connector()(
                 limit=concurrency, ssl=shared_tls(), keepalive_timeout=_KEEP_ALIVE
@@ -91,6 +96,7 @@ class _Direct:
             headers=_own_headers(settings.request(client._http, HEALTH)),  # noqa: SLF001
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # it is bounded in `unpacked`
             timeout=aiohttp.ClientTimeout(total=settings.timeout),
         )
         # a request whose connection broke may have been counted: aiohttp must not resend it (WIRE)
@@ -103,12 +109,12 @@ class _Direct:
                 call.method, self._url(call), allow_redirects=False
             ) as response:
                 status = response.status
-                body = await _body(response)
                 headers = {name.lower(): value for name, value in response.headers.items()}
+                body = await _body(response)
         except self._caught as error:
-            if status is None or status in _SUCCESS or isinstance(error, _TooLargeError):
+            if status is None or status in _SUCCESS:
                 return self._settings.failure(_as_httpx(error))
-            body, headers = b"", {}  # the status alone decides
+            body = b""  # the status alone decides
         return self._settings.without_key(status, headers, body)
 
     def _url(self, call: Call) -> URL:
@@ -124,10 +130,6 @@ def _query(params: tuple[tuple[str, str], ...]) -> str:
     if all(_PLAIN.fullmatch(value) for _, value in params):
         return "&".join([f"{name}={value}" for name, value in params])
     return str(httpx.QueryParams(params))
-
-
-class _TooLargeError(Exception):
-    """A response that is not read to its end."""
 
 
 @functools.cache
@@ -152,33 +154,24 @@ def _connector() -> type[aiohttp.TCPConnector]:
 
 def _own_headers(request: httpx.Request) -> dict[str, str]:
     """The headers of a request but those that belong to its connection."""
-    headers = {
+    return {
         name: value
         for name, value in request.headers.items()
-        if name not in {"host", "connection", "accept-encoding", "cookie"}
+        if name not in {"host", "connection", "cookie"}
     }
-    # a body of 700 bytes is not worth unpacking
-    return headers | {"accept-encoding": "identity"}
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:
-    """The body, unless it is absurdly large."""
+    """The body, unpacked, unless it is absurdly large."""
+    encoding = response.headers.get("content-encoding", "")
     length = response.content_length
-    if length is not None and length <= _LARGEST and "content-encoding" not in response.headers:
+    if not encoding and length is not None and length <= LARGEST_BODY:
         return await response.read()
-    if length is not None and length > _LARGEST:
-        raise _too_large()
-    parts, size = [], 0
+    body = bytearray()
     async for part in response.content.iter_any():
-        size += len(part)
-        if size > _LARGEST:
-            raise _too_large()
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _too_large() -> _TooLargeError:
-    return _TooLargeError(f"it has more than {_LARGEST // 1024**2} MB")
+        body += part
+        checked(body)
+    return unpacked(bytes(body), encoding)
 
 
 def _as_httpx(error: Exception) -> Exception:
@@ -190,7 +183,7 @@ def _as_httpx(error: Exception) -> Exception:
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientConnectorDNSError):
         reason = getattr(error, "os_error", None) or error
         return httpx.ConnectError(str(reason))
-    if isinstance(error, _TooLargeError | ValueError):
+    if isinstance(error, UnreadableError | ValueError | httpx.DecodingError):
         return error
     # aiohttp's own message holds the URL, and what was read: no two failures would be equal
     if isinstance(error, aiohttp.ClientPayloadError):

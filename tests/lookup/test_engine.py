@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import socket
@@ -279,7 +280,8 @@ def test_a_response_that_drips_for_ever_ends_with_the_timeout():
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chunked):
-    monkeypatch.setattr(transport, "_LARGEST", 10_000)
+    monkeypatch.setattr(transport, "LARGEST_BODY", 10_000)
+    monkeypatch.setattr("svc_sdk._attempt.LARGEST_BODY", 10_000)
     body = b" " * 20_000
     large = answer(200, body)
     if chunked:
@@ -291,6 +293,28 @@ def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chu
     (outcome,) = look_up(scripted, places(1)).outcomes.values()
     assert outcome.status == "failed"
     assert "more than" in outcome.error
+
+
+def test_a_packed_response_is_unpacked_within_the_limit(scripted, faults):
+    bomb = gzip.compress(bytes(32 * 1024**2))
+    faults.will(
+        answer(200, gzip.compress(GOOD.replace(b'"78701"', b'"78000"')), content_encoding="gzip"),
+        answer(200, bomb, content_encoding="gzip"),
+        answer(200, GOOD, content_encoding="gzip"),
+        answer(200, GOOD, content_encoding="br"),
+    )
+    found = [look_up(scripted, places(1)).outcomes.popitem()[1] for _ in range(4)]
+    assert [one.status for one in found] == ["ok", "failed", "failed", "failed"]
+    assert "16 MB" in found[1].error
+    assert "'br'" in found[3].error
+
+
+def test_a_status_counts_with_its_delay_though_its_body_breaks(faults):
+    half = b"HTTP/1.1 503 X\r\nretry-after: 0\r\ncontent-length: 900\r\nconnection: close\r\n\r\n{"
+    faults.will(half, echo)
+    with Svc(KEY, base_url=faults.base_url, max_retries=1) as client:
+        (outcome,) = look_up(client, places(1)).outcomes.values()
+    assert outcome.status == "ok"
 
 
 def test_a_retry_after_holds_every_request_back(faults):
@@ -383,7 +407,7 @@ def test_a_run_sends_the_very_bytes_that_the_client_sends(server, place, detail,
     assert [(one.method, one.target, one.body) for one in ours] == [
         (one.method, one.target, one.body) for one in theirs
     ]
-    apart = {"connection", "accept-encoding"}  # they belong to the connection, not to the question
+    apart = {"connection"}  # it belongs to the connection, not to the question
     for one, other in zip(ours, theirs, strict=True):
         assert {name: one.headers[name] for name in one.headers.keys() - apart} == {
             name: other.headers[name] for name in other.headers.keys() - apart
