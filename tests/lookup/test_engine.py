@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
 from support.counting import counting
-from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing, serving
+from support.faults import GOOD, HANG, KEY, RESET, answer, dripping, echo, echoing, serving
 from support.waiting import Steps
 
 from svc_sdk import Svc, SvcError
@@ -278,6 +278,29 @@ def test_a_response_that_drips_for_ever_ends_with_the_timeout():
     assert all("within 0.3 s" in outcome.error for outcome in run.outcomes.values())
 
 
+def test_responses_that_drip_through_the_users_client_starve_no_other_place(faults):
+    dripped = []
+
+    def dripping_for_some(seen):
+        some = int(seen.target[-5:]) < 78006
+        return dripping(b"HTTP/1.1 200 OK\r\nx-slow: ", dripped)(seen) if some else echo(seen)
+
+    faults.will(dripping_for_some)
+    options = {"base_url": faults.base_url, "timeout": 1, "max_retries": 0}
+    with httpx.Client() as http, Svc(KEY, http_client=http, **options) as client:
+        run = look_up(client, places(40), concurrency=3)
+    assert statuses(run) == {"ok": 34, "failed": 6}
+
+
+@pytest.mark.parametrize("escaped", ["%s", "\\u0074%s", "%%74%s"])
+def test_a_key_that_is_echoed_is_in_no_error_of_a_row(scripted, faults, escaped):
+    echoed = escaped % (KEY if escaped == "%s" else KEY[1:])
+    for status, body in ((404, f'{{"message": "you sent {echoed}"}}'), (404, f"you sent {echoed}")):
+        faults.will(answer(status, body.encode()))
+        (outcome,) = look_up(scripted, places(1)).outcomes.values()
+        assert "you sent [API key]" in outcome.error
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chunked):
     monkeypatch.setattr(transport, "LARGEST_BODY", 10_000)
@@ -309,12 +332,11 @@ def test_a_packed_response_is_unpacked_within_the_limit(scripted, faults):
     assert "'br'" in found[3].error
 
 
-def test_a_status_counts_with_its_delay_though_its_body_breaks(faults):
-    half = b"HTTP/1.1 503 X\r\nretry-after: 0\r\ncontent-length: 900\r\nconnection: close\r\n\r\n{"
-    faults.will(half, echo)
-    with Svc(KEY, base_url=faults.base_url, max_retries=1) as client:
-        (outcome,) = look_up(client, places(1)).outcomes.values()
-    assert outcome.status == "ok"
+def test_a_status_counts_with_its_headers_though_its_body_breaks(scripted, faults):
+    begin = b"HTTP/1.1 503 X\r\nx-request-id: req-9\r\n"
+    faults.will(begin + b"content-length: 900\r\nconnection: close\r\n\r\n{")
+    (outcome,) = look_up(scripted, places(1)).outcomes.values()
+    assert (outcome.status, outcome.support_reference) == ("failed", "req-9")
 
 
 def test_a_retry_after_holds_every_request_back(faults):
