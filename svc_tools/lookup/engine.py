@@ -10,17 +10,19 @@ import heapq
 import queue
 import threading
 import time
+from bisect import insort
 from collections import deque
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from svc_sdk import RateLimitError, SvcError, _responses
+from svc_sdk import SvcError, _responses
 from svc_sdk._responses import Failure
-from svc_sdk._retry import decide
+from svc_sdk._retry import backoff, decide
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     TOO_MANY,
@@ -56,10 +58,13 @@ _WAITING = 16
 _OK = 200
 _WATCH = 0.25
 """Seconds between two searches for requests that hang."""
-_MOST_RETURNS = 20
-"""How often a place that was rate limited is put back."""
 _REPORT_EVERY = 0.01
 """Seconds between two batches of outcomes where no cache has to be written."""
+_UNCOMMITTED = 64
+"""How many outcomes may wait for their commit before no further request is sent: a killed process
+loses at most these and those of the requests in flight, however slow the disk."""
+_LAST_COMMIT = 10.0
+"""Seconds that the last batch gets to be committed when everything is canceled."""
 _MOST_IN_FLIGHT = 512
 
 
@@ -129,17 +134,19 @@ class Engine:
         self._health = Health()
         self._waiting: deque[Place] = deque()
         self._later: list[tuple[float, int, Item]] = []
+        self._due: list[Item] = []
+        self._again: list[tuple[float, int, Item]] = []
         self._room = max(_WAITING * options.concurrency, 256)
         self._number = 0
         self._fed = False
         self._began: dict[Item, float] = {}
         self._hanging: set[Item] = set()
-        self._replies = 0
+        self._unread = 0
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._pauses = Pauses()
-        self._writer = Writer(report, commit)
+        self._writer = Writer(report, commit, self._wake_one)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopped: str | None = None
         self.asked = 0
@@ -205,6 +212,7 @@ class Engine:
                 end.cancel()
             if self._timer is not None:
                 self._timer.cancel()
+            self._settle_rest()
             self._writer.end()
             try:
                 await writing
@@ -247,7 +255,8 @@ class Engine:
     def _is_done(self) -> bool:
         if self.stopped is not None:
             return True
-        return self._fed and not (self._waiting or self._later or self._began)
+        waiting = self._waiting or self._later or self._due or self._again
+        return self._fed and not (waiting or self._began or self._unread)
 
     def _take(self) -> Item | None:
         """The next place that may be requested now; else a timer is set for it."""
@@ -255,22 +264,39 @@ class Engine:
             return None
         now = time.monotonic()
         if now < self._pace.ready_at:
-            if self._waiting or self._later:
+            if self._waiting or self._later or self._due or self._again:
                 self._wake_at(self._pace.ready_at)
             return None
-        item = None
-        if self._later and self._later[0][0] <= now:
-            item = heapq.heappop(self._later)[2]
-        elif self._waiting and self._may_begin():
-            item = self._begin()
+        item = self._next(now)
         if item is not None:
             self._pace.started(now)
-        elif self._later:
-            self._wake_at(self._later[0][0])
+        elif now < self._pace.ready_at:
+            self._wake_at(self._pace.ready_at)
+        elif self._later or self._again:
+            self._wake_at(min(queue[0][0] for queue in (self._later, self._again) if queue))
         return item
 
+    def _next(self, now: float) -> Item | None:
+        """The next place: one that waited for its next attempt, a new one, one to be tried again.
+
+        Where a refusal is likely, it is one that has most attempts left.
+        """
+        while self._later and self._later[0][0] <= now:
+            insort(self._due, heapq.heappop(self._later)[2], key=_attempts)
+        if self._due and self._pace.confident:
+            return self._due.pop()
+        if self._waiting and self._may_begin() and (item := self._begin()) is not None:
+            return item
+        if self._due:
+            is_last = 0 < self._settings.max_retries <= self._due[0].attempts
+            return None if is_last and self._pace.repeat(now) else self._due.pop(0)
+        if self._again and not self._waiting and self._again[0][0] <= now:
+            return heapq.heappop(self._again)[2]
+        return None
+
     def _is_full(self) -> bool:
-        return len(self._began) - len(self._hanging) >= self._pace.limit
+        in_flight = len(self._began) - len(self._hanging)
+        return in_flight >= self._pace.limit or self._writer.is_full
 
     async def _watch(self) -> None:
         """Find the requests that hang: they no longer count as load."""
@@ -281,7 +307,7 @@ class Engine:
             self._wake_one()
 
     def _may_begin(self) -> bool:
-        begun = len(self._began) + len(self._later)
+        begun = len(self._began) + len(self._later) + len(self._due)
         return begun < (self._room if self._health.good else self._options.concurrency)
 
     def _begin(self) -> Item | None:
@@ -338,7 +364,7 @@ class Engine:
         else:
             self._adapt(outcome, began, now)
             if outcome.status == _OK:
-                self._replies += 1
+                self._unread += 1
                 self._writer.add(item.place, partial(self._read, item, outcome, datetime.now(UTC)))
                 return
         wait = decide(item.attempts - 1, self._settings.max_retries, outcome)
@@ -349,8 +375,7 @@ class Engine:
         if self.stopped is not None:
             self._settle(item.place, not_attempted(self.stopped))
             return
-        self._number += 1
-        heapq.heappush(self._later, (now + wait, self._number, item))
+        self._put_back(self._later, item, now + wait)
 
     def _adapt(self, reply: Reply, began: float, now: float) -> None:
         """Adapt quota, health and pace of the whole run to a response."""
@@ -369,19 +394,20 @@ class Engine:
             self._pace.responded(began, now)
         if (limit := rate_limit(headers)) is not None:
             self._pace.limited(now, limit[0], len(self._began) - 1, limit[1])
-        if cause := self._pauses.check(now, self._pace.paused_until):
+        if cause := self._pauses.check(now, self._pace):
             self.stop(cause)
 
-    def _read(self, item: Item, reply: Reply, at: datetime) -> Outcome:
-        """The outcome of a 200, whose body may still be unusable."""
+    def _read(self, item: Item, reply: Reply, at: datetime) -> Outcome | None:
+        """The outcome of a 200; `None` where its body is unusable and it is requested again."""
+        self._unread -= 1
         try:
             response = _responses.lookup(reply, item.attempts)
             self._health.read(usable=True)
             return of_response(item.place, response, at=at)
         except SvcError as error:
-            if self._health.read(usable=False):
+            if item.failure is None and self._is_gone(error):
                 self.stop(str(error))
-            return failed(error, at=at)
+            return self._repeated(item, failed(error, at=at))
         except Exception as error:  # noqa: BLE001 - one odd body must not lose the others
             return Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
 
@@ -392,11 +418,10 @@ class Engine:
         except SvcError as raised:
             error = raised
         else:
-            self._replies += 1
             self._settle(item.place, of_response(item.place, response, at=datetime.now(UTC)))
             return None
         now = datetime.now(UTC)
-        if is_fatal(error):
+        if is_fatal(error) or self._is_shut(outcome):
             if self.stopped is not None:  # the cause is reported once
                 self._settle(item.place, not_attempted(self.stopped))
             else:
@@ -405,21 +430,49 @@ class Engine:
             return None
         if wait is not None:
             return wait
-        if isinstance(error, RateLimitError) and item.may_return(self._replies):
-            return decide(item.attempts - 1, item.attempts, outcome)
-        foreign = is_foreign(error)
-        gone = self._health.read(usable=False) if foreign else self._health.is_gone(error)
-        if gone:
+        # a place that is requested again says nothing new of the service
+        if item.failure is None and self._is_gone(error):
             self.stop(str(error))
-        if error.status_code is not None and not is_transient(error):
-            self._replies += 1
-            if not foreign:
-                self._health.read(usable=True)
-        self._settle(item.place, failed(error, at=now))
+        result = failed(error, at=now)
+        settled = self._repeated(item, result) if isinstance(outcome, Failure) else result
+        if settled is not None:
+            self._settle(item.place, settled)
         return None
+
+    def _is_gone(self, error: SvcError) -> bool:
+        """Whether too many failed in a row: the service will fail the rest, too."""
+        if is_foreign(error):
+            return self._health.read(usable=False)
+        if error.status_code is not None and not is_transient(error):
+            self._health.read(usable=True)
+        return self._health.is_gone(error)
+
+    def _is_shut(self, outcome: Reply | Failure) -> bool:
+        if isinstance(outcome, Failure) or outcome.status != TOO_MANY:
+            return False
+        return self._pace.is_shut(self._settings.max_retries, outcome.retry_after)
+
+    def _repeated(self, item: Item, failure: Outcome) -> Outcome | None:
+        """The outcome of a broken response; `None` where it is requested again, at the end."""
+        if self.stopped is not None or item.attempts > self._settings.max_retries:
+            return failure
+        item.failure = failure
+        self._put_back(self._again, item, time.monotonic() + backoff(item.attempts - 1))
+        return None
+
+    def _put_back(self, places: list[tuple[float, int, Item]], item: Item, when: float) -> None:
+        self._number += 1
+        heapq.heappush(places, (when, self._number, item))
 
     def _settle(self, place: Place, outcome: Outcome) -> None:
         self._writer.add(place, outcome)
+
+    def _settle_rest(self) -> None:
+        """Settle the places that were to be requested again when the run was stopped."""
+        waiting = [item for _, _, item in (*self._later, *self._again)] + self._due
+        for item in waiting:
+            if item.failure is not None:
+                self._settle(item.place, item.failure)
 
 
 def _is_refused(outcome: Reply | Failure) -> bool:
@@ -434,27 +487,16 @@ class Item:
         place: the place.
         call: the request.
         attempts: how often it was sent.
-        returns: how often it was put back, its retries spent, because of the rate limit.
+        failure: its outcome, should it not be requested again; `None` where no response broke.
     """
 
     place: Place
     call: Call
     attempts: int = 0
-    returns: int = 0
-    _responses_before: int = -1
+    failure: Outcome | None = None
 
-    def may_return(self, responses: int) -> bool:
-        """Whether a place is put back whose retries were spent on the rate limit.
 
-        It is as long as the run makes progress: the pace is the run's, not the place's.
-
-        Args:
-            responses: how many responses the run has received.
-        """
-        progress = responses > self._responses_before
-        self._responses_before = responses
-        self.returns += 1
-        return progress and self.returns <= _MOST_RETURNS
+_attempts = attrgetter("attempts")
 
 
 class Writer:
@@ -463,26 +505,41 @@ class Writer:
     Args:
         report: takes each batch, in the loop's thread, once it is committed.
         commit: commits a batch; `None` where there is no cache.
+        done: called after each batch: there is room again, and responses were read.
 
     Attributes:
         quota: how many lookups the account has left, by the last response.
+        is_full: whether as many outcomes wait for their commit as may be lost.
     """
 
-    def __init__(self, report: Callable[[Batch], object], commit: Commit | None) -> None:
+    def __init__(
+        self,
+        report: Callable[[Batch], object],
+        commit: Commit | None,
+        done: Callable[[], object],
+    ) -> None:
         self._report = report
         self._commit = commit
-        self._batch: list[tuple[Place, Outcome | Callable[[], Outcome]]] = []
+        self._done = done
+        self._batch: list[tuple[Place, Outcome | Callable[[], Outcome | None]]] = []
+        self._count = 0
+        self.is_full = False
         self._bell = asyncio.Event()
         self._over = False
         self.quota: int | None = None
 
-    def add(self, place: Place, outcome: Outcome | Callable[[], Outcome]) -> None:
-        """Add an outcome, or a function that makes it when its batch is written.
+    def add(self, place: Place, outcome: Outcome | Callable[[], Outcome | None]) -> None:
+        """Add an outcome, or a function that makes it, or none, when its batch is written.
 
         Responses that are parsed together take a third of the time.
         """
         self._batch.append((place, outcome))
+        self._count += 1
+        self._look_for_room()
         self._bell.set()
+
+    def _look_for_room(self) -> None:
+        self.is_full = self._commit is not None and self._count >= _UNCOMMITTED
 
     def end(self) -> None:
         """Declare that no further outcomes come."""
@@ -498,17 +555,30 @@ class Writer:
                 self._bell.clear()
                 if committer is None and not self._over:
                     await asyncio.sleep(_REPORT_EVERY)
-                came, self._batch = self._batch, []
-                batch = [(place, one() if callable(one) else one) for place, one in came]
+                came = len(self._batch)
+                batch = self._taken()
                 if batch and committer is not None:
                     await committer.commit(batch, self.quota)
                 if batch:
                     self._report(batch)
+                self._count -= came
+                self._look_for_room()
+                self._done()
                 if self._batch or self._over:
                     self._bell.set()
+        except asyncio.CancelledError:  # with everything in the caller's loop
+            if committer is not None:
+                committer.commit_last(self._taken(), self.quota)
+            raise
         finally:
             if committer is not None:
                 committer.close()
+
+    def _taken(self) -> Batch:
+        """The outcomes that came."""
+        came, self._batch = self._batch, []
+        made = [(place, one() if callable(one) else one) for place, one in came]
+        return [(place, one) for place, one in made if one is not None]
 
 
 class _Committer:
@@ -529,6 +599,13 @@ class _Committer:
         done: Future[None] = Future()
         self._jobs.put((batch, quota, done))
         await asyncio.wrap_future(done)
+
+    def commit_last(self, batch: Batch, quota: int | None) -> None:
+        """Commit a batch, after the one under way, without the loop."""
+        done: Future[None] = Future()
+        self._jobs.put((batch, quota, done))
+        with suppress(TimeoutError):
+            done.exception(_LAST_COMMIT)
 
     def close(self) -> None:
         self._jobs.put(None)

@@ -4,10 +4,12 @@ One pace serves a whole run: what one request learns of the service holds for al
 
 - A 429 halves the number of requests in flight; so do responses that take far longer than before.
   Only requests that began after the last such cut count, so one burst counts once.
-- `Retry-After`, on a 429 or a 5xx, keeps every request back until then (SPEC 8). Random delays
-  only spread the first requests after a pause.
-- 429s without `Retry-After`, three and more with no good answer between them, pause the run as the
-  backoff of SPEC 8 does.
+- `Retry-After`, on a 429 or a 5xx, keeps every request back until then (SPEC 8).
+- 429s in a row, with no good response between them, pause the run as the backoff of SPEC 8 does,
+  and end it where that does not help.
+- After a pause a single request goes first; each good response then lets one more be in flight.
+  Where the last pause came after so many responses, only one goes at a time from there: each pause
+  costs one place one attempt. Random delays only spread these first requests.
 - `RateLimit-Remaining`, with `-Limit` and `-Reset`: where a limit is used up, requests start one by
   one as fast as it lets them in.
 - Good responses let the number grow again step by step: from one to all in two seconds at best.
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import logging
 import random
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -38,7 +41,20 @@ _GROWS_AFTER = 0.1
 _STEPS = 16
 """... and how many of them lead from nothing to all."""
 _REFUSED = 3
-"""How many 429s in a row without `Retry-After` pause the run."""
+"""How many rounds of 429s in a row pause the run, whether or not they have a `Retry-After`."""
+_MOST_REFUSED = 7
+"""How many such pauses a run that had responses takes, 61.5 s of backoff together."""
+_OFTEN = 0.3
+"""The share of 429s without a delay among the last responses that pauses the run, too ..."""
+_LAST = 16
+"""... about so many of them."""
+_STRETCH = 2.0
+"""A `Retry-After` after which the first request is refused again was too short, as one is that was
+rounded down: the next ones are taken this many times ..."""
+_SHRINKS = 0.97
+"""... and less with each one that proves to be long enough."""
+_SETTLED = 256
+"""So many responses more than twice what was expected after a pause mean that it is history."""
 _CUT_AFTER = 1.0
 """Seconds between two cuts for 429s: a few of them among many good answers slow nothing down."""
 _WINDOW = 32
@@ -60,6 +76,8 @@ _DIGITS = 6
 
 _LOGGED = 5.0
 """Pauses of at least so many seconds are logged, so that the run does not seem to hang."""
+_LONGEST = 3600.0
+"""A run ends, rather than pause for so many seconds."""
 
 
 class Pace:
@@ -73,58 +91,110 @@ class Pace:
         limit: how many requests may be in flight now.
         ready_at: when the next request may start.
         paused_until: when the last pause ends, or ended.
+        asked_until: until when the service asked for no request; what is longer is a backoff.
     """
 
     def __init__(self, most: int, chance: Callable[[], float] = random.random) -> None:
         self.limit = most
         self.ready_at = 0.0
         self._most = most
+        self._allowed = most
         self._chance = chance
         self.paused_until = 0.0
+        self.asked_until = 0.0
+        self._window: _Window | None = None
+        self._length = 0.0
         self._ramp_until = 0.0
         self._spacing = 0.0
         self._paused = 0.0
         self._cut_at = -_CUT_AFTER
         self._grew_at = 0.0
         self._good = 0
+        self._responsive = False
+        self._misled = False
+        self._stretch = 1.0
+        self._share = 0.0
         self._refusals = 0
+        self._refused_at = 0.0
+        self._backoffs = 0
         self._best: float | None = None
         self._mean: float | None = None
         self._before_cut: float | None = None
         self._sum = 0.0
         self._count = 0
 
+    @property
+    def confident(self) -> bool:
+        """Whether the next request is likely to be admitted: a place's last attempt may be it."""
+        if self._window is None:
+            return True
+        if not self._window.admitted:  # the first one after a pause: was it long enough before?
+            return not self._window.sent and self._refusals <= 1 and not self._misled
+        return self._window.admits_one
+
     def started(self, now: float) -> None:
         """Note that a request starts; the first ones after a pause start one by one."""
+        if self._window is not None:
+            self._window.sent += 1
         if self._spacing:
             self.ready_at = max(self.ready_at, now + self._spacing)
         elif now < self._ramp_until:
-            step = (self._ramp_until - self.paused_until) / self.limit
+            step = (self._ramp_until - self.paused_until) / self._allowed
             self.ready_at = now + 2 * step * self._chance()
 
     def responded(self, began: float, now: float) -> None:
         """Note a good response to a request that began then."""
-        self._refusals = 0
+        if self._window is not None and began >= self.paused_until:
+            if not self._window.admitted:
+                self._misled &= self._refusals > 1
+                self._stretch = max(self._stretch * _SHRINKS, 1.0)
+            self._window.admitted += 1
+            self._adjust()
+        self._responsive = True
+        self._refusals = self._backoffs = 0
+        self._share -= self._share / _LAST
         self._good += 1
         if began >= self._cut_at:
             self._measure(began, now)
-        grown = now - self._grew_at >= _GROWS_AFTER and self._good >= self.limit
-        if grown and self.limit < self._most:
-            self.limit = min(self.limit + max(self._most // _STEPS, 1), self._most)
+        grown = now - self._grew_at >= _GROWS_AFTER and self._good >= self._allowed
+        if grown and self._allowed < self._most:
+            self._allowed = min(self._allowed + max(self._most // _STEPS, 1), self._most)
             self._good = 0
             self._grew_at = now
+            self._adjust()
 
     def refused(self, began: float, now: float, retry_after: float | None) -> None:
         """Note that the service rate limited a request (429)."""
+        window, later = self._window, began >= self._refused_at
+        expected = window is not None and window.is_used
+        if later and window is not None and not window.admitted:
+            self._misled = True
+            self._stretch = _STRETCH
         if retry_after is not None:
             self.wait(now, retry_after)
-        if began < self._cut_at:
-            return  # it had begun before the last cut, which was for it too
-        self._refusals += 1
-        if retry_after is None and self._refusals >= _REFUSED:
-            self.wait(now, backoff(self._refusals - _REFUSED))
-        if now - self._cut_at >= _CUT_AFTER:
+            self._pause(now, self._stretch * retry_after)
+        if not retry_after:
+            self._share += (1 - self._share) / _LAST
+            if self._share > _OFTEN:
+                self._pause(now, backoff(0))
+        if later:  # else it is of the same round: one burst counts once
+            self._refused_at = now
+            self._refusals += 1
+            silent = retry_after is None and not self._responsive
+            if self._refusals >= (1 if silent else _REFUSED):
+                if retry_after != 0:
+                    self._pause(now, backoff(self._backoffs))
+                self._backoffs += 1
+        if began >= self._cut_at and now - self._cut_at >= _CUT_AFTER and not expected:
             self._cut(now, 1)
+
+    def is_shut(self, max_retries: int, retry_after: float | None) -> bool:
+        """Whether the service refuses everything: the pauses between did not help.
+
+        One that never gave a response, and asks for no pause, is as one place is for the client.
+        """
+        silent = retry_after is None and not self._responsive
+        return self._backoffs > (max_retries if silent else max(max_retries, _MOST_REFUSED))
 
     def limited(self, now: float, left: int, under_way: int, interval: float) -> None:
         """Note how many requests the service admits at once, and the interval for one more.
@@ -138,16 +208,40 @@ class Pace:
         else:
             self._spacing = 0.0
         if left == 0:
-            self.wait(now, interval)
+            self._keep_back(now, interval)
+            self.asked_until = max(self.asked_until, now + interval)
 
     def wait(self, now: float, seconds: float) -> None:
-        """Start no request for so long."""
+        """Start no request for so long: the service asks for it."""
+        self.asked_until = max(self.asked_until, now + seconds)
+        self._pause(now, seconds)
+
+    def repeat(self, now: float) -> bool:
+        """Pause as after the last 429, where one more request would probably meet the next."""
+        if self._window is None or not self._window.admitted:
+            return False
+        self.wait(now, self._length)
+        return True
+
+    def _pause(self, now: float, seconds: float) -> None:
+        """Start no request for so long, then a single one."""
+        is_over = now >= self.paused_until
+        if not self._keep_back(now, seconds):
+            return
+        if is_over:
+            window, self._length = self._window, seconds
+            self._window = _Window(window.admitted or window.expected if window else 0)
+        self._adjust()
+
+    def _keep_back(self, now: float, seconds: float) -> bool:
+        """Start no request for so long; whether that is longer than so far."""
         until = now + seconds
         if seconds <= 0 or until <= self.paused_until:
-            return
+            return False
         self._paused += until - max(now, self.paused_until)
         self.paused_until = self.ready_at = until
         self._ramp_until = until + min(_RAMP * seconds, _LONGEST_RAMP)
+        return True
 
     def hangs_after(self) -> float:
         """The seconds after which a request in flight counts as one that hangs."""
@@ -157,8 +251,14 @@ class Pace:
         """The seconds for which no request might start, until now."""
         return self._paused - max(self.paused_until - now, 0.0)
 
+    def _adjust(self) -> None:
+        """Apply what the requests since the last pause found to the number in flight."""
+        room = self._most if self._window is None else self._window.room
+        self.limit = min(self._allowed, room)
+
     def _cut(self, now: float, fewest: int) -> None:
-        self.limit = max(self.limit // 2, min(fewest, self._most), 1)
+        self._allowed = max(self._allowed // 2, min(fewest, self._most), 1)
+        self._adjust()
         self._cut_at = self._grew_at = now
         self._good = 0
         self._sum = self._count = 0
@@ -167,7 +267,7 @@ class Pace:
         """Compare the mean latency of a window of responses with the best one so far."""
         self._sum += now - began
         self._count += 1
-        if self._count < max(_WINDOW, self.limit):
+        if self._count < max(_WINDOW, self._allowed):
             return
         mean = self._mean = self._sum / self._count
         self._sum = self._count = 0
@@ -178,9 +278,40 @@ class Pace:
         elif self._before_cut is not None and mean > self._before_cut / 2:
             # fewer requests did not make it faster: the service is slow, not overrun
             self._best, self._before_cut = mean, None
-        elif self.limit > _FEWEST:
+        elif self._allowed > _FEWEST:
             self._before_cut = mean
             self._cut(now, _FEWEST)
+
+
+@dataclass(slots=True)
+class _Window:
+    """The requests since a pause.
+
+    Attributes:
+        expected: how many were admitted between earlier pauses; 0 where there were none.
+        admitted: how many were admitted.
+        sent: how many were sent.
+    """
+
+    expected: int
+    admitted: int = 0
+    sent: int = 0
+
+    @property
+    def room(self) -> int:
+        """How many may be in flight: few, where it is not known that they are admitted."""
+        left = self.expected - self.admitted
+        return max(min(self.admitted + 1, max(left, 1 - left)), 1)
+
+    @property
+    def admits_one(self) -> bool:
+        """Whether the next one is of those that are expected to be admitted."""
+        return self.sent < self.expected or self.admitted >= 2 * self.expected + _SETTLED
+
+    @property
+    def is_used(self) -> bool:
+        """Whether about as many were admitted as before: the end of them was expected."""
+        return 0 < self.expected <= 2 * self.admitted
 
 
 def rate_limit(headers: Mapping[str, str]) -> tuple[int, float] | None:
@@ -208,20 +339,25 @@ class Pauses:
         self.ends_at: float | None = None
         self._logged_until = 0.0
 
-    def check(self, now: float, until: float) -> str | None:
+    def check(self, now: float, pace: Pace) -> str | None:
         """Log a long pause, once.
 
         Returns:
-            Why the run ends now, where the pause is longer than its deadline allows.
+            Why the run ends now, where it cannot outlast the pause, or should not.
         """
+        until = pace.paused_until
         if until - now < _LOGGED or until <= self._logged_until + 1.0:
             return None
         self._logged_until = until
-        pause = f"the service requires a pause of {until - now:,.0f} s"
+        asked = until <= pace.asked_until
+        why = "the service requires a pause" if asked else "the service refuses every request (429)"
+        pause = f"{why}{' of' if asked else ', a pause of'} {until - now:,.0f} s"
         if self.ends_at is not None and until >= self.ends_at:
             return f"{pause}, which is beyond the deadline"
         resumes = datetime.now().astimezone() + timedelta(seconds=until - now)
         clock = resumes.isoformat(" ", "seconds")
+        if asked and until - now >= _LONGEST:
+            return f"{pause}; run it again after {clock}"
         text = "%s: the lookup continues at %s; Ctrl+C ends it and returns the results"
         _log.warning(text, pause, clock)
         return None
@@ -269,7 +405,9 @@ class Health:
 
     def is_gone(self, error: SvcError) -> bool:
         """Whether the service failed so many places in a row that it will fail the rest."""
-        if not isinstance(error, TransportError | ServiceError | RateLimitError):
+        if isinstance(error, RateLimitError):
+            return False  # the pace finds that out
+        if not isinstance(error, TransportError | ServiceError):
             self.responded()
             return False
         self._failures += 1

@@ -159,12 +159,16 @@ def test_a_refused_key_plan_or_quota_ends_the_run(scripted, faults, status, code
     assert {o.error for o in run.outcomes.values() if o.status == "not_attempted"} == {run.stopped}
 
 
-def test_a_limit_that_passes_fails_no_place_and_does_not_end_the_run(scripted, faults):
+@pytest.mark.parametrize(
+    ("max_retries", "expected"), [(0, {"ok": 19, "failed": 1}), (1, {"ok": 20})]
+)
+def test_a_limit_that_passes_does_not_end_the_run(faults, max_retries, expected):
     faults.will(*[echo] * 5, LIMITED, echo)
-    run = look_up(scripted, places(20))
+    with Svc(KEY, base_url=faults.base_url, max_retries=max_retries) as client:
+        run = look_up(client, places(20))
     assert run.stopped is None
-    assert statuses(run) == {"ok": 20}
-    assert run.requests == len(faults.seen) == 21
+    assert statuses(run) == expected
+    assert run.requests == len(faults.seen) == 20 + max_retries
 
 
 def interrupting(count):
@@ -246,16 +250,43 @@ def test_a_client_and_its_headers_are_used_and_the_key_stands_in_a_header_alone(
     assert target == f"/v1/tax/TX?street=1%20Main%20St&{city}&mode=full"
 
 
-def test_a_connection_that_breaks_is_not_retried_but_a_5xx_is(faults):
+CUT = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\nConnection: close\r\n\r\n{}"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [RESET, CUT, answer(200, b"<html>"), answer(200, b'{"rate": 1}')],
+    ids=["reset", "cut", "not JSON", "another shape"],
+)
+def test_a_response_that_breaks_is_tried_again_at_the_end_and_a_5xx_before(faults, broken):
     with Svc(KEY, base_url=faults.base_url) as client:
         faults.will(answer(503, b"", retry_after="0"), echo)
         run = look_up(client, places(1))
         assert (run.requests, statuses(run)) == (2, {"ok": 1})
-        faults.will(*[echo] * 3, RESET, echo)  # after others were kept alive
+        faults.seen.clear()
+        faults.will(*[echo] * 3, broken, echo)  # after others were kept alive
         run = look_up(client, places(10), concurrency=1)
-    assert statuses(run) == {"ok": 9, "failed": 1}
-    assert run.requests == 10
-    assert len(faults.seen) == 12
+        assert statuses(run) == {"ok": 10}
+        assert run.requests == len(faults.seen) == 11
+        assert faults.seen[-1].target == faults.seen[3].target
+        faults.seen.clear()
+        faults.will(broken)
+        run = look_up(client, places(1))
+    assert statuses(run) == {"failed": 1}
+    assert run.requests == len(faults.seen) == 4
+
+
+def test_a_hundredth_of_resets_and_of_broken_bodies_loses_no_place():
+    with (
+        counting({"reset": 0.01, "broken": 0.01}) as (url, counts),
+        Svc(KEY, base_url=url) as client,
+    ):
+        run = look_up(client, places(3_000))
+        counted = counts()
+    assert (run.stopped, statuses(run)) == (None, {"ok": 3_000})
+    assert sum(counted["answered"].values()) == 3_000
+    # each is billed as it may be: the summary counts them all
+    assert run.requests == sum(counted["kinds"].values()) > 3_000
 
 
 def test_a_failure_to_connect_is_retried():

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import random
 import signal
 import sys
 import threading
 import time
+from collections import Counter
+from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.answers import places, statuses
+from support.counting import BODY
 from support.faults import KEY, answer, echo
 from support.waiting import until
 
 from svc_sdk import Svc
-from svc_tools.lookup import look_up
+from svc_sdk._responses import Failure, Reply
+from svc_tools.lookup import engine, look_up
 from svc_tools.lookup.pace import Pace, rate_limit
 
 
 def pace(most=16, *, refused=False):
     one = Pace(most, chance=lambda: 0.5)
     assert (one.limit, one.ready_at) == (most, 0.0)
+    one.responded(began=98.9, now=99.0)
     if refused:
         one.refused(began=99.9, now=100.0, retry_after=None)
     return one
@@ -37,6 +47,8 @@ def test_a_burst_of_429s_halves_once():
     one = pace()
     for _ in range(10):
         one.refused(began=99.9, now=100.0, retry_after=None)
+    assert (one.limit, one.ready_at) == (1, 100.5)  # most were refused: a pause, then a single one
+    good(one, 7, at=101.0)
     assert one.limit == 8
     one = pace()
     one.refused(99.9, 100.0, retry_after=0.0)  # a delay of nothing is no pause
@@ -195,11 +207,11 @@ def client(faults):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_long_pause_is_reported_and_a_ctrl_c_ends_it_at_once(client, faults, caplog):
-    faults.will(*[echo] * 5, limited("3600"))
+    faults.will(*[echo] * 5, limited("600"))
 
     def interrupt():
         with contextlib.suppress(AssertionError):  # the run has failed by then
-            until(lambda: "pause of 3,600 s" in caplog.text)
+            until(lambda: "requires a pause of 600 s" in caplog.text)
         os.kill(os.getpid(), signal.SIGINT)
 
     watcher = threading.Thread(target=interrupt)
@@ -219,6 +231,28 @@ def test_a_pause_beyond_the_deadline_ends_the_run_at_once(client, faults):
     assert time.monotonic() - began < 20
     assert "3,600 s" in run.stopped
     assert statuses(run) == {"ok": 5, "not_attempted": 25}
+
+
+def test_a_pause_of_an_hour_ends_the_run_and_says_when_to_run_it_again(client, faults):
+    faults.will(*[echo] * 5, limited("3600"), echo)
+    run = look_up(client, places(30), concurrency=1, deadline=10_000)
+    resumes = datetime.fromisoformat(run.stopped.rpartition(" after ")[2])
+    assert abs(resumes - datetime.now().astimezone() - timedelta(hours=1)) < timedelta(minutes=5)
+    assert statuses(run) == {"ok": 5, "not_attempted": 25}
+    assert run.requests == 6
+
+
+@pytest.mark.parametrize("first", [0, 30])
+def test_a_service_that_refuses_everything_ends_the_run_and_asked_for_no_pause(first, caplog):
+    service = Simulated(lambda sim, _: "ok" if sim.requests <= first else (429, None))
+    outcomes, stopped = service.run(2_000)
+    assert "429" in stopped
+    assert Counter(one.status for one in outcomes.values())["ok"] == first
+    # as long as the client tries one place; a service that did respond may do so in a minute again
+    assert service.loop.time() == pytest.approx(61.5 if first else 3.5, abs=1.0)
+    assert max(service.sent.values()) <= 2
+    assert "requires" not in caplog.text
+    assert ("a pause of 30 s" in caplog.text) == (first > 0)
 
 
 @pytest.mark.parametrize("after", ["-5", "NaN", "inf", "1e9", "soon", "5, 7", "", OVER])
@@ -280,3 +314,135 @@ def test_a_service_with_a_limit_is_used_as_fast_as_it_lets_in(client, faults):
     run = look_up(client, places(60))
     assert statuses(run) == {"ok": 60}
     assert bucket["refused"] <= 12  # those under way when it was first empty; without pacing 50
+
+
+# a service in virtual time
+
+
+class VirtualTime(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to the next thing that is to happen."""
+
+    def __init__(self):
+        super().__init__()
+        self.now = 0.0
+        select = self._selector.select
+
+        def jump(timeout):
+            assert timeout is not None
+            self.now += timeout
+            assert self.now < 100_000, "the run does not end"
+            return select(0)
+
+        self._selector.select = jump
+
+    def time(self):
+        return self.now
+
+
+class Simulated:
+    """A service that a function of it and of the time makes respond to each request.
+
+    It gives "ok", "garbage", "reset", "timeout", or a status with its `Retry-After` or `None`.
+    """
+
+    def __init__(self, respond, latency=0.02):
+        self.respond, self.latency = respond, latency
+        self.loop, self.sent, self.requests, self.in_flight = VirtualTime(), Counter(), 0, 0
+
+    async def exchange(self, call):
+        zip_code = dict(call.params)["zip"]
+        self.sent[zip_code] += 1
+        self.requests += 1
+        self.in_flight += 1
+        kind = self.respond(self, self.loop.time())
+        await asyncio.sleep(10.0 if kind == "timeout" else self.latency)
+        self.in_flight -= 1
+        if kind in {"reset", "timeout"}:
+            return Failure(kind, retryable=kind == "timeout")
+        if isinstance(kind, tuple):
+            status, after = kind
+            return Reply(status, {} if after is None else {"retry-after": str(after)}, b"")
+        return Reply(200, {}, (BODY % zip_code).encode() if kind == "ok" else b"<html>")
+
+    async def close(self):
+        pass
+
+    def run(self, count, *, concurrency=16, max_retries=3):
+        """The outcomes of so many places, and why the run ended early."""
+        outcomes = {}
+
+        async def opened(*_):
+            return self
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine, "open_sender", opened)
+            patch.setattr(engine, "time", SimpleNamespace(monotonic=self.loop.time))
+            with Svc(KEY, base_url="http://127.0.0.1:9", max_retries=max_retries) as client:
+                options = engine.RunOptions(concurrency=concurrency)
+                run = engine.Engine(client, options, outcomes.update, None)
+                run.feed(places(count))
+                run.close_feed()
+                self.loop.run_until_complete(run.run())
+        self.loop.close()
+        assert run.requests == self.requests == sum(self.sent.values())
+        assert run.asked == len(self.sent)
+        return outcomes, run.stopped
+
+
+def admitting(rate, most, after):
+    """Admits so many a second, and so many at once."""
+    bucket = [float(most), 0.0]
+
+    def respond(_, now):
+        bucket[:] = min(most, bucket[0] + (now - bucket[1]) * rate), now
+        if bucket[0] < 1:
+            return 429, after
+        bucket[0] -= 1
+        return "ok"
+
+    return respond
+
+
+@pytest.mark.parametrize("concurrency", [1, 16, 512])
+@pytest.mark.parametrize(
+    ("rate", "most", "after"),
+    [(20, 20, 1), (20, 1, 1), (1, 1, 1), (1, 100, 1), (3, 2, 1), (20, 20, None)],
+)
+def test_a_limit_of_the_service_fails_no_place(rate, most, after, concurrency):
+    service = Simulated(admitting(rate, most, after))
+    count = 600 if rate > 1 else 150
+    outcomes, stopped = service.run(count, concurrency=concurrency)
+    assert stopped is None
+    assert Counter(one.status for one in outcomes.values()) == {"ok": count}
+    assert max(service.sent.values()) <= 4
+
+
+SHARES = st.fixed_dictionaries(
+    {
+        kind: st.sampled_from([0.0, 0.0, 0.01, 0.1, 0.4, 1.0])
+        for kind in ["garbage", "reset", "timeout", (429, None), (429, 0), (429, 1), (503, None)]
+    }
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shares=SHARES,
+    concurrency=st.sampled_from([1, 16, 512]),
+    max_retries=st.integers(0, 4),
+    seed=st.integers(),
+)
+def test_whatever_a_service_does_every_place_ends_within_its_attempts(
+    shares, concurrency, max_retries, seed
+):
+    chance = random.Random(seed)  # noqa: S311 - a script, not a secret
+    weights = [*shares.values(), 0.3]
+    service = Simulated(lambda *_: chance.choices([*shares, "ok"], weights)[0])
+    outcomes, stopped = service.run(300, concurrency=concurrency, max_retries=max_retries)
+    assert max(service.sent.values()) <= max_retries + 1
+    if stopped is None:
+        assert outcomes.keys() == set(places(300))
+        assert {one.status for one in outcomes.values()} <= {"ok", "failed"}
+    for place, outcome in outcomes.items():  # only what was tried to the end has failed
+        if outcome.status == "failed" and stopped is None:
+            assert service.sent[place.zip] == max_retries + 1

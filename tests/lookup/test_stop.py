@@ -72,7 +72,7 @@ def test_a_stop_keeps_what_was_found_and_the_rest_is_asked_for_next_time(
 @pytest.mark.parametrize(
     "service", [[HANG], [answer(429, b"{}", retry_after="50"), HANG]], ids=["hangs", "pauses"]
 )
-def test_a_stop_does_not_wait_for_a_service_that_lets_one_wait(scripted, faults, stop, service):
+def test_a_stop_does_not_wait_for_a_service_that_lets_one_wait(faults, stop, service):
     faults.will(*service)
 
     def stop_once_asked():
@@ -82,7 +82,8 @@ def test_a_stop_does_not_wait_for_a_service_that_lets_one_wait(scripted, faults,
     thread = threading.Thread(target=stop_once_asked)
     thread.start()
     began = time.monotonic()
-    run = look_up(scripted, places(50), stop=stop)
+    with Svc(KEY, base_url=faults.base_url, max_retries=1) as client:
+        run = look_up(client, places(50), stop=stop)
     thread.join()
     assert run.stopped == STOPPED
     assert statuses(run) == {"not_attempted": 50}
@@ -196,8 +197,9 @@ LEFT = "taken = many()\nfor _ in range(100): next(taken)\n"
 
 
 @contextlib.contextmanager
-def started(url, cache, body, count=PLACES):
-    command = [sys.executable, "-X", "dev", "-c", START + body, url, KEY, str(cache), str(count)]
+def started(url, cache, body, count=PLACES, *more):
+    command = [sys.executable, "-X", "dev", "-c", START + body]
+    command += [url, KEY, str(cache), str(count), *more]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -355,7 +357,7 @@ look_up(client, places, cache=Cache(Path(cache)), concurrency=64, progress=Repor
 
 
 def check_reasons(outcomes, kinds):
-    """Every place has its answer, or the one thing that is not tried again."""
+    """Every place has its answer, or four attempts in a row went wrong."""
     reasons = Counter()
     for place, outcome in outcomes.items():
         if outcome.status == "ok":
@@ -363,12 +365,10 @@ def check_reasons(outcomes, kinds):
             assert outcome.looked_up_at is not None
         else:
             assert outcome.status == "failed"
-            known = ("broke", "is not JSON", "within 3 s", "503")
+            known = ("broke", "is not JSON", "within 3 s", "503", "429")
             reasons[next(one for one in known if one in outcome.error)] += 1
-    assert reasons["broke"] == kinds["reset"]
-    assert reasons["is not JSON"] == kinds["broken"]
-    # retries spent: four in a row went wrong
-    assert reasons["within 3 s"] + reasons["503"] <= 25
+    assert min(kinds["reset"], kinds["broken"]) > 0
+    assert sum(reasons.values()) <= 5
 
 
 def test_every_place_ends_with_its_answer_or_its_true_reason():
@@ -398,10 +398,10 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path):
         run = look_up(client, all_places(MANY), cache=Cache(cache), concurrency=64)
         counted = counts()
     assert run.cached >= 2_900  # told were 3,000; not all of them answers
-    # at most what was in flight, or in the burst that was being written, is lost
+    # at most what was in flight, or waited for its commit, is lost
     assert before["answered"].keys() >= {p.zip for p, o in run.outcomes.items() if o.cached}
     lost = len(before["answered"]) - run.cached
-    assert 0 <= lost <= 64 + 1_000
+    assert 0 <= lost <= 64 + 64
     assert run.asked == MANY - run.cached
     assert before["asked_again"] == {}
     assert len(counted["asked_again"]) == lost
@@ -410,3 +410,23 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path):
     kept = {place.zip for place, outcome in run.outcomes.items() if outcome.cached}
     assert counted["answered"].keys() == ok | (before["answered"].keys() - kept)
     assert sum(counted["answered"].values()) == len(before["answered"]) + len(ok) - len(kept)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_kill_loses_few_answers_of_a_fast_service(tmp_path):
+    cache = tmp_path / "answers.db"
+    body = RUN.replace('print("now", flush=True)', "os.kill(os.getpid(), 9)").replace(
+        "self.done < 3000 <=", "self.done < int(sys.argv[5]) <="
+    )
+    lost = []
+    with counting({}) as (url, counts), Svc(KEY, base_url=url) as client:
+        for before in range(1_000, 5_000, 1_000):
+            with started(url, cache, f"import os{body}", MANY, "1000") as process:
+                assert process.wait(60) == -signal.SIGKILL
+            answered = counts()["answered"]
+            assert len(answered) >= before
+            stored = Cache(cache).known(source_of(client), all_places(MANY), detail=False)
+            assert stored.keys() <= {Place("TX", "zip", zip=one) for one in answered}
+            lost.append(len(answered) - len(stored))
+    # 64 in flight, and as many that waited for their commit; what one run lost the next one stores
+    assert max(lost) <= 64 + 64
