@@ -197,9 +197,8 @@ LEFT = "taken = many()\nfor _ in range(100): next(taken)\n"
 
 
 @contextlib.contextmanager
-def started(url, cache, body, count=PLACES, *more):
-    command = [sys.executable, "-X", "dev", "-c", START + body]
-    command += [url, KEY, str(cache), str(count), *more]
+def started(url, cache, body, count=PLACES):
+    command = [sys.executable, "-X", "dev", "-c", START + body, url, KEY, str(cache), str(count)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -356,6 +355,18 @@ look_up(client, places, cache=Cache(Path(cache)), concurrency=64, progress=Repor
 """
 
 
+SLOW_DISK = """
+import os, time
+from svc_tools.lookup.cache import Cache
+quick = Cache.store
+def slow(self, *arguments, **options):
+    time.sleep(0.1)
+    quick(self, *arguments, **options)
+Cache.store = slow
+"""
+KILLED = RUN.replace('print("now", flush=True)', "os.kill(os.getpid(), 9)").replace("3000", "1000")
+
+
 def check_reasons(outcomes, kinds):
     """Every place has its answer, or four attempts in a row went wrong."""
     reasons = Counter()
@@ -413,15 +424,12 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_a_kill_loses_few_answers_of_a_fast_service(tmp_path):
+def test_a_kill_loses_few_answers_of_a_fast_service_and_a_slow_disk(tmp_path):
     cache = tmp_path / "answers.db"
-    body = RUN.replace('print("now", flush=True)', "os.kill(os.getpid(), 9)").replace(
-        "self.done < 3000 <=", "self.done < int(sys.argv[5]) <="
-    )
     lost = []
     with counting({}) as (url, counts), Svc(KEY, base_url=url) as client:
-        for before in range(1_000, 5_000, 1_000):
-            with started(url, cache, f"import os{body}", MANY, "1000") as process:
+        for before in range(1_000, 4_000, 1_000):
+            with started(url, cache, SLOW_DISK + KILLED, MANY) as process:
                 assert process.wait(60) == -signal.SIGKILL
             answered = counts()["answered"]
             assert len(answered) >= before
