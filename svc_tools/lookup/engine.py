@@ -272,8 +272,10 @@ class Engine:
             self._pace.started(now)
         elif now < self._pace.ready_at:
             self._wake_at(self._pace.ready_at)
-        elif self._later or self._again:
-            self._wake_at(min(queue[0][0] for queue in (self._later, self._again) if queue))
+        else:
+            again = [] if self._waiting else self._again[:1]
+            if nearest := self._later[:1] + again:
+                self._wake_at(min(when for when, _, _ in nearest))
         return item
 
     def _next(self, now: float) -> Item | None:
