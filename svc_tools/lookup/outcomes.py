@@ -399,12 +399,11 @@ def review_reasons(
 
     A row does where the result's own uncertainty could change its tax, or where it cannot be right:
     a rate above any that exists, parts that do not add up. So does one of no known confidence. A
-    result of medium
-    confidence or better, with one rate and of the right date, does not: that its date is
-    unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor is
-    another city than the one given, where both have the same rate or the state has only one: but
-    only where the row named that state, since a wrong ZIP gives a wrong state.
-    Warnings that are not in the table are no reason either.
+    result of medium confidence or better, with one rate and of the right date, does not: that its
+    date is unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor
+    is another city than the one given, where both have the same rate or the state has only one:
+    but only where the row named that state, since a wrong ZIP gives a wrong state. Warnings that
+    are not in the table are no reason either.
 
     Args:
         outcome: the outcome for the row's place.
