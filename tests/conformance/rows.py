@@ -183,6 +183,7 @@ ROWS = {
     "WIRE-client-no_address": "where none was given the connection error says what to do",
     "WIRE-client-transport": "timeouts and failures to connect end in TransportError",
     "WIRE-client-reset": "a reset connection and a broken body are not tried again by one call",
+    "WIRE-client-bulk": "bulk lookups try these again, within max_retries + 1 attempts a place",
     "WIRE-client-quota": "a used-up quota is retried as every 429",
     "WIRE-client-retry_after": "the body sets the attribute, the header alone the delay",
     "WIRE-client-redirect": "a redirect is an SvcError and is not followed",

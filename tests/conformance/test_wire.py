@@ -6,6 +6,7 @@ import gzip
 import json
 import pickle
 import socket
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from urllib.parse import parse_qsl, urlsplit
@@ -27,7 +28,9 @@ from svc_sdk import (
     rate_to_float,
 )
 from svc_sdk.models import RATE_FIELDS
+from svc_tools.lookup import look_up
 from svc_tools.nexus import NotListedError, list_register
+from svc_tools.places import Place
 
 
 @row("WIRE-request-lookup")
@@ -258,6 +261,22 @@ def test_what_is_not_tried_again(spec, scripted, faults, waits):
             scripted.lookup("TX", zip="78701")
         assert (caught.value.status_code, caught.value.attempts) == (None, 1)
         assert (len(faults.seen), waits) == (1, [])
+
+
+@row("WIRE-client-bulk")
+def test_bulk_lookups_try_these_again(spec, faults):
+    places = [Place("TX", "zip", zip=f"{78701 + number}") for number in range(4)]
+    for step in (RESET, BROKEN):
+        with Svc(KEY, base_url=faults.base_url, max_retries=1) as client:
+            faults.will(step, echo)
+            run = look_up(client, places)
+            assert {one.status for one in run.outcomes.values()} == {"ok"}
+            assert run.requests == len(places) + 1
+            faults.seen.clear()
+            faults.will(step)
+            run = look_up(client, places)
+            assert {one.status for one in run.outcomes.values()} == {"failed"}
+            assert max(Counter(one.target for one in faults.seen).values()) <= 2
 
 
 @row("WIRE-client-quota")
