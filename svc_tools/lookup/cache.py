@@ -173,6 +173,7 @@ class Cache:
         self._hours = hours
         self._clock = clock or _now
         self._reads = self._writes = True
+        self._changes: int | None = None
 
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool
@@ -186,6 +187,13 @@ class Cache:
             self._reads = False
             return {}
         return found
+
+    def changed(self) -> bool:
+        """Whether another process has written to the file since the last call."""
+        before = self._changes
+        if self._reads:
+            self._changes = self._try(lambda store: store.opened().changes())
+        return self._changes != before
 
     def store(
         self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
@@ -340,23 +348,17 @@ class Store:
         if not entries:
             return
         file = self.opened()
-        self._write_entries(file, source, entries, detail=detail, now=now)
+        self._insert(file, source, entries, detail=detail, now=now)
         if not file.is_there:  # another process set it aside meanwhile: the results with it
-            self._write_entries(self.opened(), source, entries, detail=detail, now=now)
+            self._insert(self.opened(), source, entries, detail=detail, now=now)
         self._quotas.clear()
         for full in (False, True):
             if (layer := self._memory.get((source, full))) is not None:
                 for place, *_ in entries:
                     layer.outcomes.pop(place, None)
 
-    def _write_entries(
-        self,
-        file: CacheFile,
-        source: Source,
-        entries: Sequence[_Entry],
-        *,
-        detail: bool,
-        now: datetime,
+    def _insert(
+        self, file: CacheFile, source: Source, entries: list[_Entry], *, detail: bool, now: datetime
     ) -> None:
         with file.transaction(write=True) as connection:
             number = _source_number(connection, source)
@@ -774,7 +776,7 @@ def is_of_service(name: str, wanted: str) -> bool:
 
 
 def _with_file(path: Path, work: Callable[[Store], _T]) -> tuple[_T, list[str]]:
-    """The result of work on a file, and the notes on it."""
+    """The result of work on a file, and notes."""
     store = Store(path)
     try:
         return store.with_repair(work), store.take_notes()

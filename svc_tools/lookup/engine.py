@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import queue
+import random
 import threading
 import time
 from bisect import insort
@@ -17,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -38,7 +40,7 @@ from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from svc_sdk import AsyncSvc, Svc
     from svc_sdk._requests import Call
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
 
     Batch = list[tuple[Place, Outcome]]
     """Places and their outcomes, in the order in which the responses came."""
-    Commit = Callable[[Batch, int | None], None]
-    """Stores a batch, and the remaining quota if known; durable when it returns."""
+    _Job = tuple[Batch, int | None, list[Place], Future[Mapping[Place, Outcome]]]
+    Commit = Callable[[Batch, int | None, list[Place]], Mapping[Place, Outcome]]
+    """Stores a batch, and the remaining quota if known; durable when it returns. The places are the
+    next ones to be requested: returns what other processes stored of them, or of the batch."""
 
 GRACE = 1.0
 """Seconds that requests in flight get after an interrupt: most responses still arrive in them."""
@@ -63,6 +67,11 @@ _REPORT_EVERY = 0.01
 _UNCOMMITTED = 64
 """How many outcomes may wait for their commit before no further request is sent: a killed process
 loses at most these and those of the requests in flight, however slow the disk."""
+_AHEAD = 2 * _UNCOMMITTED
+"""How many of the next places are looked for among what other processes stored: more than are begun
+until the next look."""
+_MOST_AHEAD = 20_000
+"""The same where the run goes on elsewhere: so many take the cache a tenth of a second."""
 _LAST_COMMIT = 10.0
 """Seconds that the last batch gets to be committed when everything is canceled."""
 _MOST_IN_FLIGHT = 512
@@ -117,6 +126,7 @@ class Engine:
     Attributes:
         stopped: why the run ended early; `None` where it did not.
         asked: how many places were requested at least once.
+        cached: how many places other processes that share the cache looked up meanwhile.
         requests: how many requests were sent.
     """
 
@@ -142,14 +152,16 @@ class Engine:
         self._began: dict[Item, float] = {}
         self._hanging: set[Item] = set()
         self._unread = 0
+        self._moving = False
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._pauses = Pauses()
-        self._writer = Writer(report, commit, self._wake_one)
+        self._writer = Writer(report, commit, self)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopped: str | None = None
         self.asked = 0
+        self.cached = 0
         self.requests = 0
 
     @property
@@ -309,6 +321,8 @@ class Engine:
             self._wake_one()
 
     def _may_begin(self) -> bool:
+        if self._moving:
+            return False
         begun = len(self._began) + len(self._later) + len(self._due)
         return begun < (self._room if self._health.good else self._options.concurrency)
 
@@ -469,6 +483,33 @@ class Engine:
     def _settle(self, place: Place, outcome: Outcome) -> None:
         self._writer.add(place, outcome)
 
+    # other processes that share the cache
+
+    def ahead(self) -> list[Place]:
+        """The places that are requested next; all where the run goes on elsewhere."""
+        return list(islice(self._waiting, _MOST_AHEAD if self._moving else _AHEAD))
+
+    def skip(self, found: Mapping[Place, Outcome]) -> Batch:
+        """Take out the places ahead that another process has looked up.
+
+        That process is where this one is, so this one goes on elsewhere: the two would request the
+        same places at the same time. No place is begun before all were looked for.
+        """
+        count = len(self.ahead()) if found else 0
+        places = [self._waiting.popleft() for _ in range(count)]
+        self._waiting.extendleft(place for place in reversed(places) if place not in found)
+        if self._moving and (left := len(self._waiting)):
+            # about the middle: far from the other process, and not where a third one goes
+            self._waiting.rotate(-random.randint(left // 4, 3 * left // 4))  # noqa: S311 - no secret
+        self._moving = bool(found) and not self._moving
+        skipped = [(place, found[place]) for place in places if place in found]
+        self.cached += len(skipped)
+        return skipped
+
+    def committed(self) -> None:
+        """Note that a batch was committed: there is room again, and responses were read."""
+        self._wake_one()
+
     def _settle_rest(self) -> None:
         """Settle the places that were to be requested again when the run was stopped."""
         waiting = [item for _, _, item in (*self._later, *self._again)] + self._due
@@ -507,7 +548,7 @@ class Writer:
     Args:
         report: takes each batch, in the loop's thread, once it is committed.
         commit: commits a batch; `None` where there is no cache.
-        done: called after each batch: there is room again, and responses were read.
+        engine: the run.
 
     Attributes:
         quota: how many lookups the account has left, by the last response.
@@ -518,11 +559,11 @@ class Writer:
         self,
         report: Callable[[Batch], object],
         commit: Commit | None,
-        done: Callable[[], object],
+        engine: Engine,
     ) -> None:
         self._report = report
         self._commit = commit
-        self._done = done
+        self._engine = engine
         self._batch: list[tuple[Place, Outcome | Callable[[], Outcome | None]]] = []
         self._count = 0
         self.is_full = False
@@ -560,12 +601,12 @@ class Writer:
                 came = len(self._batch)
                 batch = self._taken()
                 if batch and committer is not None:
-                    await committer.commit(batch, self.quota)
+                    await self._commit_all(committer, batch)
                 if batch:
                     self._report(batch)
                 self._count -= came
                 self._look_for_room()
-                self._done()
+                self._engine.committed()
                 if self._batch or self._over:
                     self._bell.set()
         except asyncio.CancelledError:  # with everything in the caller's loop
@@ -575,6 +616,14 @@ class Writer:
         finally:
             if committer is not None:
                 committer.close()
+
+    async def _commit_all(self, committer: _Committer, batch: Batch) -> None:
+        """Commit a batch; add what other processes stored of the next places."""
+        engine = self._engine
+        found = await committer.commit(batch, self.quota, engine.ahead())
+        if found:
+            batch += engine.skip(found)
+            batch += engine.skip(await committer.commit([], None, engine.ahead()))
 
     def _taken(self) -> Batch:
         """The outcomes that came."""
@@ -592,20 +641,20 @@ class _Committer:
 
     def __init__(self, commit: Commit) -> None:
         self._commit = commit
-        self._jobs: queue.SimpleQueue[tuple[Batch, int | None, Future[None]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
 
-    async def commit(self, batch: Batch, quota: int | None) -> None:
-        done: Future[None] = Future()
-        self._jobs.put((batch, quota, done))
-        await asyncio.wrap_future(done)
+    async def commit(
+        self, batch: Batch, quota: int | None, ahead: list[Place]
+    ) -> Mapping[Place, Outcome]:
+        done: Future[Mapping[Place, Outcome]] = Future()
+        self._jobs.put((batch, quota, ahead, done))
+        return await asyncio.wrap_future(done)
 
     def commit_last(self, batch: Batch, quota: int | None) -> None:
         """Commit a batch, after the one under way, without the loop."""
-        done: Future[None] = Future()
-        self._jobs.put((batch, quota, done))
+        done: Future[Mapping[Place, Outcome]] = Future()
+        self._jobs.put((batch, quota, [], done))
         with suppress(TimeoutError):
             done.exception(_LAST_COMMIT)
 
@@ -614,12 +663,12 @@ class _Committer:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            batch, quota, done = job
+            batch, quota, ahead, done = job
             # the waiting task may have been canceled meanwhile, and the loop may have ended
             with suppress(InvalidStateError, RuntimeError):
                 try:
-                    self._commit(batch, quota)
+                    found = self._commit(batch, quota, ahead)
                 except BaseException as error:  # noqa: BLE001 - raised where it is awaited
                     done.set_exception(error)
                 else:
-                    done.set_result(None)
+                    done.set_result(found)

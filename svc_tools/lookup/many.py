@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.config import configured, connect, source_of, unconfigured
 from svc_tools.display import visible
-from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.engine import GRACE, Engine, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
 from svc_tools.places import Cells, Place, Question, Refusal, question
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from svc_tools.lookup.cache import CacheChoice, ResultStore
-    from svc_tools.lookup.engine import Batch
+    from svc_tools.lookup.engine import Batch, Commit
     from svc_tools.progress import Progress
 
 T = TypeVar("T")
@@ -44,6 +44,8 @@ _log = logging.getLogger("svc_tools.lookup")
 CLOSED = "the caller ended the run"
 _AHEAD = 8
 """How many items per request in flight are read before the first of them is done."""
+_AHEAD_LISTED = 64
+"""The same of a collection: processes that share a cache look up different parts of it."""
 _REMEMBERED = 100_000
 """How many outcomes are remembered, so that equal places are looked up once: an endless source must
 not fill the memory. A cache remembers them all."""
@@ -120,10 +122,10 @@ def look_up(
     options = RunOptions(detail=detail, concurrency=concurrency, deadline=deadline)
     distinct = dict.fromkeys(places)
     known: dict[Place, Outcome] = {}
-    run_cache = _RunCache(cache, client, detail=detail)
+    run_cache = _RunCache(cache, client, detail=detail, refresh=refresh)
     driver = _Driver(client, options, run_cache, stop=stop)
     try:
-        known = {} if refresh else run_cache.known(distinct)
+        known = run_cache.known(distinct)
         if len(known) < len(distinct):
             driver.engine.feed([place for place in distinct if place not in known])
             driver.engine.close_feed()
@@ -142,7 +144,7 @@ def look_up(
         dict(zip(distinct, map(outcomes.get, distinct, repeat(rest)), strict=True)),
         run.stopped,
         run.asked,
-        len(known),
+        len(known) + run.cached,
         run.requests,
         run.waited,
     )
@@ -246,7 +248,7 @@ def _lookup(
         driver = _Driver(client, options, run_cache, remember=False)
         pending: _Pending[T] = _Pending(run_cache)
         source = _Source(places)
-        room = _AHEAD * options.concurrency
+        room = source.ahead * options.concurrency
         driver.start()
         try:
             while source.more or pending.outstanding:
@@ -331,26 +333,39 @@ class _RunCache:
     Should the cache break its promise never to raise, the run continues without it.
     """
 
-    def __init__(self, cache: ResultStore | None, client: Svc | AsyncSvc, *, detail: bool) -> None:
+    def __init__(
+        self,
+        cache: ResultStore | None,
+        client: Svc | AsyncSvc,
+        *,
+        detail: bool,
+        refresh: bool = False,
+    ) -> None:
         self._cache = cache
+        self._refresh = refresh
         self._client = client
         self._detail = detail
         self._broken = False
-        self.commit: Callable[[Batch, int | None], None] | None
-        self.commit = None if cache is None else partial(self._commit, cache)
+        self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
 
     def known(self, places: Collection[Place]) -> dict[Place, Outcome]:
         """The outcomes that are in the cache."""
-        if self._cache is None or not places:
+        if self._cache is None or not places or self._refresh:
             return {}
         return self._cache.known(source_of(self._client), places, detail=self._detail)
 
-    def _commit(self, cache: ResultStore, batch: Batch, quota: int | None) -> None:
+    def _commit(
+        self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place]
+    ) -> Mapping[Place, Outcome]:
+        found: Mapping[Place, Outcome] = {}
         if self._broken:
-            return
+            return found
         try:
             source = source_of(self._client)
+            if isinstance(cache, Cache) and (cache.changed() or not batch) and not self._refresh:
+                places = [place for place, _ in batch] + ahead
+                found = cache.known(source, places, detail=self._detail)
             if quota is not None:
                 cache.store_quota(source, quota)
             cache.store(source, batch, detail=self._detail)
@@ -358,6 +373,7 @@ class _RunCache:
             self._broken = True
             reason = f"{type(error).__name__}: {error}"
             cache.notes.append(f"the results of this run are not cached: {reason}")
+        return found
 
 
 class _Driver:
@@ -582,12 +598,14 @@ class _Source(Generic[T]):
 
     Attributes:
         more: whether there may be more items.
+        ahead: how many are read per request in flight.
     """
 
     def __init__(self, places: Iterable[T] | AsyncIterable[T]) -> None:
         self._items = iter(places) if isinstance(places, Iterable) else None
         self._awaited = None if isinstance(places, Iterable) else aiter(places)
         self._lazy = not isinstance(places, Collection)
+        self.ahead = _AHEAD if self._lazy else _AHEAD_LISTED
         self._error: Exception | None = None
         self.more = True
 
@@ -641,7 +659,7 @@ class _Stream(Generic[T]):
         self.engine = Engine(client, options, self._committed, run_cache.commit)
         self.ready: asyncio.Queue[list[tuple[T, Outcome]] | None] = asyncio.Queue()
         self._pending: _Pending[T] = _Pending(run_cache)
-        self._most = _AHEAD * options.concurrency
+        self._most = source.ahead * options.concurrency
         self._inside = 0
         self._room = asyncio.Event()
         self._fed = False

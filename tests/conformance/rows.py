@@ -85,7 +85,9 @@ ROWS = {
     "SPEC-4.1-422-ctx": "an object, where there is one",
     # 4.2 health check
     "SPEC-4.2-healthz": "GET /healthz has the status and needs no key",
+    "SPEC-4.2-damaged": "503 without a status where the database is damaged",
     # 4.3 rate lookup
+    "SPEC-4.3-any_date": "from the first day of the calendar to the last",
     "SPEC-4.3-inputs": "the inputs are those of the client's lookup",
     "SPEC-4.3-mode": "the query parameter mode accepts full",
     # 4.4 client library contract

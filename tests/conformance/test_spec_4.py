@@ -11,6 +11,8 @@ import httpx
 import pytest
 from conformance.rows import row, rows
 from support.faults import KEY, answer, dripping, echo
+from support.serving import serving_service
+from support.waiting import until
 
 import svc_sdk
 from svc_sdk import AsyncSvc, NotFoundError, Svc, SvcError, TaxResponse, TransportError
@@ -123,6 +125,35 @@ def test_an_item_of_the_validation_body(spec, expected, http, texas):
 def test_health(spec, stranger):
     told = stranger.get("/healthz")
     assert (told.status_code, told.json()) == (200, {"status": "ok"})
+
+
+@row("SPEC-4.2-damaged")
+def test_a_damaged_database_is_not_alive(spec, tmp_path):
+    database = tmp_path / "service.db"
+    with serving_service(database) as (_, url):
+        whole = database.read_bytes()
+        for content, status in ((whole[:-4096] + bytes(4096), 503), (whole, 200)):
+            database.write_bytes(content)
+            told = until(lambda: _healthz(url, status))  # noqa: B023 - called here
+            assert ("status" in told.json()) is (status == 200)
+
+
+def _healthz(url, status):
+    told = httpx.get(f"{url}/healthz", trust_env=False)
+    return told if told.status_code == status else None
+
+
+@row("SPEC-4.3-any_date")
+def test_every_date_has_a_response(spec, ask):
+    for when in (
+        {"as_of": "0001-01-01"},
+        {"as_of": "9999-12-31"},
+        {"period": "00011"},
+        {"period": "99994"},
+    ):
+        for place in ({"zip": "07030"}, {"location": "Hoboken"}):
+            codes = {one["code"] for one in ask("NJ", **place, **when)["meta"]["warnings"]}
+            assert codes & {"as_of_before_history", "as_of_after_edition"}
 
 
 @row("SPEC-4.3-inputs")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import subprocess
+import sys
 import time
 from collections import Counter
+from contextlib import ExitStack
 
 import httpx
 import pytest
+from support.counting import counting
 from support.faults import HANG, KEY, echo
 
 import svc_tools
@@ -242,3 +246,54 @@ def test_the_configured_client_is_used_and_closed(faults, many, monkeypatch):
 def test_wrong_arguments_are_refused_at_the_call(door, name, value, error):
     with pytest.raises(error, match=name):
         door([], **{name: value})
+
+
+_SHARING = """
+import asyncio, json, sys
+from svc_sdk import Svc
+from svc_tools.lookup import alookup_many, lookup_many
+from svc_tools.lookup.cache import Cache
+from svc_tools.lookup.many import look_up
+from svc_tools.places import Place
+
+async def collected(stream):
+    return [pair async for pair in stream]
+
+url, folder = sys.argv[1:]
+with Svc("no-key-that-anyone-has", base_url=url) as client:
+    for line in sys.stdin:
+        door, first = line.split()
+        places = [Place("TX", "zip", zip=f"{int(first) + number:05}") for number in range(800)]
+        cache = Cache(Path(folder) / f"{door}.db")
+        if door == "look_up":
+            run = look_up(client, places, cache=cache)
+            assert list(run.outcomes) == places
+            assert run.asked == run.requests
+            pairs, cached = list(run.outcomes.items()), run.cached
+        else:
+            stream = {"lookup_many": lookup_many, "alookup_many": alookup_many}[door]
+            stream = stream(places, client=client, cache=cache)
+            pairs = list(stream) if door == "lookup_many" else asyncio.run(collected(stream))
+            cached = sum(outcome.cached for _, outcome in pairs)
+        assert {place for place, _ in pairs} == set(places) and len(pairs) == len(places)
+        assert all(outcome.found.resolved_zip == place.zip for place, outcome in pairs)
+        assert cached == sum(outcome.cached for _, outcome in pairs)
+        print(cached, flush=True)
+"""
+
+
+def test_processes_that_share_a_cache_share_the_requests(tmp_path):
+    with counting({"slow": 1.0}) as (url, counts), ExitStack() as stack:
+        command = [sys.executable, "-c", f"from pathlib import Path\n{_SHARING}", url, tmp_path]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+        both = [stack.enter_context(subprocess.Popen(command, **pipes)) for _ in range(2)]
+        for number, door in enumerate(("look_up", "lookup_many", "alookup_many")):
+            before = sum(counts()["answered"].values())
+            for process in both:
+                process.stdin.write(f"{door} {number * 1000}\n")
+            cached = [int(process.stdout.readline()) for process in both]
+            requests = sum(counts()["answered"].values()) - before
+            assert requests == 2 * 800 - sum(cached)
+            assert requests <= 1200  # of 1,600: those in flight when the two meet are sent twice
+        for process in both:
+            process.stdin.close()
