@@ -71,6 +71,7 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
 
     Attributes:
         candidates: those columns; for dates levels of the index too, in words.
+        alike: whether some of them have one name, so that no name says which one is meant.
     """
 
     code = "column_ambiguous"
@@ -80,6 +81,7 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
     ) -> None:
         super().__init__(role, candidates, advice)
         self.role, self.candidates = role, tuple(candidates)
+        self.alike = len({*self.candidates}) < len(self.candidates)
         listed = ", ".join(map(repr, candidates))
         several = len(self.candidates) > 1  # a date may be another than that of the sale
         self.fact = (
@@ -89,6 +91,8 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         )
         either = f"say which one with {role}='…', or {role}=False for none of them"
         self.advice = either if advice is None else advice
+        if self.alike:
+            self.advice = "rename all but one"
 
 
 class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above

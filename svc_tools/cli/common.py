@@ -23,7 +23,7 @@ from svc_tools import config
 from svc_tools.csv_files import FileError
 from svc_tools.display import visible
 from svc_tools.extras import MissingExtraError, missing, needs, require
-from svc_tools.roles import ColumnError
+from svc_tools.roles import ColumnAmbiguous, ColumnError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -153,6 +153,8 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
 def _advice(error: ColumnError) -> str:
     """What to do about the columns of a file, by options."""
     option = f"--{error.role.replace('_', '-')}"
+    if isinstance(error, ColumnAmbiguous) and error.alike:
+        return error.advice
     if error.code == "columns_of_two_parties":
         return "name the columns by their options, and leave one out with --without"
     if error.code == "time_zone_missing":

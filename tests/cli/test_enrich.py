@@ -414,6 +414,8 @@ def test_an_output_that_is_there_is_not_replaced_unless_told(account, orders, tm
         (None, (), "there is no file"),
         (b"zip,state\n02134,MA\n02134,MA,x\n", (), "row 3"),
         (b"a,b\n1,2\n", (), "--zip"),
+        (b"zip,zip,state\n1,2,MA\n", (), "rename all but one"),
+        (b"zip,zip,state\n1,2,MA\n", ("--zip", "zip"), "rename all but one"),
         (b"zip;state,x\n02134;MA,x\n", (), "(--delimiter)"),
         (b"zip,state\n02134,MA\n", ("-o", "no/out.csv"), "the folder no"),
         (b"zip,state\n02134,MA\n", ("--rounding", "up"), "--tax"),
