@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -61,11 +62,11 @@ def _ended_by_signals() -> Iterator[None]:
         interrupt = signal.getsignal(signal.SIGINT)  # a removal of nexus records has its own
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # else `nohup`
-            signal.signal(number, end)
+    known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))  # Windows has one
+    handled = [one for one in known if one and signal.getsignal(one) == signal.SIG_DFL]  # `nohup`
     try:
+        for one in handled:
+            signal.signal(one, end)
         yield
     except KeyboardInterrupt:  # while the command is loaded
         sys.exit(_ENDED + (received or [signal.SIGINT])[0])
@@ -73,3 +74,6 @@ def _ended_by_signals() -> Iterator[None]:
         if received and ended.code:  # a server that was asked to stop has done so
             sys.exit(_ENDED + received[0])
         raise
+    finally:
+        for one in (signal.SIGINT, *handled):  # what closes at exit, such as the cache, is finished
+            atexit.register(signal.signal, one, signal.SIG_IGN)

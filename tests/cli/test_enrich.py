@@ -22,6 +22,7 @@ import pytest
 from rich.console import Console
 from support.command import svc_tools
 from support.faults import KEY, answer, echo, echoing, serving
+from support.waiting import until
 
 from svc_tools import progress
 from svc_tools.cli.enrich import FileProgress
@@ -327,6 +328,32 @@ def test_a_signal_while_rows_are_written_leaves_no_draft(account, orders, tmp_pa
     assert kept(environment) == len(faults.seen) == PLACES
 
 
+CLOSING = """
+import atexit, sys
+def wait():
+    print("closing", file=sys.stderr, flush=True)
+    sys.stdin.read()
+atexit.register(wait)
+from svc_tools.cli import main
+main()
+"""
+"""The command, whose cache and service are closed at its end only when its input ends."""
+
+
+def test_a_second_signal_does_not_disturb_the_end(account, orders, tmp_path):
+    faults, environment = account
+    hangs_after(faults, 0)
+    command = ("enrich", orders, "-o", tmp_path / "out.csv")
+    with running(*command, code=CLOSING, **environment) as process:
+        until(lambda: faults.seen, what="a request")
+        process.send_signal(signal.SIGTERM)
+        assert any("closing" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate("", timeout=60)
+    assert (process.returncode, err) == (143, "")
+
+
 def test_a_terminal_that_closes_loses_no_answer(account, orders, tmp_path):
     faults, environment = account
     hangs_after(faults, 30)
@@ -405,7 +432,9 @@ def test_an_output_that_is_there_is_not_replaced_unless_told(account, orders, tm
     done = svc_tools("enrich", orders, "-o", output, **environment)
     assert (done.returncode, output.read_text(), faults.seen) == (2, "precious", [])
     assert "--force" in done.stderr
-    assert svc_tools("enrich", orders, "-o", orders, "--force", **environment).returncode == 2
+    done = svc_tools("enrich", orders, "-o", orders, "--force", **environment)
+    assert (done.returncode, "is the input" in done.stderr) == (2, True)
+    assert "--force" not in done.stderr  # it would not help
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None
             "kind",
         )
     if path.resolve() == output.resolve():
-        raise FileError(f"report: {path} is the output; name another file", "exists")
+        raise FileError(f"report: {path} is the output; name another file", "place")
     _check_place(path, source, force=force)
 
 
@@ -68,12 +68,13 @@ def _check_place(path: Path, source: Path, *, force: bool) -> None:
     folder = path.resolve().parent  # of what a link points to
     if not folder.is_dir():
         raise FileError(
-            f"cannot write {path.name}: the folder {path.parent} does not exist; create it first",
+            f"cannot write {path.name}: the folder"
+            f" {folder if path.is_symlink() else path.parent} does not exist; create it first",
             "place",
         )
     if path.exists():
         if source.exists() and path.samefile(source):
-            raise FileError(f"{path} is the input; name another file to write", "exists")
+            raise FileError(f"{path} is the input; name another file to write", "place")
         if not force:
             raise FileError(
                 f"{path} is there already; name another file, or choose to replace it", "exists"
