@@ -185,10 +185,12 @@ class Settings:
 
 
 def _escaped(character: str) -> str:
-    """A pattern of one character of the key: plain, or escaped once or more."""
+    """A pattern of one character of the key: plain, or escaped once or a few times."""
     plain, digits = re.escape(character), f"{ord(character):02x}"
-    slashed = rf"|\\+{plain}" if character in r'"\/' else ""
-    return rf"(?:{plain}|(?i:\\+u00{digits}|%{digits}){slashed})"
+    # bounded: a long row of backslashes would be searched for each of them
+    slashes = r"\\{1,8}"
+    slashed = f"|{slashes}{plain}" if character in r'"\/' else ""
+    return f"(?:{plain}|(?i:{slashes}u00{digits}|%{digits}){slashed})"
 
 
 def as_secret(api_key: str | SecretStr) -> SecretStr:

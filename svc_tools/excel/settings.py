@@ -83,7 +83,7 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
     up with its key in the keyring, then the embedded service.
 
     Args:
-        timeout: seconds, per request.
+        timeout: seconds, for each attempt as a whole.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
     """
     _, service, key = _found()

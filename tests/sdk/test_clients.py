@@ -274,6 +274,12 @@ def test_a_key_that_is_echoed_with_escapes_is_removed(connect, faults, status, b
         assert [said for text in texts for said in readings(text) if KEY in said] == []
 
 
+def test_a_body_of_backslashes_is_searched_in_reasonable_time(connect, faults):
+    faults.will(answer(200, b"\\" * 1_000_000))
+    with pytest.raises(SvcError):  # within the time of a test: it would take hours
+        connect(faults.base_url, timeout=60).lookup("TX", zip="78701")
+
+
 @pytest.mark.parametrize("escaped", [KEY, *escapes()])
 def test_a_key_in_a_response_is_removed_from_its_further_fields(connect, faults, escaped):
     body = GOOD.replace(b'"Austin"', f'"{escaped}", "you": {{"{escaped}": "{escaped}"}}'.encode())
