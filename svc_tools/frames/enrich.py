@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import date
     from decimal import Decimal
+    from pathlib import Path
 
     from svc_tools.config import Source
     from svc_tools.frames.columns import Inputs
@@ -140,7 +141,7 @@ def enrich_queries(
     if options.errors == "raise":
         _raise_for(queries, run, enriched)
     elif run.stopped:
-        _warn_of_early_end(run, enriched)
+        _warn_of_early_end(run, enriched, cached=results_from.cached_in)
     return enriched
 
 
@@ -166,6 +167,7 @@ class _ResultSource:
         notes: notes for the user; there may be more after `request`.
         today: the day of queries without a date; `None` for that of the response.
         store: where results come from that are not requested, in words.
+        cached_in: the file in which new results are stored; `None` where there is none.
     """
 
     who: ServiceName
@@ -174,6 +176,7 @@ class _ResultSource:
     notes: list[str] = field(default_factory=list)
     today: date | None = None
     store: str = "the cache"
+    cached_in: Path | None = None
 
 
 @contextlib.contextmanager
@@ -217,7 +220,13 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
             )
 
         notes = [] if cache is None else cache.notes
-        yield _ResultSource(name_of_service(client), source_of(client), from_service, notes)
+        yield _ResultSource(
+            name_of_service(client),
+            source_of(client),
+            from_service,
+            notes,
+            cached_in=getattr(cache, "path", None),
+        )
 
 
 REPAIRS = {
@@ -279,11 +288,16 @@ def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
     )
 
 
-def _warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
+def _warn_of_early_end(run: Run, enriched: pd.DataFrame, *, cached: Path | None) -> None:
     """Warn why a lookup ended early; where warnings are errors, raise one with the frame."""
+    found = sum(one.status != "not_attempted" for one in run.outcomes.values())
+    if cached is None:
+        again = "Run it again with a cache, or with the rows that are missing: nothing is cached"
+    else:
+        again = f"Run it again to go on: what was found is cached in {cached}"
     message = (
-        f"The lookup ended early: {run.stopped}. What was found is in the frame; the other rows are"
-        " not_attempted. Run it again: what is in the cache is not queries for again."
+        f"The lookup ended early: {run.stopped}. {found:,} of {len(run.outcomes):,} places have a"
+        f" result, which is in the frame; the other rows are not_attempted. {again}."
     )
     try:
         # 5: the line that called `df.svc.lookup`; 1 is this function

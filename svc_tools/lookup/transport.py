@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.request import getproxies
 
@@ -23,6 +26,8 @@ from svc_sdk._settings import shared_tls
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import aiohttp
     from yarl import URL
 
@@ -38,6 +43,8 @@ meets the end of its connection is lost."""
 _PATIENCE = 4.0
 """How many times the timeout a request may take through the user's client. The attempt itself is
 bounded where httpx connects; a transport of another kind may never end."""
+_ABANDONED = 512
+"""How many threads whose request hangs there may be besides those in use."""
 _SUCCESS = range(200, 300)
 _PLAIN = re.compile("[A-Za-z0-9._-]+")
 """Values that need no encoding: ZIPs, dates, degrees; in a tenth of the time."""
@@ -200,21 +207,40 @@ class _ThroughClient:
     def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
         self._client = client
         self._settings = settings
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="svc-lookup")
+        self._threads = threading.BoundedSemaphore(concurrency + _ABANDONED)
 
     async def exchange(self, call: Call) -> Reply | Failure:
         try:
             async with asyncio.timeout(self._settings.timeout * _PATIENCE):
                 if isinstance(self._client, AsyncSvc):
                     return await self._client._exchange(call)  # noqa: SLF001 - as in open_sender
-                send = self._client._exchange  # noqa: SLF001 - as in open_sender
-                return await asyncio.get_running_loop().run_in_executor(self._threads, send, call)
+                return await self._in_thread(partial(self._client._exchange, call))  # noqa: SLF001
         except TimeoutError:
             return self._settings.failure(httpx.ReadTimeout(""))
 
+    async def _in_thread(self, send: Callable[[], Reply | Failure]) -> Reply | Failure:
+        """What a function returns in a thread of its own: one that hangs holds up no other.
+
+        A daemon thread, as no executor has: it keeps no program from ending.
+        """
+        if not self._threads.acquire(blocking=False):
+            raise TimeoutError
+        done: Future[Reply | Failure] = Future()
+
+        def work() -> None:
+            with suppress(InvalidStateError, RuntimeError):  # given up; the loop has ended
+                try:
+                    done.set_result(send())
+                except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+                    done.set_exception(error)
+                finally:
+                    self._threads.release()
+
+        threading.Thread(target=work, name="svc-request", daemon=True).start()
+        return await asyncio.wrap_future(done)
+
     async def close(self) -> None:
-        # a request that hangs ends by itself, and is not waited for; the client is its owner's
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Wait for nothing: a request that hangs ends by itself, and the client is its owner's."""
 
 
 def request_of(place: Place, *, detail: bool) -> Call:

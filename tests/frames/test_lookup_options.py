@@ -246,17 +246,23 @@ def test_when_the_service_answered_is_in_utc_and_missing_where_it_was_not_asked(
     assert pd.isna(moments.iloc[1])
 
 
-def test_a_deadline_ends_the_asking_and_keeps_the_frame(scripted, faults):
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_deadline_ends_the_run_and_says_how_far_it_came(scripted, faults, tmp_path, cached):
     def late(seen):
         faults.over.wait(0.2)
         return echoing()(seen)
 
     faults.will(late)
     frame = pd.DataFrame({"state": "TX", "zip": [f"78{n:03d}" for n in range(200)]})
-    with pytest.warns(UserWarning, match="ended early"):
-        result = looked(frame, scripted, deadline=0.3, concurrency=2)
-    assert "not_attempted" in set(result["lookup_status"])
-    assert len(result) == 200
+    cache = tmp_path / "rates.db" if cached else False
+    with pytest.warns(UserWarning, match="ended early") as caught:
+        result = looked(frame, scripted, deadline=0.3, concurrency=2, cache=cache)
+    found = int((result["lookup_status"] != "not_attempted").sum())
+    assert 0 < found < len(result) == 200
+    text = str(caught[0].message)
+    assert f"{found} of 200 places have a result" in text
+    assert (str(tmp_path / "rates.db") in text) == cached
+    assert ("nothing is cached" in text) == (not cached)
 
 
 def test_the_frame_says_what_its_lookup_used_in_plain_values(scripted):

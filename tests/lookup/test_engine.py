@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
-from support.counting import counting
+from support.counting import BODY, counting
 from support.faults import GOOD, HANG, KEY, RESET, answer, dripping, echo, echoing, serving
 from support.waiting import Steps
 
@@ -330,6 +330,35 @@ def test_a_key_that_is_echoed_is_in_no_error_of_a_row(scripted, faults, escaped)
         faults.will(answer(status, body.encode()))
         (outcome,) = look_up(scripted, places(1)).outcomes.values()
         assert "you sent [API key]" in outcome.error
+
+
+class Hanging(httpx.BaseTransport):
+    """Lets some places hang, whatever their timeout, and has responses for the others."""
+
+    def __init__(self, hanging):
+        self.hang = {place.zip for place in hanging}
+        self.over = threading.Event()
+
+    def handle_request(self, request):
+        zip_code = request.url.params["zip"]
+        if zip_code in self.hang:
+            self.over.wait(60)
+        return httpx.Response(200, content=BODY % zip_code)
+
+
+def test_places_that_hang_in_an_injected_client_starve_no_other():
+    transport = Hanging(places(240)[5::10])
+    with (
+        httpx.Client(transport=transport) as http,
+        Svc(
+            KEY, base_url="http://127.0.0.1:9", timeout=0.1, max_retries=0, http_client=http
+        ) as one,
+    ):
+        try:
+            run = look_up(one, places(240))
+        finally:
+            transport.over.set()
+    assert statuses(run) == {"ok": 216, "failed": 24}
 
 
 @pytest.mark.parametrize("chunked", [False, True])
