@@ -96,10 +96,10 @@ def look_up(
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
     would be refused too; so does a service that fails one place after the other, the deadline, and
-    an interrupt (Ctrl+C) or the event `stop`, which return the outcomes so far. The remaining
-    places are `not_attempted`. So does a service that refuses everything (429), and one that
-    requires a pause of an hour or more: `stopped` then says when to run it again. No place takes
-    more than `max_retries + 1` requests; broken responses are requested again at the end.
+    an interrupt (Ctrl+C) or the event `stop`, which return the outcomes so far; a service that
+    refuses everything (429); and one that requires a pause of an hour or more: `stopped` then says
+    when to run it again. The remaining places are `not_attempted`. No place takes more than
+    `max_retries + 1` requests; after a broken response it is requested again at the end.
 
     Args:
         client: the client; its retries and delays apply to every request (SPEC 8), and a
