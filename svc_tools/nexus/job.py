@@ -531,8 +531,7 @@ class Run:
 
     def _weigh(self, key: Key, step: str, result: RequestResult, verdict: Verdict) -> None:
         """Record a verdict, and settle a lost response by listing again."""
-        hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
-        message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
+        message, stop = printable(verdict.message), printable(verdict.stop)
         verdict = replace(verdict, message=message, stop=stop)
         if step == "remove":
             verdict = self._doubted(key, self._counted(key, verdict))
