@@ -623,9 +623,9 @@ def total_rate(result: TaxResponse) -> Decimal | None:
 def part_is_known(result: TaxResponse, field: str) -> bool:
     """Whether a part of the rate is known; the zero of a part that is not covered is not."""
     rate = getattr(result.rate, field)
-    return rate is not None and not (
-        rate_to_decimal(rate) == 0 and any(field in PARTIAL_CODES[code] for code in lacking(result))
-    )
+    if rate is None or not result.warnings or rate_to_decimal(rate) != 0:
+        return rate is not None
+    return not any(field in PARTIAL_CODES[code] for code in lacking(result))
 
 
 def known_part(result: TaxResponse, field: str) -> Decimal | None:

@@ -29,7 +29,7 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
 from svc_tools.codes import (
     CODES,
     CONFIDENCES,
@@ -61,7 +61,6 @@ from svc_tools.places import ONE_RATE_STATES, same_place
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from svc_sdk.models import Rate
     from svc_tools.places import Place, Refusal
 
 Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"]
@@ -279,16 +278,18 @@ def _check_place(place: Place, response: TaxResponse) -> None:
 
 def _warnings(response: TaxResponse) -> tuple[str, ...]:
     codes = [*map(code_of, response.warnings)]
-    if not _adds_up(response.rate):
+    rate = response.rate
+    parts = (getattr(rate, field) for field in _PARTS)
+    if not _adds_up(rate.combined_rate, rate.country_rate, *parts):
         codes.append(NO_SUM)
     return tuple(map(_clean, codes))
 
 
-def _adds_up(rate: Rate) -> bool:
+@lru_cache(4096)
+def _adds_up(combined: str | None, country: str | None, *parts: str | None) -> bool:
     """Whether the parts can add up to the rate; a country without a rate has none (SPEC 2.2)."""
-    parts = [rate.as_decimal(field) for field in _PARTS]
-    known = sum((part for part in parts if part is not None), rate.as_decimal("country_rate") or 0)
-    total = rate.combined_rate_decimal
+    known = sum(rate_to_decimal(part) for part in (country, *parts) if part is not None)
+    total = rate_to_decimal(combined)
     return total is None or known == total or (None in parts and known < total)
 
 
