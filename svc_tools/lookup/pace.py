@@ -182,8 +182,7 @@ class Pace:
             self._refusals += 1
             silent = retry_after is None and not self._responsive
             if self._refusals >= (1 if silent else _REFUSED):
-                if retry_after != 0:
-                    self._pause(now, backoff(self._backoffs))
+                self._pause(now, backoff(self._backoffs))
                 self._backoffs += 1
         if began >= self._cut_at and now - self._cut_at >= _CUT_AFTER and not expected:
             self._cut(now, 1)
@@ -193,7 +192,7 @@ class Pace:
 
         One that never gave a response, and asks for no pause, is as one place is for the client.
         """
-        silent = retry_after is None and not self._responsive
+        silent = not retry_after and not self._responsive
         return self._backoffs > (max_retries if silent else max(max_retries, _MOST_REFUSED))
 
     def limited(self, now: float, left: int, under_way: int, interval: float) -> None:

@@ -109,16 +109,26 @@ def test_the_first_requests_after_a_pause_are_spread():
     assert starts[6] == starts[7]  # the ramp is over
 
 
-def test_429s_in_a_row_without_a_delay_pause_as_the_backoff_does():
+@pytest.mark.parametrize("after", [None, 0.0])
+def test_429s_in_a_row_without_a_delay_pause_as_the_backoff_does(after):
     one = pace()
     ready = []
     now = 100.0
     for _ in range(6):
-        one.refused(now, now + 0.1, None)
+        one.refused(now, now + 0.1, after)
         ready.append(one.ready_at - (now + 0.1))
         now += 100
     assert ready[2:] == pytest.approx([0.5, 1.0, 2.0, 4.0])
     assert max(ready[:2]) < 0  # one or two are no reason
+
+
+def test_a_window_of_ten_seconds_is_outlasted_though_the_service_names_no_delay():
+    one = pace()
+    now = 100.0
+    while now < 110.0:
+        one.refused(now, now + 0.1, 0.0)
+        assert not one.is_shut(3, 0.0)
+        now = max(one.ready_at, now + 0.1)
 
 
 def test_pauses_that_overlap_are_counted_once_and_only_as_far_as_they_went():
