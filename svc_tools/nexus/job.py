@@ -61,6 +61,7 @@ from svc_tools.nexus.requests import (
     removed_only_verdict,
     requests_for,
     settled_verdict,
+    unaddable,
     with_listed_record,
 )
 from svc_tools.nexus.service import ListedRecords, abilities_given, list_records
@@ -351,7 +352,7 @@ class Run:
             if event.get("status") in UNSETTLED:
                 self._doubtful.add((event["item"][0], event["item"][1]))
             self._doubtful.update((state, kind) for state, kind in event.get("still", ()))
-        self.notes += self._no_longer_ticked()
+        self.notes += (*self._no_longer_ticked(), *self._not_addable())
         names = ("state", "nexus_type", "action", "expected")
         self._record(
             {
@@ -370,6 +371,16 @@ class Run:
         done = [one for one in self._items.values() if one.action and one.outcome == "done"]
         names = ", ".join(one.named for one in done if one.key not in ticked)
         return (_UNTICKED.format(names),) if names and self.job.kind == "apply" else ()
+
+    def _not_addable(self) -> Iterator[str]:
+        """A sentence for each record that a restore could not add, before it is removed."""
+        if self.can.restores is False or self.job.kind == "restore":
+            return
+        for one in self.changes:
+            for record in () if one.action == "replace" else self._before(one):
+                if problem := unaddable(record):
+                    of = f"{record['state']} {record['nexus_type']}"
+                    yield f"{of} could not be added again as it is: {problem}."
 
     def _records_of_earlier_runs(self) -> ListedRecords:
         """The records as they were before earlier runs of this journal.

@@ -510,10 +510,10 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     cells = ([_cell(text) for text in row] for row in rows)
     try:
         write_rows(path, [FIELDS, *cells], private=True)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # half a character is no text that a file can hold
         raise JournalError(
             f"The file {path} with the records as they are cannot be written:"
-            f" {error.strerror or error}"
+            f" {getattr(error, 'strerror', None) or error}"
         ) from error
 
 

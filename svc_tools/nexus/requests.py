@@ -24,7 +24,7 @@ from svc_sdk import (
 )
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
-from svc_tools.nexus.receipt import PlannedRequest
+from svc_tools.nexus.receipt import UNSETTLED, PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT, ListedRecords, compared
 
@@ -124,6 +124,11 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
     if names:
         listed = ", ".join(sorted(names))
         yield f"The service had more of the records ({listed}), which cannot be added again."
+    if doubtful := [one.named for one in receipt.restorable if one.status in UNSETTLED]:
+        yield (
+            f"Whether a removal was carried out, or will be, is not known: {', '.join(doubtful)}."
+            " Look at the list again later; where a record is gone then, restore once more."
+        )
     for item in receipt.restorable:
         kinds = Counter((one["state"], one["nexus_type"]) for one in item.before)
         for (state, kind), count in kinds.items():
@@ -202,7 +207,7 @@ def _addition(record: Record) -> Call:
     return _requests.add_nexus(
         record["state"] or "",
         nexus_type=record["nexus_type"] or "",
-        registered_at=record.get("registered_at"),
+        registered_at=record.get("registered_at") or None,
         address=record.get("address"),
         notes=record.get("notes"),
     )
@@ -244,15 +249,22 @@ def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
 
 
 def _not_addable(change: Change, record: Record | None) -> tuple[str, str] | None:
+    if problem := unaddable(record):
+        return (
+            "refused",
+            f"{change.named} was left alone, for it could not be added again: {problem}.",
+        )
+    return None
+
+
+def unaddable(record: Record | None) -> str:
+    """Why no request can add a record again, such as a day in another form; "" where one can."""
     try:
         if record is not None:
             _addition(record)
-    except ValueError as error:  # a day that another service wrote in another way
-        return (
-            "refused",
-            f"{change.named} was left alone, for it could not be added again: {error}.",
-        )
-    return None
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def with_listed_record(change: Change, there: tuple[Record, ...]) -> Change:
@@ -449,14 +461,12 @@ def addition_verdict(change: Change, result: RequestResult, *, done: str) -> Ver
 
 def _other_subject(change: Change, response: NexusRemoval) -> str:
     """What a response is about, where it is not about the change; blanks do not contradict it."""
-    state, kind = response.state, response.nexus_type
-    other = state is not None and state.strip().upper() != change.state
+    state, kind = (compared(response.model_dump(), name) for name in ("state", "nexus_type"))
     has_kind = "nexus_type" in response.model_fields_set
-    other_kind = has_kind and (kind or "").strip().lower() != change.nexus_type
-    if not (other or other_kind):
+    other_kind = has_kind and (kind or "") != change.nexus_type
+    if state in {None, change.state} and not other_kind:
         return ""
-    of = (state or change.state).strip().upper()
-    return f"{of} {(kind or 'of all types') if has_kind else ''}".strip()
+    return f"{state or change.state} {(kind or 'of all types') if has_kind else ''}".strip()
 
 
 def _differing(response: NexusRecord, record: Record) -> str:
@@ -530,10 +540,7 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
 def doubted_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
     """The verdict on a further removal, where the response to an earlier one was lost."""
     if verdict.status == "absent":
-        message = (
-            f"{item.named} is gone. An earlier request, whose response was lost, may have removed"
-            " it."
-        )
+        message = f"{item.named} is gone. An earlier request may have removed it."
         gone = replace(verdict, status="gone", message=message, flagged=False)
         return removed_only_verdict(item, gone) if item.action == "replace" else gone
     return replace(verdict, status="still_there") if verdict.status == "refused" else verdict

@@ -310,6 +310,11 @@ def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
     return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {' and '.join(lacks)}.")
 
 
+_TOTALS = ("total", "total_count")
+_FURTHER = ("next", "next_page", "next_cursor", "next_page_token", "has_more")
+"""Fields with which a service says that its list is one page of several."""
+
+
 def _complete_list(client: Svc) -> NexusList | str:
     """The service's list of records; a sentence where it does not list them, or not all.
 
@@ -322,10 +327,13 @@ def _complete_list(client: Svc) -> NexusList | str:
         if error.status_code in ABSENT:
             return f"The service does not list nexus records (HTTP {error.status_code})"
         raise
-    there = len(response.nexus)
-    if response.count is not None and response.count > there:  # a part proves nothing of the rest
-        part = f"{there:,} of its {response.count:,} records"
+    there, more = len(response.nexus), response.model_extra or {}
+    counts = [one for one in (response.count, *map(more.get, _TOTALS)) if isinstance(one, int)]
+    if (count := max(counts, default=0)) > there:  # a part proves nothing of the rest
+        part = f"{there:,} of its {count:,} records"
         return f"The service lists {part}, which is not the whole register"
+    if any(map(more.get, _FURTHER)):
+        return f"The service lists {there:,} records and has more, so it is not the whole register"
     return response
 
 
@@ -340,22 +348,26 @@ def list_records(client: Svc) -> ListedRecords | None:
         return None
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
     for one in response.nexus:
-        key = (one.state.strip().upper(), one.nexus_type.strip().lower())
         record: Record = {
             name: None if value is None else str(value) for name, value in one.model_dump().items()
         }
+        key = (compared(record, "state") or "", compared(record, "nexus_type") or "")
         record |= {"state": key[0], "nexus_type": key[1]}
         records[key] = (*records.get(key, ()), record)
     return ListedRecords(records)
 
 
 def compared(record: Mapping[str, object], name: str) -> str | None:
-    """A field in normalized form: equal however a day, a letter or a blank is written."""
+    """A field in normalized form: equal however a state, a day, a letter or a blank is written."""
     value = record.get(name)
     text = None if value is None else " ".join(normalize("NFC", str(value)).split()) or None
     if text is not None and name == "registered_at":
         with suppress(ValueError):
             return datetime.fromisoformat(text).date().isoformat()
+    if text is not None and name == "state":
+        return state_of(text) or text.upper()
+    if text is not None and name == "nexus_type":
+        return nexus_type_of(text) or text.lower()
     return text
 
 
@@ -376,9 +388,9 @@ def _described_addition(client: Svc) -> bool | None:
     paths = document.get("paths") if isinstance(document, dict) else None
     address = _requests.list_nexus(None, None).path
     about = [
-        (path.partition(address)[2].strip("/"), [*map(str.lower, methods)])
+        (f"{path}/".partition(f"{address}/")[2].strip("/"), [*map(str.lower, methods)])
         for path, methods in (paths.items() if isinstance(paths, dict) else ())
-        if address in path and isinstance(methods, dict)
+        if f"{address}/" in f"{path}/" and isinstance(methods, dict)
     ]
     if not about or any("$ref" in methods for _, methods in about):
         return None

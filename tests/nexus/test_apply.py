@@ -29,6 +29,7 @@ from svc_sdk import AuthError, Svc
 from svc_tools import config
 from svc_tools.nexus import (
     ApplyError,
+    NotListedError,
     abilities,
     apply_plan,
     list_register,
@@ -540,6 +541,7 @@ DOCUMENTS = {
     "paths of another kind": (response({"paths": ["/v1/portability/nexus"]}), None),
     "about something else": (response({"paths": {"/v1/other": {"post": {}}}}), None),
     "by reference": (response({"paths": {"/v1/portability/nexus": {"$ref": "#/x"}}}), None),
+    "of a longer name": (response({"paths": {"/v1/portability/nexus-log": {"get": {}}}}), None),
     "no addition": (openapi("get"), False),
     "only the removal": (
         response({"paths": {"/v1/portability/nexus/{state}": {"delete": {}, "post": {}}}}),
@@ -767,6 +769,16 @@ def test_a_removal_that_is_carried_out_after_the_run_can_be_undone(
     assert nexus.rows == RECORDS
 
 
+def test_a_restore_says_that_a_removal_may_be_carried_out_yet(nexus, scripted, tmp_path):
+    late(nexus, DE, 6)
+    receipt = apply(plan_of(scripted, DE, TX), scripted, tmp_path)
+    for dry_run in (True, False):
+        undone = restore(receipt, scripted, dry_run=dry_run)
+        assert any("DE economic" in note and "later" in note for note in undone.notes)
+    assert statuses(restore(receipt, scripted, dry_run=False))[DE] == "restored"
+    assert nexus.rows == RECORDS
+
+
 @pytest.mark.parametrize("again", ["refused", "nothing there"])
 def test_a_removal_in_doubt_stays_so_whatever_a_further_request_returns(
     nexus, scripted, tmp_path, again
@@ -873,6 +885,67 @@ def test_what_cannot_be_added_again_is_not_removed_for_replace(nexus, scripted, 
     assert statuses(receipt) == {DE: "refused"}
     assert "1st of May" in receipt.items[0].message
     assert nexus.removals == []
+
+
+@pytest.mark.parametrize("field", ["notes", "registered_at"])
+def test_a_record_that_a_restore_could_not_add_is_named_before_it_is_removed(
+    nexus, scripted, tmp_path, field
+):
+    nexus.rows[0][field] = "x" * 5_000
+    found = [
+        remove_state(scripted, "DE", typed="DE", dry_run=dry_run, folder=tmp_path)
+        for dry_run in (True, False)
+    ]
+    for one in found:
+        assert any(
+            f"DE economic could not be added again as it is: {field}" in note for note in one.notes
+        )
+    assert statuses(restore(found[1], scripted, dry_run=False)) == {DE: "refused"}
+
+
+def test_an_empty_day_is_none(nexus, scripted, tmp_path):
+    nexus.rows[0]["registered_at"] = ""
+    receipt = remove_state(scripted, "DE", typed="DE", dry_run=False, folder=tmp_path)
+    assert receipt.notes == ()
+    assert statuses(restore(receipt, scripted, dry_run=False)) == {DE: "restored"}
+    assert "registered_at" not in nexus.additions[0]
+
+
+def test_half_a_character_that_no_file_can_hold_is_an_error_before_any_removal(
+    nexus, scripted, tmp_path
+):
+    nexus.rows[0]["notes"] = "\ud800"
+    with pytest.raises(ApplyError, match="cannot be written"):
+        remove_state(scripted, "DE", typed="DE", dry_run=False, folder=tmp_path)
+    assert nexus.removals == []
+
+
+def test_states_and_types_are_understood_however_the_service_writes_them(nexus, scripted, tmp_path):
+    plan = plan_of(scripted, DE)
+    removed = {"deleted": 1, "state": "Delaware", "nexus_type": "Economic"}
+    nexus.instead = [lambda _: response(removed)]
+    odd = [{**RECORDS[0], "state": "Delaware", "nexus_type": "Economic"}, *RECORDS[1:]]
+    nexus.listing = [response({"nexus": odd})] * 2
+    assert statuses(remove_state(scripted, "DE", typed="DE")) == {("DE", ""): "planned"}
+    receipt = apply(plan, scripted, tmp_path)
+    assert (statuses(receipt), receipt.finished) == ({DE: "removed"}, True)
+    assert receipt.counts["flagged"] == 0
+    assert restore(receipt, scripted, dry_run=False).finished
+    assert nexus.rows == RECORDS
+
+
+PAGES = [{"count": 2, "total": 5}, {"total_count": 5}, {"next": "/v1/2"}, {"has_more": True}]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_of_a_list_proves_nothing_of_the_others(nexus, scripted, tmp_path, page):
+    nexus.listing = [response({"nexus": RECORDS[:2], **page})] * 3
+    with pytest.raises(NotListedError, match="whole register"):
+        list_register(scripted)
+    dry = remove_state(scripted, "TX", typed="TX")
+    assert (statuses(dry), dry.can_restore) == ({("TX", ""): "planned"}, False)
+    receipt = remove_state(scripted, "TX", typed="TX", dry_run=False, folder=tmp_path)
+    assert (statuses(receipt), receipt.items[0].deleted) == ({("TX", ""): "removed"}, 2)
 
 
 @pytest.mark.parametrize("depth", [300, 900, 1_900])
