@@ -34,6 +34,11 @@ CLOSED = Failure(
     retryable=False,
 )
 """The result of a request whose HTTP client was closed before or meanwhile."""
+OTHER_LOOP = Failure(
+    "The client was used in another event loop: make one for each (asyncio.run() starts a new one)",
+    retryable=False,
+)
+"""The result of a request on a connection of another event loop."""
 
 _LONG_WAIT = 600.0
 """Seconds: a longer pause is logged, so that a program that waits does not look stuck."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 import httpx
@@ -12,6 +13,7 @@ from svc_sdk._retry import decide
 from svc_sdk._settings import (
     CLOSED,
     DEFAULT_BASE_URL,
+    OTHER_LOOP,
     Settings,
     as_secret,
     no_cookies,
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["AsyncSvc"]
+
+# asyncio has no class for these: "Event loop is closed", "... attached to a different loop"
+_OF_A_LOOP = re.compile("(?i:event loop|different loop)")
 
 
 async def sleep(seconds: float) -> None:
@@ -286,10 +291,12 @@ class AsyncSvc:
             if response is None or response.is_success:
                 return self._settings.failure(error)
             body = b""  # the status alone decides
-        except RuntimeError:
-            if not self._http.is_closed:
+        except RuntimeError as error:
+            if self._http.is_closed:
+                return CLOSED
+            if not _OF_A_LOOP.search(str(error)):
                 raise
-            return CLOSED
+            return OTHER_LOOP
         finally:
             if response is not None:
                 await response.aclose()

@@ -290,14 +290,14 @@ def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
 
 def _warn_of_early_end(run: Run, enriched: pd.DataFrame, *, cached: Path | None) -> None:
     """Warn why a lookup ended early; where warnings are errors, raise one with the frame."""
-    found = sum(one.status != "not_attempted" for one in run.outcomes.values())
+    found = sum(one.status not in {"failed", "not_attempted"} for one in run.outcomes.values())
     if cached is None:
         again = "Run it again with a cache, or with the rows that are missing: nothing is cached"
     else:
         again = f"Run it again to go on: what was found is cached in {cached}"
     message = (
         f"The lookup ended early: {run.stopped}. {found:,} of {len(run.outcomes):,} places have a"
-        f" result, which is in the frame; the other rows are not_attempted. {again}."
+        f" result, which is in the frame; the other rows are failed or not_attempted. {again}."
     )
     try:
         # 5: the line that called `df.svc.lookup`; 1 is this function

@@ -265,6 +265,14 @@ def test_a_deadline_ends_the_run_and_says_how_far_it_came(scripted, faults, tmp_
     assert ("nothing is cached" in text) == (not cached)
 
 
+def test_a_place_that_failed_does_not_count_as_found(scripted, faults):
+    faults.will(answer(401, b"{}"))
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702"]})
+    with pytest.warns(UserWarning, match="0 of 2 places have a result"):
+        result = looked(frame, scripted, concurrency=1, cache=False)
+    assert result["lookup_status"].tolist() == ["failed", "not_attempted"]
+
+
 def test_the_frame_says_what_its_lookup_used_in_plain_values(scripted):
     frame = pd.DataFrame({"state": ["TX"], 5: ["78701"]})
     noted = looked(frame, scripted, zip=5, as_of=date(2024, 5, 1)).attrs["svc_lookup"]

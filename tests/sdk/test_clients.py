@@ -24,7 +24,7 @@ from support import both
 from support.faults import GOOD, HANG, KEY, answer, serving
 
 import svc_sdk
-from svc_sdk import DEFAULT_BASE_URL, AsyncSvc, Svc, SvcError
+from svc_sdk import DEFAULT_BASE_URL, AsyncSvc, Svc, SvcError, TransportError
 from svc_sdk._settings import Settings
 
 PAIRS = {"close": "aclose", "__enter__": "__aenter__", "__exit__": "__aexit__"}
@@ -370,6 +370,16 @@ def test_a_closed_client_is_an_svc_error(connect, faults, injected):
             call()
     assert (caught.value.status_code, caught.value.attempts) == (None, 1)
     assert len(faults.seen) == 1
+
+
+def test_a_client_in_a_second_event_loop_is_an_svc_error(faults):
+    client = AsyncSvc(KEY, base_url=faults.base_url)
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        first.run(client.lookup("TX", zip="78701"))
+        with pytest.raises(TransportError, match="another event loop") as caught:
+            second.run(client.lookup("TX", zip="78701"))
+        first.run(client.aclose())
+    assert (caught.value.status_code, caught.value.attempts) == (None, 1)
 
 
 def test_a_program_error_in_a_hook_is_not_hidden(connect, faults):
