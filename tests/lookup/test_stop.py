@@ -295,6 +295,8 @@ def test_ctrl_c_returns_the_frame_with_what_was_found(tmp_path, call, signals):
         cached = rest(url, cache)
         told = counts()
     assert f"'ok': {cached}" in output.replace("np.int64(", "").replace(")", "")
+    assert f"{cached:,} of {PLACES:,} places have a result" in errors
+    assert f"cached in {cache}" in errors
     assert cached >= 20
     assert answered - cached <= 16
     # asked again was only what was lost on its way
