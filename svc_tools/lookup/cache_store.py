@@ -157,6 +157,10 @@ class DamageError(Exception):
     """The file, or a row in it, is not what was written."""
 
 
+_FAULTS = (sqlite3.Error, DamageError, UnicodeDecodeError)
+"""What a file raises; the last where a message of SQLite quotes bytes that are no text."""
+
+
 class Profile(NamedTuple):
     """What many results have in common."""
 
@@ -349,7 +353,7 @@ class CacheFile:
                 except _OlderError:
                     self._move("older", "is of an older release")
                     self._open()
-                except (sqlite3.Error, DamageError) as error:
+                except _FAULTS as error:
                     if not (_is_damage(error) or _kind(error) == sqlite3.SQLITE_ERROR):
                         raise
                     self._move("damaged", f"is damaged ({error})")
@@ -392,7 +396,7 @@ class CacheFile:
             return _is_damage(error)
         try:  # a table or column that is gone, or a fault of the statement
             _check_tables(self.connection)
-        except (sqlite3.Error, DamageError) as found:
+        except _FAULTS as found:
             return _is_damage(found) or _kind(found) == sqlite3.SQLITE_ERROR
         return False
 
@@ -469,7 +473,7 @@ def _is_damage(error: BaseException) -> bool:
         return not _DAMAGE.isdisjoint({code, code & 0xFF})
     # without a code: no database, or a text that is no UTF-8
     text = type(error) in {sqlite3.DatabaseError, sqlite3.OperationalError}
-    return text or isinstance(error, DamageError)
+    return text or isinstance(error, DamageError | UnicodeDecodeError)
 
 
 @contextmanager

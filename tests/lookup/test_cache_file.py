@@ -150,6 +150,11 @@ def executed(path, sql):
         (lambda path: changed(path, b",8250,6250,", b",9250,6250,"), "damaged"),  # a rate
         (lambda path: changed(path, b"zip TX 00007", b"zip TX 99907"), "damaged"),  # the place
         (lambda path: changed(path, b'"2026-04"', b'"2026-05"'), "damaged"),  # shared by many
+        # in the schema, which the message of SQLite quotes
+        (
+            lambda path: changed(path, b"CREATE TABLE upkeep", b"CREATE TABLE" + 7 * b"\xea"),
+            "damaged",
+        ),
         (lambda path: executed(path, "DELETE FROM profile"), "damaged"),
         (lambda path: executed(path, "PRAGMA user_version = 0"), "older"),
     ],
