@@ -272,8 +272,10 @@ def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
 
 def _nested(envelope: dict[str, Json]) -> Iterator[dict[str, Json]]:
     """The objects in which gateways and frameworks wrap an error, the innermost first."""
-    for name in ("error", "detail"):
+    for name in ("error", "detail", "errors"):
         inner = envelope.get(name)
+        if isinstance(inner, list):  # of several the first one
+            inner = next(iter(inner), None)
         if isinstance(inner, dict):
             yield from _nested(inner)
             yield inner

@@ -129,6 +129,8 @@ PROBLEM = {"type": "about:blank", "title": "Not found", "detail": "No such ZIP",
         {"error": {"code": "NO_SUCH_ZIP", "detail": "No such ZIP"}, "support_reference": "ref-1"},
         PROBLEM | {"code": "NO_SUCH_ZIP", "support_reference": "ref-1"},
         {"detail": PROBLEM | {"code": "NO_SUCH_ZIP", "support_reference": "ref-1"}},
+        {"errors": [CODED, {"code": "OTHER", "message": "other"}]},
+        {"detail": [CODED]},
     ],
     ids=lambda body: json.dumps(body)[:60],
 )
