@@ -123,18 +123,21 @@ def explained(
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error, typer.Abort) and not isinstance(error.__context__, KeyboardInterrupt):
             raise  # the end of the input, at a question
-        typer.echo(f"\nInterrupted. {interrupted}", err=True)
+        _print_error(Text(f"\nInterrupted. {interrupted}"))
         raise typer.Exit(INTERRUPTED) from None
     except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
         if as_json:
             typer.echo(json.dumps({"error": _fields_of(error)}, indent=2))
         refused = isinstance(error, SvcError) and not isinstance(error, ValidationError)
-        console = Console(stderr=True, highlight=False)
         label = "No result." if refused else "Error."
-        sentence = Text.assemble((label, "bold red"), " ", visible(_explained(error, options)))
-        # whole lines for programs, whole words for people
-        console.print(sentence, soft_wrap=not console.is_terminal)
+        _print_error(Text.assemble((label, "bold red"), " ", visible(_explained(error, options))))
         raise typer.Exit(NO_RESULT if refused else _NOT_USABLE) from None
+
+
+def _print_error(sentence: Text) -> None:
+    """Print to standard error: whole lines for programs, whole words for people."""
+    console = Console(stderr=True, highlight=False)
+    console.print(sentence, soft_wrap=not console.is_terminal)
 
 
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
@@ -145,6 +148,8 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
         text = f"{text} ({options[error.code]})"
     elif isinstance(error, AuthError):
         text = f"The service does not accept the key; check {config.KEY_VARIABLE}. {text}"
+    elif isinstance(error, OSError) and error.filename and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
     elif isinstance(error, ModuleNotFoundError) and not isinstance(error, MissingExtraError):
         text = str(missing("This command", "all", error.name or text))
     return text

@@ -259,8 +259,8 @@ def plan(
 
 
 _CONTINUED = (
-    "What was sent is in the receipt (svc-tools nexus receipts); the same command goes on where it"
-    " ended."
+    "What was sent, if anything was, is in the receipt (svc-tools nexus receipts); the same command"
+    " goes on where it ended."
 )
 
 
@@ -595,7 +595,10 @@ def _show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
     """A callback that prints each record as soon as it is done."""
 
     def show(item: ReceiptItem, done: int, total: int) -> None:
-        print_text(console, f"{done}/{total}  {_named(item)}: {_status(item)}")
+        try:
+            print_text(console, f"{done}/{total}  {_named(item)}: {_status(item)}")
+        except SystemExit:  # of Rich, at a closed pipe: the run is to end with its receipt
+            raise BrokenPipeError("the output was closed") from None
 
     return show
 

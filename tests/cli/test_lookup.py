@@ -196,6 +196,23 @@ def test_an_interrupt_is_said_and_has_the_exit_code_of_a_shell(account, how, cod
     assert "Traceback" not in err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
+def test_on_a_terminal_an_interrupt_is_said_in_whole_words(account):
+    faults, environment = account
+    faults.will(HANG)
+    command = [sys.executable, "-m", "svc_tools", "lookup", "TX", "--zip", "78701"]
+    environment = os.environ | environment | {"TERM": "xterm", "COLUMNS": "30"}
+    screen, terminal = os.openpty()
+    with subprocess.Popen(command, stdout=terminal, stderr=terminal, env=environment) as process:
+        os.close(terminal)
+        until(lambda: faults.seen, what="a request")
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+    lines = os.read(screen, 65_536).decode().split("\r\n")
+    os.close(screen)
+    assert "Interrupted. Run the same" in [line.rstrip() for line in lines]
+
+
 EVIL = "\x1b]0;owned\x07\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800\\[red]\u00f1"
 RAW = {*"\x1b\x07\r\x08\x7f\x9b\u202e\u2066"}
 

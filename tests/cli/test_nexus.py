@@ -17,7 +17,7 @@ from support.nexus import KEYS, LOST, RECORDS, SERVICES, Nexus, plan_of, refused
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
-from svc_tools.nexus import read_plan, read_thresholds
+from svc_tools.nexus import read_plan, read_receipt, read_thresholds
 
 
 @pytest.fixture
@@ -362,6 +362,22 @@ atomic._sync = lambda path: signal.raise_signal(number)
 cli.main()
 """
 """The command line, with a signal while a file of it is a draft."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_where_nobody_reads_the_output_it_ends_with_its_receipt(nexus, plan, environment, tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "svc_tools", "nexus", "apply", plan, "--yes"]
+    done = subprocess.run(command, stdout=writer, env=os.environ | environment, check=False)
+    os.close(writer)
+    assert done.returncode == 1
+    (journal,) = tmp_path.rglob("*.jsonl")
+    receipt = read_receipt(journal)
+    assert receipt.ended is not None
+    assert "could not be shown" in receipt.stopped
+    assert [item.key for item in receipt.items if item.status == "removed"] == nexus.removals
+    assert len(nexus.removals) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

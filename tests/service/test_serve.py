@@ -126,6 +126,7 @@ def test_a_key_file_that_cannot_be_used_is_a_clear_error(tmp_path, db, content, 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert said in " ".join(ended.stderr.split())
     assert "hidden" not in ended.stderr
+    assert "Errno" not in ended.stderr
     assert not db.exists()
 
 
