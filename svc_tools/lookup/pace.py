@@ -190,10 +190,11 @@ class Pace:
     def is_shut(self, max_retries: int, retry_after: float | None) -> bool:
         """Whether the service refuses everything: the pauses between did not help.
 
-        One that never gave a response, and asks for no pause, is as one place is for the client.
+        One that never gave a response, and asks for no pause, is as one place is for the client;
+        but it has a second round: a refusal may arrive before the good responses.
         """
         silent = not retry_after and not self._responsive
-        return self._backoffs > (max_retries if silent else max(max_retries, _MOST_REFUSED))
+        return self._backoffs > max(max_retries, 1 if silent else _MOST_REFUSED)
 
     def limited(self, now: float, left: int, under_way: int, interval: float) -> None:
         """Note how many requests the service admits at once, and the interval for one more.

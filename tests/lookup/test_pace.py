@@ -265,6 +265,13 @@ def test_a_service_that_refuses_everything_ends_the_run_and_asked_for_no_pause(f
     assert ("a pause of 30 s" in caplog.text) == (first > 0)
 
 
+def test_a_429_that_arrives_first_does_not_end_a_run_without_retries():
+    service = Simulated(lambda sim, _: (429, None) if sim.requests == 1 else "ok")
+    outcomes, stopped = service.run(100, max_retries=0)
+    assert stopped is None
+    assert Counter(one.status for one in outcomes.values()) == {"ok": 99, "failed": 1}
+
+
 @pytest.mark.parametrize("after", ["-5", "NaN", "inf", "1e9", "soon", "5, 7", "", OVER])
 def test_a_delay_that_cannot_be_read_is_the_usual_one(client, faults, after, caplog):
     faults.will(echo, limited(after), echo)
