@@ -246,11 +246,12 @@ def _key_in(path: Path) -> SecretStr:
     """The key in a file, with a warning where other users can read it."""
     with path.open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
-        text = file.read(_LONGEST_FILE).removeprefix(codecs.BOM_UTF8)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+        content = file.read(_LONGEST_FILE + 1)
+    lines = [line.strip() for line in content.removeprefix(codecs.BOM_UTF8).splitlines()]
+    lines = [line for line in lines if line]
     if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
         _warn(f"Other users can read {path}; to change that: chmod 600 {path}")
-    if len(lines) != 1:
+    if len(lines) != 1 or len(content) > _LONGEST_FILE:
         found = "it is empty" if not lines else "it holds more than that"
         raise ValueError(f"--key-file: {path} should hold one key on one line; {found}")
     return SecretStr(lines[0].decode("ascii", "replace"))

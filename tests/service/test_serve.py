@@ -110,6 +110,7 @@ def test_a_key_comes_from_a_file_or_the_environment(db, tmp_path):
         (b"", (), "it is empty"),
         (b" \n \n", (), "it is empty"),
         (b"hidden-1\nhidden-2\n", (), "more than that"),
+        pytest.param(b"hidden" * 11_000, (), "more than that", id="a long line"),
         ("hidden-é".encode(), (), "cannot stand in an HTTP header"),
         (b"https://hidden.example", (), "is an address"),
         (None, (), "No such file"),
