@@ -468,12 +468,19 @@ class _SheetTable:
                 named, self.notes = _sheet_of(path, book, sheet)
                 self.sheets: tuple[str, ...] = tuple(one.title for one in book.worksheets)
             _check_results(path, named)
+            strays: list[str] = []
             with _opened(path) as book:
-                names = self._spooled(_cells(path, book, named))
+                names = self._spooled(_cells(path, book, named, strays=strays))
         except BaseException:
             self.close()
             raise
         types = _common_types()
+        if strays:
+            more = f" and {_counted(len(strays) - 1, 'further cell')}" if strays[1:] else ""
+            self.notes.append(
+                f"left out: the cell {strays[0]}{more}, more than {_FAR_COLUMNS:,} empty columns"
+                " away from the others"
+            )
         kinds = [types.get(frozenset(self._kinds[place])) for place in range(len(names))]
         mixed = [name for name, kind in zip(names, kinds, strict=True) if kind is None]
         if mixed:
@@ -572,7 +579,7 @@ def _sheet_of(path: Path, book: Any, named: str | None) -> tuple[str, list[str]]
 def _check_results(path: Path, sheet: str) -> None:
     """Refuse a workbook whose formulas have no results: its cells would all be empty."""
     with _opened(path, results=False) as book:
-        written = [*_cells(path, book, sheet, _CHECKED_ROWS)]
+        written = [*_cells(path, book, sheet, _CHECKED_ROWS, strays=[])]
     formulas = [
         (row, column)
         for row, cells in enumerate(written)
@@ -584,7 +591,7 @@ def _check_results(path: Path, sheet: str) -> None:
     with _opened(path) as book:
         results = {
             (row, column)
-            for row, cells in enumerate(_cells(path, book, sheet, _CHECKED_ROWS))
+            for row, cells in enumerate(_cells(path, book, sheet, _CHECKED_ROWS, strays=[]))
             for column, cell in enumerate(cells)
             if cell is not None
         }
@@ -607,8 +614,18 @@ def _cells(
     book: Any,  # noqa: ANN401  # openpyxl has no types
     sheet: str,
     most: int | None = None,
+    *,
+    strays: list[str] | None = None,
 ) -> Iterator[list[object]]:
     """The rows of a sheet, at most so many; an empty one is `[]`, and none is at the end.
+
+    Args:
+        path: the file, for messages.
+        book: the open workbook.
+        sheet: its sheet.
+        most: how many rows are read.
+        strays: takes the cells that are left out, because they are far to the right of the others;
+            without it they are an error.
 
     Raises:
         FileError: a cell with a value is far away from the others.
@@ -616,10 +633,12 @@ def _cells(
     table = book[sheet]
     table.reset_dimensions()  # the size stated in a file is often wrong
     with closing(table.iter_rows(max_row=most, values_only=True)) as rows:  # its file, too
-        yield from _with_values(path, rows)
+        yield from _with_values(path, rows, strays)
 
 
-def _with_values(path: Path, rows: Iterable[tuple[object, ...]]) -> Iterator[list[object]]:
+def _with_values(
+    path: Path, rows: Iterable[tuple[object, ...]], strays: list[str] | None
+) -> Iterator[list[object]]:
     """The rows up to the last one with a value, each up to the last column with one so far."""
     used: range | None = None  # the columns so far
     empty = 0
@@ -628,6 +647,8 @@ def _with_values(path: Path, rows: Iterable[tuple[object, ...]]) -> Iterator[lis
             raise FileError(f"{path.name} has rows below {_LAST_ROW:,}, the last one of a sheet")
         if used is None or not _is_empty(row[used.stop :]) or not _is_empty(row[: used.start]):
             cells = [*map(_value, row)]
+            if strays is not None:
+                strays += _left_out(used, cells, number)
             used = _widened(path, used, cells, number)
         else:
             cells = [*map(_value, row[: used.stop])]
@@ -647,6 +668,20 @@ def _is_empty(cells: Sequence[object]) -> bool:
     return cells.count(None) == len(cells)
 
 
+def _left_out(used: range | None, cells: list[object], number: int) -> list[str]:
+    """Take out the cells far to the right of the others; what and where they were."""
+    places = [place for place, cell in enumerate(cells) if cell is not None]
+    ends = [used.stop - 1 if used else place for place in places[:1]]
+    strays = []
+    for place in places:
+        if place - ends[-1] > _FAR_COLUMNS:
+            strays.append(_named(number, place, cells))
+            cells[place] = None
+        else:
+            ends.append(max(place, ends[-1]))
+    return strays
+
+
 def _widened(path: Path, used: range | None, cells: Sequence[object], number: int) -> range | None:
     """The columns that are used with those of a further row."""
     here = [place for place, cell in enumerate(cells) if cell is not None]
@@ -661,14 +696,18 @@ def _widened(path: Path, used: range | None, cells: Sequence[object], number: in
 def _stray(
     path: Path, number: int, place: int, cells: Sequence[object], distance: str
 ) -> FileError:
-    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - only for workbooks
-
     return FileError(
-        f"{path.name}: the cell {get_column_letter(place + 1)}{number}"
-        f" ({_short(str(cells[place]))!r}) is more than {distance} away from the other cells;"
-        " delete it, or move it next to them, and save the workbook",
+        f"{path.name}: the cell {_named(number, place, cells)} is more than {distance} away from"
+        " the other cells; delete it, or move it next to them, and save the workbook",
         "stray",
     )
+
+
+def _named(number: int, place: int, cells: Sequence[object]) -> str:
+    """A cell by its address and value."""
+    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - only for workbooks
+
+    return f"{get_column_letter(place + 1)}{number} ({_short(str(cells[place]))!r})"
 
 
 def _value(value: object) -> object:

@@ -144,9 +144,34 @@ def test_a_hidden_sheet_is_not_taken_for_the_first(tmp_path):
         assert [chunk.table["zip"].to_pylist() for chunk in old.chunks()] == [["02134"]]
 
 
-@pytest.mark.parametrize("where", ["XFD3", "XFD1", "XFD1048576", "B1048576", "C20000"])
-@pytest.mark.parametrize("reader", [open_table, read_rows])
-def test_a_cell_far_away_from_the_others_is_named(tmp_path, where, reader):
+@pytest.mark.parametrize("where", ["XFD3", "XFD1", "XFD1048576"])
+def test_a_cell_far_to_the_right_of_the_others_is_left_out_and_named(tmp_path, where):
+    path = stray(tmp_path, where, "lost")
+    assert cells(path) == [{"zip": "02134", "state": "MA"}, {"zip": "78701", "state": "TX"}]
+    with closing(open_table(path)) as rows:
+        assert [f"{where} ('lost')" in note for note in rows.notes] == [True]
+
+
+def test_of_many_cells_far_to_the_right_one_is_named(tmp_path):
+    path = stray(tmp_path, "XFD2", "lost")
+    made = openpyxl.load_workbook(path)
+    made.active["BZZ3"] = made.active["XFD3"] = 7
+    made.save(path)
+    with closing(open_table(path)) as rows:
+        assert rows.schema.names == ["zip", "state"]
+        (note,) = rows.notes
+    assert "XFD2 ('lost') and 2 further cells" in note
+
+
+@pytest.mark.parametrize(
+    ("where", "reader"),
+    [
+        *(("B1048576", reader) for reader in (open_table, read_rows)),
+        *(("C20000", reader) for reader in (open_table, read_rows)),
+        *((where, read_rows) for where in ("XFD3", "XFD1", "XFD1048576")),
+    ],
+)
+def test_a_cell_far_below_the_others_or_far_away_in_a_register_is_refused(tmp_path, where, reader):
     path = stray(tmp_path, where, "lost")
     with pytest.raises(FileError, match=rf"cell {where} \('lost'\)") as refused:
         reader(path)
