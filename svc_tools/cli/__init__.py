@@ -55,9 +55,8 @@ def _ended_by_signals() -> Iterator[None]:
             return
         received.append(number)
         if number == getattr(signal, "SIGHUP", None):
-            for (
-                one
-            ) in terminals:  # one that is gone refuses what is printed, and so ends the saving
+            # a terminal that is gone refuses what is printed, which would end the saving
+            for one in terminals:
                 os.dup2(nowhere, one)
         interrupt = signal.getsignal(signal.SIGINT)  # a removal of nexus records has its own
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)

@@ -72,7 +72,7 @@ _AHEAD = 2 * _UNCOMMITTED
 until the next look."""
 _MOST_AHEAD = 20_000
 """The same where the run goes on elsewhere: so many take the cache a tenth of a second."""
-_LAST_COMMIT = 10.0
+LAST_COMMIT = 10.0
 """Seconds that the last batch gets to be committed when everything is canceled."""
 _MOST_IN_FLIGHT = 512
 
@@ -656,7 +656,7 @@ class _Committer:
         done: Future[Mapping[Place, Outcome]] = Future()
         self._jobs.put((batch, quota, [], done))
         with suppress(TimeoutError):
-            done.exception(_LAST_COMMIT)
+            done.exception(LAST_COMMIT)
 
     def close(self) -> None:
         self._jobs.put(None)

@@ -25,7 +25,7 @@ from svc_sdk import AsyncSvc, Svc
 from svc_tools.config import configured, connect, source_of, unconfigured
 from svc_tools.display import visible
 from svc_tools.lookup.cache import Cache, opened_cache
-from svc_tools.lookup.engine import GRACE, Engine, RunOptions
+from svc_tools.lookup.engine import GRACE, LAST_COMMIT, Engine, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
 from svc_tools.places import Cells, Place, Question, Refusal, question
 from svc_tools.progress import stage
@@ -53,8 +53,6 @@ _POLL = 0.5
 """Seconds between two looks of a waiting thread: not every system wakes it for a Ctrl+C."""
 _POLL_STOP = 0.1
 """The same where an event may stop the run: a queue cannot be awaited together with an event."""
-_COMMIT = 10.0
-"""Seconds that the last batch gets to be committed after an interrupt."""
 _END = 5.0
 """Seconds that runs get to commit their outcomes when the process ends."""
 
@@ -459,7 +457,7 @@ class _Driver:
             grace: seconds for requests in flight; `GRACE` where left out.
         """
         grace = GRACE if grace is None else grace
-        end = time.monotonic() + grace + _COMMIT
+        end = time.monotonic() + grace + LAST_COMMIT
         future = self._future
         _loop.soon(self.engine.stop, cause, grace)
         while future is not None and self._future is not None and time.monotonic() < end:
