@@ -18,9 +18,14 @@ from support.serving import serving_service
 
 from svc_sdk import Svc
 
-# a shell's background job ignores Ctrl+C, and so would every process that a test interrupts
+# what a background job or `nohup` ignores, every process that a test ends would ignore, too;
+# a handler of this process is not inherited
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+for _name in ("SIGHUP", "SIGTERM", "SIGQUIT"):
+    _number = getattr(signal, _name, None)  # Windows has one of them
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 # how long an example takes says how busy the machine is
 settings.register_profile("unhurried", deadline=None)
@@ -74,6 +79,9 @@ def _own_home(tmp_path_factory):
             patch.setenv(name, str(home))
         for name in [name for name in os.environ if name.startswith("SVC_") and "TEST" not in name]:
             patch.delenv(name)
+        for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
+            patch.delenv(name, raising=False)
+        patch.setenv("TERM", "xterm-256color")
         COMMANDS.alone_are_measured()
         # a test that asks twice means to ask twice; one about the cache names a file of its own
         patch.setenv("SVC_CACHE", "off")
