@@ -1,8 +1,9 @@
 """What every command shares: groups of options, the client, errors as one sentence and a code.
 
 Exit codes: 0 a result, a partial one too; 1 no result (the place was not found, the service
-refused or failed); 2 the command, or the configuration, is not usable; 130 interrupted (Ctrl+C),
-143 and 129 ended by SIGTERM and SIGHUP (see `main`).
+refused or failed), or not all of it (a run that ended early, a question answered with no); 2 the
+command, a file or the configuration is not usable; 130 interrupted (Ctrl+C), 143 and 129 ended by
+SIGTERM and SIGHUP (see `main`). No command has others.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.common import INTERRUPTED, Service, explained, grouped
+from svc_tools.cli.common import INTERRUPTED, NO_RESULT, Service, explained, grouped
 from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
 
-_INCOMPLETE_ROWS = 1
-STOPPED = 3
 _MANY = 1_000
 """Lookups above which the user of a terminal has to confirm."""
 
@@ -139,6 +137,7 @@ class Run:
     yes: Annotated[bool, _run("--yes", help="Do not ask to confirm.")] = False
     as_json: Annotated[bool, _run("--json", help="The summary as JSON.")] = False
     quiet: Annotated[bool, _run("--quiet", help="Only errors.")] = False
+    strict: Annotated[bool, _run("--strict", help="Exit 1 unless every row is ready.")] = False
 
 
 def _named(options: object, names: Iterable[str]) -> dict[str, Any]:
@@ -172,13 +171,12 @@ def enrich(
 
     Exit codes:
 
-    0 every row has a whole rate (and, with --tax, a tax)
+    0 every row has its outcome, rows to review and rows without a rate too
 
-    1 done, but some rows have none; their columns say why
+    1 some rows have none: the service failed, or the run ended early (key,
+    quota, deadline); with --strict also where a row is not ready to use
 
     2 the command or a file is not usable
-
-    3 ended early: key, quota, service gone, deadline
 
     130 interrupted (143 by SIGTERM, 129 by SIGHUP)
     """
@@ -204,7 +202,7 @@ def enrich(
             result = job.finish(started)
     with _perhaps_read():
         _show(result, output, as_json=run.as_json, quiet=run.quiet)
-    raise typer.Exit(_exit_code(result))
+    raise typer.Exit(_exit_code(result, strict=run.strict))
 
 
 def _terms(places: Places, tax: Tax, files: Files) -> Terms:
@@ -276,7 +274,7 @@ def _perhaps_piped() -> Iterator[None]:
         yield
     except BrokenPipeError:
         _silence()
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(NO_RESULT) from None
 
 
 @contextlib.contextmanager
@@ -338,7 +336,7 @@ def _confirm(job: FileJob, client: Svc, cache: ResultStore | None, *, wanted: bo
         raise typer.Exit(INTERRUPTED) from None
     if not agreed:
         typer.echo("Nothing was looked up.", err=True)
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(NO_RESULT)
 
 
 def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool) -> None:
@@ -349,12 +347,11 @@ def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool) -> None:
         _show_run(console, run)
 
 
-def _exit_code(run: FileRun) -> int:
+def _exit_code(run: FileRun, *, strict: bool) -> int:
     if run.interrupted:
         return INTERRUPTED
-    if run.stopped is not None:
-        return STOPPED
-    return 0 if run.all_known else _INCOMPLETE_ROWS
+    good = run.all_known and not run.totals.review.rows if strict else run.settled
+    return 0 if good else NO_RESULT
 
 
 def _show_run(console: Console, run: FileRun) -> None:

@@ -96,16 +96,46 @@ def test_with_a_register_the_summary_says_how_much_of_the_tax_is_due(account, or
     assert (found["tax"], found["tax_due"]) == ("990.00", "0.00")
 
 
-def test_rows_without_a_rate_are_exit_code_1_with_their_reasons(account, orders, tmp_path):
+def test_rows_without_a_rate_are_exit_code_0_with_their_reasons_and_strict_gives_1(
+    account, orders, tmp_path
+):
     faults, environment = account
     error = b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}'
     faults.will(lambda seen: answer(404, error) if "78703" in seen.target else echo(seen))
     output = tmp_path / "out.csv"
-    done = svc_tools("enrich", orders, "-o", output, **environment)
-    assert done.returncode == 1
-    assert "no such ZIP" in done.stdout
-    statuses = [row["lookup_status"] for row in rows_of(output)]
-    assert (statuses.count("ok"), statuses.count("unresolved")) == (118, 2)
+    for extra, code in [((), 0), (("--strict",), 1)]:
+        done = svc_tools("enrich", orders, "-o", output, "--force", *extra, **environment)
+        assert done.returncode == code
+        assert "no such ZIP" in done.stdout
+        statuses = [row["lookup_status"] for row in rows_of(output)]
+        assert (statuses.count("ok"), statuses.count("unresolved")) == (118, 2)
+
+
+def test_rows_to_review_are_exit_code_0_and_strict_gives_1(account, orders, tmp_path):
+    faults, environment = account
+    faults.will(echoing(confidence="low"))
+    command = ("enrich", orders, "-o", tmp_path / "out.csv", "--force", "--json")
+    done = svc_tools(*command, **environment)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["statuses"]) == (0, {"ok": 120})
+    assert told["needs_review"] == 120
+    assert svc_tools(*command, "--strict", **environment).returncode == 1
+    faults.will(echo)
+    assert svc_tools(*command, "--strict", "--no-resume", **environment).returncode == 0
+
+
+def test_rows_that_the_service_failed_are_exit_code_1(account, orders, tmp_path):
+    faults, environment = account
+    failed = b'{"error": {"code": "INTERNAL", "message": "out of order"}}'
+    faults.will(lambda seen: answer(400, failed) if "78703" in seen.target else echo(seen))
+    command = ("enrich", orders, "-o", tmp_path / "out.csv", "--json")
+    done = svc_tools(*command, **environment)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["statuses"], told["complete"]) == (
+        1,
+        {"ok": 118, "failed": 2},
+        True,
+    )
 
 
 def test_a_program_reads_the_summary_as_json(account, orders, tmp_path):
@@ -139,7 +169,7 @@ def test_neither_a_file_nor_a_service_controls_the_terminal(account, tmp_path):
         *("enrich", source, "-o", output, "--encoding", "latin-1", "--delimiter", ","),
         **environment | {"SVC_CACHE": str(tmp_path)},
     )
-    assert done.returncode == 1
+    assert done.returncode == 0
     assert not {*evil} - {*"[2J1m"} & set(done.stdout + done.stderr)
     assert r"Written: " in done.stdout
     assert r"\x1b[2J\x9b1m\u202e-rates.csv" in done.stdout
@@ -406,7 +436,7 @@ def test_a_service_that_refuses_ends_the_run_and_what_was_found_is_beside(
     faults.will(answers_first(30, lambda _: answer(status, error)))
     output = tmp_path / "out.csv"
     done = svc_tools("enrich", orders, "-o", output, **environment)
-    assert (done.returncode, output.exists()) == (3, False)
+    assert (done.returncode, output.exists()) == (1, False)
     assert "so it is" in done.stdout
     assert "looks up only the rest" in " ".join(done.stdout.split())
     statuses = [row["lookup_status"] for row in rows_of(tmp_path / "out-incomplete.csv")]
@@ -421,7 +451,7 @@ def test_a_deadline_ends_the_run_in_time(account, orders, tmp_path):
     faults, environment = account
     hangs_after(faults, 30)
     done = svc_tools("enrich", orders, "-o", tmp_path / "o.csv", "--deadline", "2", **environment)
-    assert done.returncode == 3
+    assert done.returncode == 1
     assert "deadline" in done.stdout
 
 
@@ -514,7 +544,8 @@ def test_partial_rates_count_as_rows_without_a_tax(account, orders, tmp_path):
     faults.will(echoing(warnings=[{"code": "districts_not_covered"}]))
     for name, used, tax in (("a.csv", (), ""), ("b.csv", ("--partial", "use"), "8.25")):
         command = ("enrich", orders, "-o", tmp_path / name, "--tax", "amount", *used)
-        assert svc_tools(*command, **environment).returncode == 1
+        assert svc_tools(*command, **environment).returncode == 0
+        assert svc_tools(*command, "--force", "--strict", **environment).returncode == 1
         assert {row["tax"] for row in rows_of(tmp_path / name)} == {tax}
 
 
@@ -550,7 +581,7 @@ def on_a_terminal(keys, *arguments, **environment):
 
 @pytest.mark.parametrize(
     ("keys", "code", "asked"),
-    [(b"n\n", 3, 0), (b"\x03", 130, 0), (b"\x04", 130, 0), (b"y\n", 0, MANY_PLACES)],
+    [(b"n\n", 1, 0), (b"\x03", 130, 0), (b"\x04", 130, 0), (b"y\n", 0, MANY_PLACES)],
     ids=["no", "Ctrl+C", "end", "yes"],
 )
 def test_many_lookups_are_confirmed_first(account, tmp_path, keys, code, asked):
@@ -563,25 +594,42 @@ def test_many_lookups_are_confirmed_first(account, tmp_path, keys, code, asked):
     assert ("Nothing was looked up." in shown) == (not asked)
 
 
-@pytest.mark.parametrize("how", [(), ("--json",), ("--plan",)])
-def test_a_summary_that_nobody_reads_changes_nothing(account, tmp_path, how):
-    _, environment = account
-    output = tmp_path / "out.csv"
-    command = [sys.executable, "-m", "svc_tools", "enrich", orders_in(tmp_path, 3), "-o", output]
+@contextmanager
+def unread():
+    """A pipe whose reader is gone, like a `head` that has seen enough."""
     read, write = os.pipe()
-    os.close(read)  # like a `head` that has seen enough
+    os.close(read)
     try:
-        done = subprocess.run(
-            [*command, *how],
-            check=False,
-            stdout=write,
-            stderr=subprocess.PIPE,
-            env=os.environ | environment,
-        )
+        yield write
     finally:
         os.close(write)
-    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
-    assert output.exists() == ("--plan" not in how)
+
+
+@pytest.mark.parametrize(
+    ("output", "how", "code"),
+    [
+        ("out.csv", (), 0),
+        ("out.csv", ("--json",), 0),
+        ("out.csv", ("--plan",), 0),
+        ("-", (), 1),
+    ],
+)
+def test_a_summary_that_nobody_reads_changes_nothing_and_rows_that_nobody_reads_are_exit_code_1(
+    account, tmp_path, output, how, code
+):
+    _, environment = account
+    command = ["enrich", orders_in(tmp_path, 3), "-o", output, *how]
+    with unread() as nowhere:
+        done = subprocess.run(
+            [sys.executable, "-m", "svc_tools", *command],
+            check=False,
+            stdout=nowhere,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=os.environ | environment,
+        )
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+    assert (tmp_path / "out.csv").exists() == (output != "-" and "--plan" not in how)
 
 
 def test_what_earlier_runs_left_beside_the_output_is_swept_or_named(account, tmp_path):

@@ -97,6 +97,12 @@ class FileRun:
         return self.stopped in {INTERRUPTED, STOPPED}
 
     @property
+    def settled(self) -> bool:
+        """Whether every row has its outcome: no lookup failed or was not attempted."""
+        counts = self.totals.statuses
+        return self.stopped is None and not counts["failed"] + counts["not_attempted"]
+
+    @property
     def all_known(self) -> bool:
         """Whether every row has a whole rate, and a tax where one was requested."""
         return self.stopped is None and self.totals.whole == self.totals.rows
