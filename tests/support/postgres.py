@@ -101,7 +101,12 @@ class Server:
         """Run statements outside of a transaction; the rows of the last."""
         with closing(
             dbapi.connect(
-                USER, host="127.0.0.1", port=self.port, database=database, ssl_context=False
+                USER,
+                host="127.0.0.1",
+                port=self.port,
+                database=database,
+                ssl_context=False,
+                timeout=60,
             )
         ) as connection:
             connection.autocommit = True
@@ -118,8 +123,10 @@ class Server:
         return name
 
     def end_connections(self, database: str) -> None:
+        """End them, and wait until they are gone: one that is not yet would pass for alive."""
         self.execute(
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"  # noqa: S608 - a name from here
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"  # noqa: S608 - a name from here
+            f" WHERE datname = '{database}'"
         )
 
     def drop(self, database: str) -> None:
