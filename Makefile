@@ -15,7 +15,7 @@ notebook: $(READY)
 # COVERAGE=yes measures branch coverage too, which takes half as long again
 test: $(READY)
 ifdef COVERAGE
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 --cov --cov-report=
 	$(BIN)/python -m coverage report --include='svc_sdk/*' --fail-under=95
 	$(BIN)/python -m coverage report --fail-under=90 --format=total
 else
