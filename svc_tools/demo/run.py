@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from svc_tools.display import Head
     from svc_tools.frames.money import Totals
     from svc_tools.frames.review import Review
+    from svc_tools.frames.split import Part
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
 
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
@@ -183,7 +184,7 @@ def _partial_note(summary: Summary) -> str:
     )
 
 
-def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
+def _counts(console: Console, title: str, head: str, counts: Sequence[Count | Part]) -> None:
     rows = [(count.name, f"{count.rows:,}", meaning_of(count.name)) for count in counts]
     if rows:
         _section(console, title, (head, number("Rows"), prose("Meaning")), rows)

@@ -17,6 +17,7 @@ from svc_tools.frames.options import (
     takes,
 )
 from svc_tools.frames.review import review
+from svc_tools.frames.split import split
 from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.plan import price_of
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.freeze import Frozen
     from svc_tools.frames.options import Nexus
     from svc_tools.frames.review import Review
+    from svc_tools.frames.split import Split
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
     from svc_tools.nexus import Thresholds
@@ -344,6 +346,28 @@ class SvcAccessor:
             ValueError: the frame has not been looked up, or a column is missing.
         """
         return review(self._frame, amount=amount, share=share, prefix=prefix)
+
+    def split(self, *, amount: Hashable | None = None, prefix: str = "") -> Split:
+        """Split the rows by what they can be used for: ready, to check, incomplete, no rate.
+
+        Ready rows have a whole rate (with its tax, in a frame with taxes) and nothing to review;
+        rows to check have a whole rate, and `review` lists why they require review; incomplete
+        rows lack a part of the rate (`lookup_status` is `partial`); the others have no rate.
+
+        Args:
+            amount: the column of amounts; by default that of the tax, else `amount` if there is
+                one. Without amounts the rows are counted only.
+            prefix: the prefix of the lookup.
+
+        Returns:
+            A `Split`: the frames `ready`, `to_check`, `incomplete` and `no_rate`, in which each
+            row is exactly once, and `parts` with the rows, sales and tax of each. Print it for the
+            table; it is a mapping too.
+
+        Raises:
+            ValueError: the frame has not been looked up, or a column is missing.
+        """
+        return split(self._frame, amount=amount, prefix=prefix)
 
     def exposure(
         self,

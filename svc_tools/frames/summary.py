@@ -22,8 +22,9 @@ from svc_tools.frames.lookup_columns import (
     stored,
 )
 from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
-from svc_tools.frames.review import Review, reviewed, rows_by_use
+from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.split import Part, parts_of, uses_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import OTHER_DATE, counted_alike
 
@@ -108,8 +109,8 @@ class Summary:
         rows: rows of the frame.
         places: distinct places that were looked up; `None` when that is not known.
         service: the service; `None` when that is not known.
-        by_use: what can be used: rows that are ready, to check, incomplete, and none (no rate);
-            empty for a frame without the column `needs_review`.
+        by_use: what can be used, as `df.svc.split()` counts it, with sales and tax in a frame with
+            taxes; empty for a frame without the column `needs_review`.
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
         by_confidence: the rows with a rate (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
@@ -126,7 +127,7 @@ class Summary:
     rows: int
     places: int | None
     service: str | None
-    by_use: tuple[Count, ...]
+    by_use: tuple[Part, ...]
     by_status: tuple[Count, ...]
     by_confidence: tuple[Count, ...]
     by_warning: tuple[Count, ...]
@@ -186,9 +187,10 @@ def summarize(
     failures = _failures(frame, status, rated, prefix)
     sales, tax = (money(frame, name if taxed else None) for name in (amount, f"{prefix}tax"))
     statuses = dict(status.counts())
-    by_use = {}
+    by_use: tuple[Part, ...] = ()
     if f"{prefix}needs_review" in frame.columns:
-        by_use = rows_by_use(len(frame), review.totals.rows, statuses)
+        uses = uses_of_rows(frame, prefix=prefix)
+        by_use = parts_of(frame, uses, amount=amount, prefix=prefix)
     places, service = _asked(frame, prefix)
     whole = status.where(lambda value: value == "ok") & ~tax.missing
     dated_whole = dated & whole
@@ -201,7 +203,7 @@ def summarize(
         rows=len(frame),
         places=places,
         service=service,
-        by_use=tuple(Count(name, rows) for name, rows in by_use.items()),
+        by_use=by_use,
         by_status=_ordered(statuses.items(), STATUSES),
         by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
         by_warning=_by_warning(warnings),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.frames import enriched, partial, row
 
+from svc_tools.frames.split import Part
 from svc_tools.frames.summary import (
     ConfidenceTax,
     Count,
@@ -138,10 +139,10 @@ def test_what_rests_on_the_rate_of_another_date_is_counted_and_added_up_exactly(
 def test_the_summary_leads_with_what_can_be_used():
     summary = summarize(enriched(*DATED))
     assert summary.by_use == (
-        Count("ready", 1),
-        Count("check", 2),
-        Count("incomplete", 1),
-        Count("none", 1),
+        Part("ready", 1, Decimal("100.00"), Decimal("6.63")),
+        Part("check", 2, Decimal("10.10"), Decimal("1.01")),
+        Part("incomplete", 1, Decimal("300.00")),
+        Part("none", 1, Decimal("100.00")),
     )
     assert summary.review.totals.rows == 4
 

@@ -15,6 +15,7 @@ from support.notebooks import FOLDER, OUTPUT, ROOT, run
 
 import svc_tools
 from svc_tools.demo import orders
+from svc_tools.display import NOTHING, exact_dollars
 from svc_tools.nexus.notices import BEFORE_REMOVING
 from svc_tools.places import STATES
 
@@ -73,23 +74,25 @@ def test_a_first_lookup_shows_its_rate_and_what_to_doubt(tmp_path):
     assert "application/vnd.jupyter.widget-view+json" in panel.data
 
 
-def test_orders_to_tax_shows_every_row_in_one_class(tmp_path, taxed):
+def test_orders_to_tax_shows_every_row_in_one_group(tmp_path, taxed):
     ran = sound(run("02_orders_to_tax", tmp_path))
     plan = ran.shown("lines.svc.plan(")
     assert plan.startswith(f"{len(taxed):,} rows, ")
     places = taxed.svc.plan(cache=False).places
     assert f"{places:,} distinct places: {places:,} lookups of" in plan
     review = taxed.svc.review()
-    classes = ran.shown("classes[[")
+    groups = ran.shown("groups = taxed.svc.split()")
     ready = taxed[taxed["tax"].notna() & ~taxed.index.isin(review.rows.index)]
-    doubtful = taxed[taxed["tax"].notna() & taxed.index.isin(review.rows.index)]
+    whole = taxed["lookup_status"].eq("ok")
+    doubtful = taxed[whole & ~taxed.index.isin(ready.index)]
     partial = taxed[taxed["lookup_status"].eq("partial")]
-    rest = taxed[taxed["tax"].isna() & ~taxed["lookup_status"].eq("partial")]
-    for name, rows in (("1 tax, nothing to check", ready), ("2 tax, but check it", doubtful)):
-        told = f"{len(rows)} {rows['amount'].sum()} {rows['tax'].sum()}"
-        assert told in classes.partition(name)[2]
-    for name, rows in (("3 partial rate", partial), ("4 no rate", rest)):
-        assert f"{len(rows)} {rows['amount'].sum()} <NA>" in classes.partition(name)[2]
+    rest = taxed[~whole & ~taxed["lookup_status"].eq("partial")]
+    for name, rows in (("ready", ready), ("to check", doubtful)):
+        sales, tax = (exact_dollars(rows[column].sum()) for column in ("amount", "tax"))
+        assert f" {name} {len(rows):,} {sales} {tax} " in groups
+    for name, rows in (("incomplete", partial), ("no rate", rest)):
+        sales = exact_dollars(rows["amount"].sum())
+        assert f" {name} {len(rows):,} {sales} {NOTHING} " in groups
     assert sum(map(len, (ready, doubtful, partial, rest))) == len(taxed)
     assert review.sentence in ran.shown("review = ")
     by_state = ran.shown("by_state =")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.charting.tile_map import Tile
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
+    from svc_tools.frames.split import Part
     from svc_tools.frames.summary import Count, Summary
 
 MOST_LINES, MOST_FLAGGED = 500, 100
@@ -153,7 +154,7 @@ def _summary(facts: Facts) -> list[object]:
     ]
 
 
-def _counts(title: str, name: str, counts: Sequence[Count]) -> list[_Grid]:
+def _counts(title: str, name: str, counts: Sequence[Count | Part]) -> list[_Grid]:
     """A table of counts, if any."""
     rows = [(one.name, f"{one.rows:,}", meaning_of(one.name)) for one in counts]
     return [_grid(title, (name, number("Rows"), "Meaning"), rows)] if rows else []

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
     from svc_tools.frames.review import StateReason
+    from svc_tools.frames.split import Part
     from svc_tools.frames.summary import Count, Summary
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5
@@ -329,7 +330,7 @@ def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
     return row + 1
 
 
-def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
+def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count | Part]) -> int:
     """A section of counts, if any; `titles` are its title and the header of its first column."""
     if not counts:
         return row

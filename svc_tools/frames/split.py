@@ -1,0 +1,208 @@
+"""The rows of a frame by what they can be used for: ready, to check, incomplete, no rate.
+
+Each row is in exactly one group. `codes_of_rows` decides which rows require review, here as in
+`df.svc.review()`; the summary and the reports count the groups with `parts_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svc_tools.codes import codes_of, meaning_of
+from svc_tools.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    counted,
+    exact_dollars,
+    number,
+    prose,
+)
+from svc_tools.frames.arrow import Coded, coded, combined
+from svc_tools.frames.lookup_columns import require_columns, require_one
+from svc_tools.frames.money import Money, dollars, dollars_by, money
+from svc_tools.frames.review_rows import codes_of_rows
+from svc_tools.frames.taxes.taxed_rows import amount_label
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from svc_tools.display import Head
+
+USES = codes_of("use")
+"""What a row can be used for: ready, check, incomplete, none."""
+_LABELS = {"check": "to check", "none": "no rate"}
+_GROUPS = dict(zip(("ready", "to_check", "incomplete", "no_rate"), USES, strict=True))
+
+
+class Part(NamedTuple):
+    """The rows that can be used alike; dollars are exact, `None` where none are known.
+
+    Attributes:
+        name: the use, one of `USES`.
+        rows: how many.
+        sales: the sum of their amounts; `None` where the amounts are not known.
+        tax: the sum of their tax; `None` where they have no tax.
+        due: what of it is due from the seller; `None` where that was not computed.
+    """
+
+    name: str
+    rows: int
+    sales: Decimal | None = None
+    tax: Decimal | None = None
+    due: Decimal | None = None
+
+    @property
+    def label(self) -> str:
+        """The use in words: ready, to check, incomplete, no rate."""
+        return _LABELS.get(self.name, self.name)
+
+
+def uses_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
+    """The use of each row, one of `USES`."""
+    status = coded(frame, f"{prefix}lookup_status", "not_attempted")
+    reasons = codes_of_rows(frame, status, prefix)
+    codes, cells = combined([status, reasons])
+    return Coded(np.array([_use(*cell) for cell in cells], np.int64)[codes], USES)
+
+
+def _use(status: str, reasons: str) -> int:
+    if status == "ok":
+        return USES.index("check" if reasons else "ready")
+    return USES.index("incomplete" if status == "partial" else "none")
+
+
+def parts_of(
+    frame: pd.DataFrame, uses: Coded, *, amount: Hashable | None, prefix: str = ""
+) -> tuple[Part, ...]:
+    """The rows and dollars of each use, also of one without rows; `amount` as in `split`."""
+    rows = np.bincount(uses.codes, minlength=len(USES)).tolist()
+    names = (amount, f"{prefix}tax", f"{prefix}tax_due")
+    columns = [money(frame, name) if name in frame.columns else None for name in names]
+    sums = [_sums(uses.codes, column, rows) for column in columns]
+    return tuple(Part(*one) for one in zip(USES, rows, *sums, strict=True))
+
+
+def _sums(codes: np.ndarray, column: Money | None, rows: Sequence[int]) -> list[Decimal | None]:
+    """The dollars of each use; 0 where it has no row, `None` where no row of it has a figure."""
+    if column is None:
+        return [None] * len(rows)
+    found = dollars_by(codes, column, len(rows))
+    return [one if n else dollars(0) for one, n in zip(found, rows, strict=True)]
+
+
+def parts_table(parts: Sequence[Part], title: str = "") -> Table:
+    """The four groups as a table: rows, dollars as far as they are known, and what they mean."""
+    figures = [
+        (head, [getattr(part, name) for part in parts])
+        for head, name in (("Sales", "sales"), ("Tax", "tax"), ("Tax due", "due"))
+    ]
+    shown = [(head, column) for head, column in figures if any(one is not None for one in column)]
+    heads: list[Head] = ["Use", number("Rows"), *(number(head) for head, _ in shown)]
+    rows = [
+        (
+            part.label,
+            f"{part.rows:,}",
+            *(
+                NOTHING if column[place] is None else exact_dollars(column[place])
+                for _, column in shown
+            ),
+            meaning_of(part.name),
+        )
+        for place, part in enumerate(parts)
+    ]
+    return Table([*heads, prose("Meaning")], rows, title)
+
+
+def parts_sentence(parts: Sequence[Part]) -> str:
+    """How much is ready to use, with its dollars."""
+    ready, every = parts[0], sum(part.rows for part in parts)
+    known = [
+        f"{exact_dollars(value)} of {name}"
+        for name, value in (("sales", ready.sales), ("tax", ready.tax))
+        if value is not None and ready.rows
+    ]
+    dollars_ = f" ({', '.join(known)})" if known else ""
+    are = "is" if ready.rows == 1 else "are"
+    return f"{ready.rows:,} of {counted(every, 'row')} {are} ready to use{dollars_}."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split(Mapping[str, "pd.DataFrame"]):
+    """A frame's rows in four groups, each row in exactly one; they keep their order and labels.
+
+    It prints as a table with counts and dollars, and is a mapping of the four frames by name:
+    `for name, rows in split.items()`.
+
+    Attributes:
+        ready: rows with a whole rate (and their tax, in a frame with taxes), nothing to review.
+        to_check: rows with a whole rate that require review first, as `df.svc.review()` says.
+        incomplete: rows whose rate lacks its local or district part: no tax unless requested.
+        no_rate: rows without a rate; `lookup_error` says why.
+        parts: the rows and dollars of each, in this order.
+    """
+
+    ready: pd.DataFrame
+    to_check: pd.DataFrame
+    incomplete: pd.DataFrame
+    no_rate: pd.DataFrame
+    parts: tuple[Part, ...]
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """The rows of one group by its name."""
+        if name not in _GROUPS:
+            raise KeyError(f"{name!r}: expected {', '.join(_GROUPS)}")
+        rows: pd.DataFrame = getattr(self, name)
+        return rows
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the groups."""
+        return iter(_GROUPS)
+
+    def __len__(self) -> int:
+        """Four."""
+        return len(_GROUPS)
+
+    @property
+    def sentence(self) -> str:
+        """How much is ready to use."""
+        return parts_sentence(self.parts)
+
+    def __str__(self) -> str:
+        """The sentence, and the table of the four groups."""
+        return as_text(*self._shown)
+
+    def __repr__(self) -> str:
+        """The same as the text: it is short."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown)
+
+    @property
+    def _shown(self) -> tuple[Note, Table]:
+        return Note(self.sentence), parts_table(self.parts)
+
+
+def split(frame: pd.DataFrame, *, amount: Hashable | None, prefix: str) -> Split:
+    """Split a frame; see `SvcAccessor.split` for the meaning of the arguments."""
+    names = tuple(prefix + name for name in ("lookup_status", "needs_review"))
+    require_columns(frame, names, "look the rates up first: df.svc.lookup()")
+    for name in names:
+        require_one(frame, name, "lookup")
+    uses = uses_of_rows(frame, prefix=prefix)
+    label = amount_label(frame, prefix, amount)
+    groups: dict[str, Any] = {
+        name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
+        for name, use in _GROUPS.items()
+    }
+    return Split(**groups, parts=parts_of(frame, uses, amount=label, prefix=prefix))
