@@ -134,8 +134,7 @@ def _lookup(page: Page) -> Locator:
 def _file(page: Page) -> Locator:
     _seen(page.get_by_label("Or the path of a file")).fill("orders.csv")
     _seen(page.get_by_role("button", name="Open", exact=True)).click()
-    _seen(page.get_by_role("button", name="Show the plan")).click()
-    _seen(page.get_by_role("button", name="Run", exact=True)).click()
+    _seen(page.get_by_role("button", name="Add rates")).click()
     expect(_seen(page.get_by_role("button", name="Download"))).to_be_visible()
     return _seen(page.get_by_role("heading", name="Plan"))
 

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
 
-_MANY = 1_000
-"""Lookups above which the user of a terminal has to confirm."""
-
 _EVERY = 30.0
 """Seconds between two lines in a log."""
 _EVERY_ON_TERMINAL = 0.5
@@ -325,8 +322,10 @@ def _confirm(job: FileJob, client: Svc, cache: ResultStore | None, *, wanted: bo
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
+    from svc_tools.lookup.plan import MANY_LOOKUPS  # noqa: PLC0415 - loads pandas
+
     count = len(job.surveyed.places) - len(job.known(client, cache))
-    if count <= _MANY:
+    if count <= MANY_LOOKUPS:
         return
     question = f"Look up {count:,} places with {config.service_name(client)}?"
     try:

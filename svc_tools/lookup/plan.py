@@ -23,6 +23,8 @@ from svc_tools.lookup.outcomes import counted_alike
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MANY_LOOKUPS = 1_000
+"""Lookups of an account above which a user who is there confirms a run first."""
 _REASONS_SHOWN = 8
 _CENT = Decimal("0.01")
 

@@ -15,6 +15,7 @@ from svc_sdk import SvcError
 from svc_tools.csv_files import FileError
 from svc_tools.display import capital, plain
 from svc_tools.frames.columns import place_role
+from svc_tools.frames.options import ROLES
 from svc_tools.roles import ColumnError
 from svc_tools.tabular import kind_to_read
 from svc_tools.widgets.parts import (
@@ -53,8 +54,15 @@ FIELDS: Mapping[str, str] = {
     "country": "Country",
     "as_of": "Date of sale",
     "amount": "Amount",
+    "shipping": "Shipping",
+    "exempt": "Exempt",
+    "invoice": "Invoice",
 }
 """The fields that name a column, by the argument that they stand for."""
+_OF_TAX = ("shipping", "exempt", "invoice")
+"""Those that only a tax has, beside its amount."""
+_SELDOM = ("location", "lat", "lng", "country")
+"""Those that are shown on demand."""
 _LABELS: Mapping[str, str] = {
     **FIELDS,
     "date_format": "Date format",
@@ -65,20 +73,30 @@ _LABELS: Mapping[str, str] = {
     "encoding": "Encoding",
 }
 _CHOOSE = ("choose", "")
-_NONE = ("none", "")
+_NONE = NO_TAX = ("none", "")
 _ONE = ("one", "")
 _TODAY = ("today", "")
-_FORMATS = ["%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%m-%d-%Y", "%d.%m.%Y", "%Y%m%d", "%b %d, %Y"]
-_ZONES = [
-    "America/New_York",
-    "America/Chicago",
-    "America/Denver",
-    "America/Phoenix",
-    "America/Los_Angeles",
-    "America/Anchorage",
-    "Pacific/Honolulu",
-    "UTC",
-]
+_FORMATS = (
+    ("As found: 2026-01-15", ""),
+    ("01/15/2026, month first", "%m/%d/%Y"),
+    ("01/15/26, month first", "%m/%d/%y"),
+    ("01-15-2026, month first", "%m-%d-%Y"),
+    ("15/01/2026, day first", "%d/%m/%Y"),
+    ("15.01.2026, day first", "%d.%m.%Y"),
+    ("20260115", "%Y%m%d"),
+    ("Jan 15, 2026", "%b %d, %Y"),
+)
+_ZONES = (
+    ("As written", ""),
+    ("Eastern (New York)", "America/New_York"),
+    ("Central (Chicago)", "America/Chicago"),
+    ("Mountain (Denver)", "America/Denver"),
+    ("Arizona (Phoenix)", "America/Phoenix"),
+    ("Pacific (Los Angeles)", "America/Los_Angeles"),
+    ("Alaska (Anchorage)", "America/Anchorage"),
+    ("Hawaii (Honolulu)", "Pacific/Honolulu"),
+    ("UTC", "UTC"),
+)
 
 
 class Reading(TypedDict, total=False):
@@ -210,7 +228,15 @@ class FileChoice:
 
 
 class NotChosenError(ValueError):
-    """A field that only the user can decide was left open."""
+    """A field that only the user can decide was left open.
+
+    Attributes:
+        role: the field.
+    """
+
+    def __init__(self, role: str, message: str) -> None:
+        super().__init__(message)
+        self.role = role
 
 
 class ColumnsForm:
@@ -225,33 +251,39 @@ class ColumnsForm:
         }
         self.one_state = ipywidgets.Text(description="State of all rows", placeholder="TX")
         self.one_date = ipywidgets.DatePicker(description="Date of all rows")
-        self.date_format = ipywidgets.Combobox(
-            description=_LABELS["date_format"], options=_FORMATS, ensure_option=False
+        self.date_format = ipywidgets.Dropdown(
+            description=_LABELS["date_format"], options=_FORMATS, value=""
         )
-        self.tz = ipywidgets.Combobox(
-            description=_LABELS["tz"], options=_ZONES, ensure_option=False
-        )
+        self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=_ZONES, value="")
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.question = note("")
         self.preview = table((), (), "")
         self._one_state = field(self.one_state, "Two letters or a name.")
         self._one_date = field(self.one_date)
-        self._format = field(self.date_format, "Empty: 2026-05-31. %m/%d/%Y means 05/31/2026.")
-        self._tz = field(self.tz, "Only for times with a time zone.")
+        self._format = field(self.date_format)
+        self._tz = field(self.tz, "Whose calendar decides the day of a time in UTC.")
         helps = {
             "as_of": "The rate of that day is looked up.",
             "amount": "Chosen, it adds the tax to every row.",
+            "shipping": "Taxed where delivery is taxable.",
+            "exempt": "Yes or no, or the dollars that are exempt.",
+            "invoice": "Its lines are rounded once, together.",
         }
-        fields = {role: field(widget, helps.get(role, "")) for role, widget in self.roles.items()}
-        extras = {"state": [self._one_state], "as_of": [self._one_date, self._format, self._tz]}
-        ordered: list[ipywidgets.Widget] = []
-        for role, box in fields.items():
-            ordered += [box, *extras.get(role, [])]
-        ordered.append(field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate."))
-        self.view = ipywidgets.VBox(
-            [heading("Columns", 4), self.preview, self.question, grid(*ordered)]
+        self.fields = {
+            role: field(widget, helps.get(role, "")) for role, widget in self.roles.items()
+        }
+        prefix = field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate.")
+        self.more = Disclosure(
+            "More: place name, coordinates, country, prefix",
+            grid(*(self.fields[role] for role in _SELDOM), prefix),
         )
-        for widget in (*self.roles.values(), *self._texts()):
+        when = [self.fields["as_of"], self._one_date, self._format, self._tz]
+        where = [self.fields[role] for role in ("state", "zip", "address", "city")]
+        tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
+        parts = [heading("Columns", 4), self.preview, self.question]
+        parts += [grid(*when), grid(where[0], self._one_state, *where[1:]), grid(*tax)]
+        self.view = ipywidgets.VBox([*parts, self.more.view])
+        for widget in (*self.roles.values(), *self._others()):
             widget.observe(self._edited, "value")
         self._show_extras()
 
@@ -263,13 +295,7 @@ class ColumnsForm:
             named = [(plain(name), ("column", name)) for name in dict.fromkeys(view.columns)]
             for role, widget in self.roles.items():
                 unclear = role in view.unclear
-                special = {
-                    "state": [("One state for all rows", _ONE)],
-                    "as_of": [("Rates of today", _TODAY), ("One date for all rows", _ONE)],
-                    "amount": [("No tax, rates only", _NONE)],
-                }.get(role, [])
-                if role not in {"as_of", "amount"}:
-                    special = [("Not used", _NONE), *special]
+                special = _SPECIAL.get(role, [("Not used", _NONE)])
                 options = [("Choose…", _CHOOSE)] if unclear else []
                 widget.options = [*options, *special, *named]
                 first = _CHOOSE if unclear else special[0][1]
@@ -286,6 +312,8 @@ class ColumnsForm:
             )
         finally:
             self._filling = False
+        self.more.reveal(opened=any(self.roles[role].value != _NONE for role in _SELDOM))
+        self.mark(None)
         self._show_extras()
 
     def lookup(self) -> dict[str, object]:
@@ -294,16 +322,10 @@ class ColumnsForm:
         Raises:
             NotChosenError: a field was left open.
         """
-        chosen = {role: widget.value for role, widget in self.roles.items() if role != "amount"}
+        chosen = {role: self._chosen(role) for role in ROLES}
         used = {name for kind, name in chosen.values() if kind == "column"}
         given: dict[str, object] = {}
         for role, (kind, name) in chosen.items():
-            label = self.roles[role].description
-            if kind == "choose":
-                raise NotChosenError(
-                    f"{label}: several columns could be meant; choose one, or the line that says it"
-                    " is not used"
-                )
             if kind == "column":
                 given[role] = name
             elif kind == "today":
@@ -315,54 +337,96 @@ class ColumnsForm:
         return given
 
     def tax(self) -> dict[str, Any] | None:
-        """The argument `tax` of `enrich_file`; `None` for no tax."""
-        kind, name = self.roles["amount"].value
-        return {"amount": name} if kind == "column" else None
+        """The argument `tax` of `enrich_file`; `None` for no tax.
+
+        Raises:
+            NotChosenError: a field was left open.
+        """
+        kind, amount = self._chosen("amount")
+        if kind != "column":
+            return None
+        others = {role: self._chosen(role) for role in _OF_TAX}
+        named = {role: name for role, (kind, name) in others.items() if kind == "column"}
+        return {"amount": amount, **named}
 
     def written(self) -> str | None:
-        """How the dates of a column are written; `None` for ISO dates."""
-        return self.date_format.value.strip() or None if self._dated() else None
+        """How the dates of a column are written; `None` as they are found."""
+        return self.date_format.value or None if self._dated() else None
 
     def zone(self) -> str | None:
         """Whose calendar decides the date of a moment; `None` where none is given."""
-        return self.tz.value.strip() or None if self._dated() else None
+        return self.tz.value or None if self._dated() else None
 
     def _dated(self) -> bool:
         return bool(self.roles["as_of"].value[0] == "column")
 
     def set_enabled(self, *, enabled: bool) -> None:
         """Whether something may be chosen now."""
-        for widget in (*self.roles.values(), *self._texts()):
+        for widget in (*self.roles.values(), *self._others()):
             widget.disabled = not enabled
+
+    def mark(self, role: str | None) -> None:
+        """Mark the field that an error is about and give it the focus; `None` marks none."""
+        named = {"date_format": self.date_format, "tz": self.tz, "prefix": self.prefix}
+        named |= {"one_state": self.one_state, "one_date": self.one_date, **self.roles}
+        for name, widget in named.items():
+            widget.remove_class("svc-invalid")
+            if name == role:
+                if role in {*_SELDOM, "prefix"}:
+                    self.more.reveal(opened=True)
+                widget.add_class("svc-invalid")
+                widget.focus()
+
+    def _chosen(self, role: str) -> tuple[str, str]:
+        """The choice of a field: its kind, and the column."""
+        kind, name = self.roles[role].value
+        if kind == "choose":
+            raise NotChosenError(
+                role,
+                f"{FIELDS[role]}: several columns could be meant; choose one, or the line that"
+                " says it is not used",
+            )
+        return kind, name
 
     def _one(self, role: str) -> str:
         """The one value of all rows."""
         if role == "state":
             if not self.one_state.value.strip():
-                raise NotChosenError("State of all rows: give a state, such as TX")
+                raise NotChosenError("one_state", "State of all rows: give a state, such as TX")
             return str(self.one_state.value.strip())
         if self.one_date.value is None:
-            raise NotChosenError("Date of all rows: give a date")
+            raise NotChosenError("one_date", "Date of all rows: give a date")
         return str(self.one_date.value.isoformat())
 
-    def _texts(self) -> tuple[ipywidgets.Widget, ...]:
+    def _others(self) -> tuple[ipywidgets.Widget, ...]:
         return self.one_state, self.one_date, self.date_format, self.tz, self.prefix
 
     def _edited(self, _change: object) -> None:
         if not self._filling:
+            self.mark(None)
             self._show_extras()
             self._changed()
 
     def _show_extras(self) -> None:
         state, dated = self.roles["state"].value, self.roles["as_of"].value
         column = dated is not None and dated[0] == "column"
+        amount = self.roles["amount"].value
         for box, shown in {
             self._one_state: state == _ONE,
             self._one_date: dated == _ONE,
             self._format: column,
             self._tz: column,
+            **{self.fields[role]: amount not in {None, _NONE} for role in _OF_TAX},
         }.items():
             set_visible(box, shown)
+
+
+_SPECIAL: Mapping[str, list[tuple[str, tuple[str, str]]]] = {
+    "state": [("Not used", _NONE), ("One state for all rows", _ONE)],
+    "as_of": [("Rates of today", _TODAY), ("One date for all rows", _ONE)],
+    "amount": [("No tax, rates only", _NONE)],
+}
+"""What can be chosen instead of a column, by field; the first is the default."""
 
 
 def _role(column: str) -> str | None:
@@ -408,6 +472,14 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
     if isinstance(error, FileError) and error.code in _READING_FAULTS:
         text = f"{text} Choose it under “How the file is read”."
     return replace(trouble, text=text)
+
+
+def field_of(error: BaseException) -> str | None:
+    """The field of the form that an error is about; `None` for none."""
+    if isinstance(error, ColumnError) and error.code == "time_zone_missing":
+        return "tz"
+    role = getattr(error, "role", str(error).partition(": ")[0])
+    return role if role in _LABELS or role in {"one_state", "one_date"} else None
 
 
 def in_words(reason: str, name: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The tab "File": choose a file, map its columns, see the plan, run it, download the result.
+"""The tab "File": choose a file, check its columns, run it, download the result.
 
 Its steps are those of a `FileJob`, which `enrich_file` takes one after the other, and which the
 tab shows as a call of it.
@@ -6,6 +6,9 @@ tab shows as a call of it.
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 import threading
 import time
 from contextlib import ExitStack
@@ -22,7 +25,16 @@ from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.options import LookupOptions
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED, Trouble
-from svc_tools.widgets.file_input import ColumnsForm, FileChoice, Reading, file_trouble, in_words
+from svc_tools.lookup.plan import MANY_LOOKUPS
+from svc_tools.widgets.file_input import (
+    NO_TAX,
+    ColumnsForm,
+    FileChoice,
+    Reading,
+    field_of,
+    file_trouble,
+    in_words,
+)
 from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (
     NO_SERVICE,
@@ -47,7 +59,8 @@ if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Job, Session
 
-_OTHER_SERVICE = "Another service is used now: show the plan again."
+_RATES, _TAX = "Add rates", "Add rates and tax"
+_OTHER_SERVICE = "Another service is used now, and the file is to be read again for it."
 
 T = TypeVar("T")
 
@@ -60,9 +73,9 @@ class FileTab:
         self.choice = FileChoice(session, self._open, self._failed)
         self.columns = ColumnsForm(self._changed)
         self.target = ipywidgets.Text(description="Save the result as")
+        self.run_button = button(_RATES)
         self.plan_button = button("Show the plan", "plain")
         self.plan = PlanView()
-        self.run_button = button("Run")
         self.stop_button = button("Stop", "danger")
         self.progress = FileProgress(session.background)
         self.message = MessageArea()
@@ -77,15 +90,16 @@ class FileTab:
             "A path on this machine that ends in .csv, .xlsx or .parquet; no file is ever"
             " replaced. Empty: it is stored in the panel's folder, for download."
         )
+        buttons = line(self.run_button, self.plan_button)
         self._mapping = ipywidgets.VBox(
-            [self.columns.view, field(self.target, help_of_target), line(self.plan_button)]
+            [self.columns.view, field(self.target, help_of_target), buttons]
         )
-        parts = [heading("File"), self.choice.view, self._mapping, self.plan.view]
-        parts += [line(self.run_button, self.stop_button), self.progress.view]
-        parts += [self.message, self.result.view, self.code]
+        parts = [heading("File"), self.choice.view, self._mapping]
+        parts += [self.progress.view, line(self.stop_button), self.message]
+        parts += [self.plan.view, self.result.view, self.code]
         self.view = ipywidgets.VBox(parts)
         self.target.observe(lambda _: self._changed(), "value")
-        self.plan_button.on_click(lambda _: self._show_plan())
+        self.plan_button.on_click(lambda _: self._survey(go_on=False))
         self.run_button.on_click(lambda _: self._run())
         self.stop_button.on_click(lambda _: self._end())
         session.on_change(self._changed)
@@ -105,6 +119,7 @@ class FileTab:
 
     def _opened(self, view: FileView) -> None:
         self.columns.show(view)
+        self._name_run()
         self.choice.offer(view)
         uploaded = self.choice.uploaded
         self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
@@ -113,12 +128,26 @@ class FileTab:
         sheets = "Choose another sheet under “How the file is read”." if view.sheets[1:] else ""
         self.message.show_note(" ".join([f"{view.path.name} is open.", *notes, sheets]).strip())
 
-    def _show_plan(self) -> None:
-        """Read the file once, and show what a run will take; no request is sent."""
+    def _run(self) -> None:
+        """Look up what is not cached, and write the result."""
+        if self._is_running:
+            return
+        client = self._planned_for
+        if self._job is None or client is None:
+            self._survey(go_on=True)
+        elif client is not self.session.client:
+            self._forget(result=False)
+            self.message.show_note(_OTHER_SERVICE)
+        else:
+            self._look_up(self._job, client)
+
+    def _survey(self, *, go_on: bool) -> None:
+        """Read the file once, which sends no request: for its plan, or to go on with the run."""
         if self._is_running:
             return
         client, source = self.session.client, self.choice.current
         self._forget()
+        self.columns.mark(None)
         if client is None or source is None:
             self.message.show_trouble(NO_SERVICE)
             return
@@ -131,7 +160,10 @@ class FileTab:
             )
             terms = Terms(options, self.columns.tax(), self.columns.written())
             output = self._output(source)
-            self.code.show(_code_of(client, source, output, terms, reading))
+            self.code.show(
+                _code_of(self.session.code, source, output, terms, reading),
+                _command_of(self.session, source, output, terms, reading),
+            )
         except (ValueError, OSError) as error:
             self._failed(error)
             return
@@ -147,33 +179,35 @@ class FileTab:
                 unless_planned.pop_all()
                 return job, plan
 
-        self._start("Reading the file…", work, self._planned, stop)
+        def done(planned: tuple[FileJob, Plan] | None) -> None:
+            self._planned(planned, go_on=go_on)
 
-    def _planned(self, planned: tuple[FileJob, Plan] | None) -> None:
+        self._start("Reading the file…", work, done, stop)
+
+    def _planned(self, planned: tuple[FileJob, Plan] | None, *, go_on: bool) -> None:
+        client = self._planned_for
         if planned is None:
             self.message.show_note("Stopped; nothing was looked up.")
             return
         self._job, plan = planned
-        if self._planned_for is not self.session.client:
+        if client is None or client is not self.session.client:
             self._forget()
             self.message.show_note(_OTHER_SERVICE)
             return
+        go_on &= isinstance(client, EmbeddedSvc) or (
+            plan.to_ask <= MANY_LOOKUPS and plan.fits_quota is not False
+        )
+        if go_on:
+            self._look_up(self._job, client)
+            return
         self.plan.show(plan, self._job.source.name, self._job.layout.inputs)
         self._idle()
-        self.message.show_note("This is the plan. Nothing was looked up yet; “Run” does that.")
+        self.message.show_note(
+            f"This is the plan. Nothing was looked up yet; “{self.run_button.description}” does"
+            " that."
+        )
 
-    def _run(self) -> None:
-        """Look up what is not cached, and write the result."""
-        job, client = self._job, self.session.client
-        if self._is_running:
-            return
-        if job is None or client is None:
-            self.message.show_trouble(NO_SERVICE)
-            return
-        if self._planned_for is not client:
-            self._forget(result=False)
-            self.message.show_note(_OTHER_SERVICE)
-            return
+    def _look_up(self, job: FileJob, client: Svc) -> None:
         stop = threading.Event()
         self.result.hide()
 
@@ -195,7 +229,7 @@ class FileTab:
         names = self._job.rows.schema.names[:1]  # often the number of the order
         names += [str(label) for label in self._job.layout.inputs.columns.values()]
         self.result.show(run, names, self._job.terms.lookup.prefix)
-        self.run_button.description = "Run" if run.stopped is None else "Go on"
+        self._name_run(resumes=run.stopped is not None)
         if run.stopped == STOPPED:  # the button that was pressed is gone, and the focus with it
             self.run_button.focus()
         below = run.written is not None and self.session.folder in run.written.parents
@@ -287,7 +321,6 @@ class FileTab:
         self.columns.set_enabled(enabled=idle)
         self.target.disabled = not idle
         # the other buttons stay enabled and do nothing meanwhile: disabled they lose the focus
-        set_visible(self.run_button, self._job is not None)
         self.stop_button.disabled = idle
         set_visible(self.stop_button, not idle)
 
@@ -298,20 +331,27 @@ class FileTab:
         if self._mapping.layout.display == "none":  # it could not be opened as it was
             self.choice.options.reveal(opened=True)
         self.message.show_trouble(file_trouble(error, self.choice.current.name))
+        self.columns.mark(field_of(error))
 
     def _changed(self) -> None:
         """A setting was changed: the plan is no longer valid."""
+        self._name_run()
         if self._job is not None and not self._is_running:
             self._forget(result=False)
-            below = " The result below is of before." if self.result.written else ""
-            self.message.show_note(f"Something was changed: show the plan again.{below}")
+            below = "The result below" if self.result.written else "The plan"
+            self.message.show_note(f"Something was changed. {below} is of before.")
+
+    def _name_run(self, *, resumes: bool = False) -> None:
+        """Name the button by what it does now."""
+        taxed = self.columns.roles["amount"].value not in {None, NO_TAX}
+        self.run_button.description = "Go on" if resumes else _TAX if taxed else _RATES
 
     def _forget(self, *, result: bool = True) -> None:
         """Close the file and drop its plan; with `result` hide the result too."""
         if self._job is not None:
             self._job.rows.close()
         self._job = None
-        self.run_button.description = "Run"
+        self._name_run()
         self.plan.hide()
         if result:
             self.result.hide()
@@ -348,10 +388,8 @@ def _free(path: Path) -> Path:
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
 
 
-def _code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Reading) -> str:
-    """The call of `enrich_file` that does what the tab does; never the key."""
-    embedded = isinstance(client, EmbeddedSvc)
-    connect = as_code("svc_tools.connect", *(["embedded"] if embedded else []))
+def _code_of(connected: str, source: Path, output: Path, terms: Terms, reading: Reading) -> str:
+    """The call of `enrich_file` that does what the tab does, with the code that connects."""
     call = as_code(
         "enrich_file",
         source,
@@ -364,8 +402,30 @@ def _code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Rea
         **reading,
         client=Name("client"),
     )
-    head = "import svc_tools\nfrom svc_tools.frames import enrich_file"
-    return f"{head}\n\nclient = {connect}\nrun = {call}"
+    imported, client = connected.split("\n\n")
+    return f"{imported}\nfrom svc_tools.frames import enrich_file\n\n{client}\nrun = {call}"
+
+
+def _command_of(
+    session: Session, source: Path, output: Path, terms: Terms, reading: Reading
+) -> str:
+    """The command that does what the tab does; it takes the key from the environment."""
+    given = {name: of for name, of in terms.lookup.given.items() if of is not None}
+    options = {name: of for name, of in given.items() if of is not False}
+    words = ["svc-tools", "enrich", str(source), "-o", str(output), *session.options]
+    for name, value in {
+        **options,
+        "date_format": terms.date_format,
+        "tz": terms.lookup.tz,
+        **({} if terms.tax is None else {"tax": terms.tax["amount"], **terms.tax, "amount": None}),
+        "prefix": terms.lookup.prefix or None,
+        **reading,
+    }.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            words += [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
+    words += [word for name in given if given[name] is False for word in ("--without", name)]
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
@@ -398,8 +458,9 @@ def _done(run: FileRun) -> str:
         rated = "Every row has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
     failed = totals.statuses["failed"]
-    again = f" “Run” looks up again only what failed: {counted(failed, 'row')}." if failed else ""
+    button = _RATES if totals.taxed is None else _TAX
+    again = f" “{button}” looks up again only what failed: {counted(failed, 'row')}."
     return (
         f"Done. {counted(totals.review.rows, 'row')} of {totals.rows:,} to review: the table below"
-        f" says why.{again}"
+        f" says why.{again if failed else ''}"
     )

@@ -313,24 +313,28 @@ class CodeView(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing
 
     Attributes:
         code: the source; hidden while it is empty.
+        command: the same on the command line, where there is such a command.
     """
 
     def __init__(self) -> None:
-        self.code = ""
+        self.code = self.command = ""
         self.view = ipywidgets.HTML()
         super().__init__([self.view])
         self.add_class("svc-code")
         self.show("")
 
-    def show(self, code: str) -> None:
-        """Show this source."""
-        self.code = code
+    def show(self, code: str, command: str = "") -> None:
+        """Show this source, and this command."""
+        self.code, self.command = code, command
         set_visible(self, bool(code))
-        self.view.value = (
-            "<details><summary>Show as code</summary>"
-            f'<pre tabindex="0" aria-label="Python code"><code>{escape(code)}</code></pre>'
-            "</details>"
-        )
+        shown = _listing("Python code", code)
+        if command:
+            shown += f"<p>On the command line:</p>{_listing('Command', command)}"
+        self.view.value = f"<details><summary>Show as code</summary>{shown}</details>"
+
+
+def _listing(label: str, text: str) -> str:
+    return f'<pre tabindex="0" aria-label="{label}"><code>{escape(text)}</code></pre>'
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,13 +107,27 @@ class Session:
     @property
     def code(self) -> str:
         """The Python that makes the client; the key comes from the environment there."""
+        address = self._other_address
         if isinstance(self.client, config.EmbeddedSvc):
             made = as_code("svc_tools.connect", "embedded")
-        elif self.client is None or self.client.base_url == (config.address() or "").rstrip("/"):
-            made = as_code("svc_tools.connect")
         else:
-            made = as_code("svc_tools.connect", base_url=self.client.base_url)
+            made = as_code("svc_tools.connect", base_url=address)
         return f"import svc_tools\n\nclient = {made}"
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a command that name the same service; the key as for `code`."""
+        if isinstance(self.client, config.EmbeddedSvc):
+            return ["--embedded"]
+        address = self._other_address
+        return [] if address is None else ["--base-url", address]
+
+    @property
+    def _other_address(self) -> str | None:
+        """The address of the service where it is not the configured one."""
+        if self.client is None or self.client.base_url == (config.address() or "").rstrip("/"):
+            return None
+        return self.client.base_url
 
     def use_key(self, key: SecretStr, base_url: str | None = None) -> None:
         """Use a service with this key from now on.

@@ -78,8 +78,7 @@ def test_a_file_in_jupyterlab(chrome, lab, tmp_path):
         panel = run_all(page)
         panel.get_by_role("tab", name="File").click()
         choose(page, panel, orders)
-        press(panel, "Show the plan")
-        press(panel, "Run")
+        press(panel, "Add rates")
         download = shown(panel.get_by_role("button", name="Download"))
         expect(download).to_be_visible()
         with page.expect_download() as found:

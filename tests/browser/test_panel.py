@@ -148,8 +148,7 @@ def test_a_page_warns_before_it_is_closed_in_the_middle_and_then_ends_its_proces
     page.get_by_role("tab", name="File").click()
     shown(page.get_by_label("Or the path of a file")).fill(str(orders))
     press(page, "Open")
-    press(page, "Show the plan")
-    press(page, "Run")
+    press(page, "Add rates")
     expect(shown(page.get_by_role("button", name="Stop", exact=True))).to_be_visible()
     page.get_by_role("tab", name="Lookup").click()  # what runs is out of sight
     questions = []
@@ -216,7 +215,7 @@ def test_a_file_needs_no_mouse(fresh, account, tmp_path):
     tab_to(page, "Show the plan")
     press_key("Enter")
     expect(shown(page.get_by_text("billable"))).to_be_visible()
-    tab_to(page, "Run")
+    tab_to(page, "Add rates", back=True)
     press_key("Enter")
     expect(shown(page.get_by_role("button", name="Download"))).to_be_visible()
     tab_to(page, "Download")
@@ -240,7 +239,7 @@ def test_a_file_above_the_hosts_usual_limit_comes_and_goes_whole(page, tmp_path)
     choose(page, page, large)
     press(page, "Show the plan")
     expect(shown(page.get_by_text("13,000"))).to_be_visible()
-    press(page, "Run")
+    press(page, "Add rates")
     link = shown(page.get_by_role("link", name="Download"))
     expect(link).to_be_visible()
     with page.expect_download() as found:

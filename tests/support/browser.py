@@ -141,10 +141,10 @@ def choose(page, panel, path):
     expect(shown(panel.get_by_text(f"Uploaded: {path.name}"))).to_be_visible()
 
 
-def tab_to(page, name, *, most=60):
+def tab_to(page, name, *, most=60, back=False):
     """Press Tab until what has the focus is called `name`; no mouse."""
     for _ in range(most):
-        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab" if back else "Tab")
         if page.evaluate(NAME_OF_FOCUS).startswith(name):
             return
     raise AssertionError(f"{name!r} is not reached with Tab")

@@ -6,15 +6,19 @@ import ast
 import csv
 import gzip
 import re
+import shlex
 import threading
 from collections import Counter
 from datetime import date
+from decimal import Decimal
 
 import openpyxl
 import pytest
+from support.command import svc_tools
 from support.faults import HANG, KEY, RESET, echo, echoing
 
 from svc_sdk import Svc
+from svc_tools.lookup.plan import MANY_LOOKUPS
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
 
@@ -87,6 +91,15 @@ def is_shown(widget):
     return widget.layout.display != "none"
 
 
+def marked(tab):
+    """The field that is marked as the one that an error is about."""
+    columns = tab.columns
+    fields = {**columns.roles, "date_format": columns.date_format, "tz": columns.tz}
+    fields |= {"one_state": columns.one_state, "one_date": columns.one_date}
+    (found,) = [name for name, field in fields.items() if "svc-invalid" in field._dom_classes]
+    return found
+
+
 def planned(tab, path, **columns):
     open_path(tab, path)
     choose(tab, **columns)
@@ -122,19 +135,76 @@ def test_a_file_is_uploaded_mapped_planned_run_and_taken_away(tab, faults, tmp_p
     assert source.read_text(encoding="utf-8").count("\n") == 7  # the source is as it was
 
 
-def test_the_code_that_is_shown_does_the_same(tab, tmp_path, scripted, monkeypatch):
-    source = csv_of(tmp_path / "orders.csv", rows_of(3))
-    planned(tab, source, amount="amount")
-    code = tab.code.code
-    assert KEY not in code
+def test_a_chosen_file_needs_one_button(tab, faults, tmp_path):
+    upload(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
+    choose(tab, amount="amount")
+    assert tab.run_button.description == "Add rates and tax"
+    click(tab, tab.run_button)
+    assert [row["tax"] for row in cells_of(tab.result.written)] == ["0.83"] * 3
+    assert len(faults.seen) == 3
+
+
+def test_many_lookups_of_an_account_are_a_plan_first(tab, faults, tmp_path):
+    open_path(tab, csv_of(tmp_path / "orders.csv", rows_of(MANY_LOOKUPS + 1)))
+    click(tab, tab.run_button)
+    assert is_shown(tab.plan.view)
+    assert f">{MANY_LOOKUPS + 1:,}<" in tab.plan.text.value
+    assert faults.seen == []
+    click(tab, tab.run_button)
+    assert len(faults.seen) == MANY_LOOKUPS + 1
+
+
+OPTIONS = ["order", "zip", "st", "sold", "amount", "freight", "is_exempt", "inv"]
+LINES = [
+    ["1", "78701", "TX", "05/31/2026", "10.00", "2.00", "no", "A"],
+    ["2", "78701", "TX", "05/31/2026", "10.00", "0", "no", "A"],
+    ["3", "78702", "TX", "06/01/2026", "20.00", "4.00", "yes", "B"],
+]
+
+
+def with_every_option(tab, source):
+    """The file with an option of every kind chosen."""
+    open_path(tab, source)
+    choose(tab, state="st", amount="amount", shipping="freight", exempt="is_exempt", invoice="inv")
+    tab.columns.date_format.value = "%m/%d/%Y"
+    tab.columns.tz.value = "America/Chicago"
+    tab.columns.prefix.value = "svc_"
+    tab.columns.roles["city"].value = ("none", "")
+
+
+def test_shipping_exempt_and_invoice_are_chosen_beside_the_amount(tab, faults, tmp_path):
+    with_every_option(tab, csv_of(tmp_path / "orders.csv", LINES, OPTIONS))
+    click(tab, tab.run_button)
+    assert {request.target.partition("as_of=")[2][:10] for request in faults.seen} == {
+        "2026-05-31",
+        "2026-06-01",
+    }
+    rows = cells_of(tab.result.written)
+    # 8.25% of 12.00 and 10.00, which are one invoice and round to 1.82, not 0.99 + 0.83
+    assert sum(Decimal(row["svc_tax"]) for row in rows[:2]) == Decimal("1.82")
+    assert rows[2]["svc_tax"] == "0.00"
+    tab.columns.roles["amount"].value = ("none", "")
+    assert not any(is_shown(tab.columns.fields[role]) for role in ("shipping", "exempt", "invoice"))
+
+
+@pytest.mark.parametrize("by", ["python", "command"])
+def test_the_code_that_is_shown_does_the_same(tab, tmp_path, scripted, monkeypatch, by):
+    source = csv_of(tmp_path / "some orders.csv", LINES, OPTIONS)
+    with_every_option(tab, source)
     click(tab, tab.run_button)
     by_panel = tab.result.written.read_bytes()
     tab.result.written.unlink()
-    ast.parse(code)
-    monkeypatch.setattr("svc_tools.connect", lambda: scripted)
-    ran = {}
-    exec(code, ran)  # noqa: S102 - it is what a person would run
-    assert ran["run"].written.read_bytes() == by_panel
+    shown = tab.code.code if by == "python" else tab.code.command
+    assert KEY not in shown
+    if by == "python":
+        ast.parse(shown)
+        monkeypatch.setattr("svc_tools.connect", lambda **_: scripted)
+        exec(shown, {})  # noqa: S102 - it is what a person would run
+    else:
+        program, *words = shlex.split(shown)
+        assert program == "svc-tools"
+        assert svc_tools(*words, SVC_API_KEY=KEY).returncode == 0
+    assert (tmp_path / "some orders-rates.csv").read_bytes() == by_panel
 
 
 def test_an_excel_workbook_is_made_of_the_same_answers(tab, faults, tmp_path):
@@ -165,7 +235,8 @@ def test_columns_that_could_be_meant_must_be_chosen(tab, faults, tmp_path, head,
     assert "where was it shipped to" in tab.columns.question.value
     click(tab, tab.plan_button)
     assert "choose one" in tab.message.html
-    assert not is_shown(tab.run_button)
+    assert marked(tab) in unclear
+    assert not is_shown(tab.plan.view)
     choose(tab, zip=next(name for name in names if "zip" in name), state="ship_state")
     if "as_of" in unclear:
         choose(tab, as_of="order_date")
@@ -194,7 +265,7 @@ def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path)
     planned(tab, csv_of(tmp_path / "orders.csv", rows), as_of="sold")
     assert "give the date format, such as %m/%d/%Y" in tab.plan.text.value
     tab.columns.date_format.value = "%m/%d/%Y"
-    assert not is_shown(tab.run_button)  # the plan was another one
+    assert not is_shown(tab.plan.view)  # it was another one
     click(tab, tab.plan_button)
     click(tab, tab.run_button)
     assert {row["lookup_status"] for row in cells_of(tab.result.written)} == {"ok"}
@@ -313,7 +384,7 @@ def test_no_file_of_the_user_is_ever_replaced(tab, tmp_path):
         tab.target.value = str(tmp_path / taken)
         click(tab, tab.plan_button)
         assert "svc-trouble" in tab.message.html
-        assert not is_shown(tab.run_button)
+        assert not is_shown(tab.plan.view)
     tab.target.value = str(tmp_path / "mine.csv")
     click(tab, tab.plan_button)
     click(tab, tab.run_button)
@@ -354,6 +425,7 @@ def test_one_state_and_one_date_for_all_rows(tab, faults, tmp_path):
     tab.columns.roles["as_of"].value = ("one", "")
     click(tab, tab.plan_button)
     assert "give a state" in tab.message.html
+    assert marked(tab) == "one_state"
     tab.columns.one_state.value = "TX"
     tab.columns.one_date.value = date(2026, 5, 31)
     click(tab, tab.plan_button)
@@ -380,16 +452,16 @@ def test_a_file_that_arrives_while_another_runs_does_not_disturb_it(tab, faults,
 
 def test_another_service_needs_another_plan(tab, faults, tmp_path):
     planned(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
-    assert is_shown(tab.run_button)
+    assert is_shown(tab.plan.view)
     with Svc("another-key-0123456789", base_url=faults.base_url) as other:
         tab.session.client = other  # before the tab hears of it
         click(tab, tab.run_button)
         assert faults.seen == []
-        assert not is_shown(tab.run_button)
+        assert not is_shown(tab.plan.view)
         click(tab, tab.plan_button)
-        assert is_shown(tab.run_button)
+        assert is_shown(tab.plan.view)
         tab.session.use(other)
-    assert not is_shown(tab.run_button)
+    assert not is_shown(tab.plan.view)
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
