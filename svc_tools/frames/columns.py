@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools.exports import PLACE_ROLES, recognized
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import day_of, normal_zip, state_code
 from svc_tools.places.place import text_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
     from datetime import tzinfo
 
+    from svc_tools.exports import Export
     from svc_tools.places import Grain
 
 _PLACES = {"zip", "address", "city", "location", "lat"}
@@ -54,6 +56,8 @@ class Inputs:
     """Whether the day itself is looked up, or the first one of its month or quarter."""
     warning: str = ""
     """What may be misread, in a sentence; it is among the notes too."""
+    export: Export | None = None
+    """The export that the columns were recognized as."""
 
     @property
     def dated(self) -> bool:
@@ -89,14 +93,21 @@ def find_inputs(
         elif value is not False:
             scalars[role] = one_value(role, value, frame, tz)
     free = [label for label in free_labels(frame) if label not in columns.values()]
-    columns |= _usual(free, named).checked()
+    export = recognized(free_labels(frame))
+    usual = _found_in(export, free, named)
+    columns |= usual if _PLACES & usual.keys() else _usual(free, named).checked()
+    columns |= usual
     _check_index(frame, columns.keys() | named.keys())
     if not _PLACES & (columns.keys() | scalars.keys()):
         advice = "say which: zip=…, or address= and city=, or location=, or lat= and lng="
+        if export is not None:
+            advice = f"these are {export.name}: {export.note} Otherwise {advice}"
         raise ColumnMissing("place", list(frame.columns), advice)
-    dates, note = _date(frame, [label for label in free if label not in columns.values()], named)
-    if dates:
-        columns["as_of"] = dates[0]
+    note = ""
+    if "as_of" not in columns:
+        left = [label for label in free if label not in columns.values()]
+        dates, note = _date(frame, left, named)
+        columns |= dict(zip(["as_of"], dates, strict=False))
     if scalars.get("as_of") == "today":
         del scalars["as_of"]
     for role, label in columns.items():
@@ -105,8 +116,19 @@ def find_inputs(
     if grain != "day" and "as_of" in {**columns, **scalars}:
         period = f"rates as of the first day of each {grain}, as requested"
     midnight = _at_midnight(frame, columns.get("as_of"), tz)
-    notes = tuple(filter(None, (*used_notes(columns, scalars), note, period, midnight)))
-    return Inputs(columns, scalars, notes, tz, grain, midnight)
+    used = used_notes(columns, scalars, export)
+    notes = tuple(filter(None, (*used, note, period, midnight)))
+    return Inputs(columns, scalars, notes, tz, grain, midnight, export)
+
+
+def _found_in(
+    export: Export | None, free: list[Hashable], named: Mapping[str, object]
+) -> dict[str, Hashable]:
+    """The arguments of a lookup as an export has them, but for those that are given."""
+    found = {} if export is None else export.found(free)
+    return {
+        role: found[role] for role in (*PLACE_ROLES, "as_of") if role in found and role not in named
+    }
 
 
 def require_flat(frame: pd.DataFrame) -> None:
@@ -128,9 +150,13 @@ def free_labels(frame: pd.DataFrame) -> list[Hashable]:
     return [label for label in frame.columns if label not in added]
 
 
-def used_notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> list[str]:
+def used_notes(
+    columns: Mapping[str, Hashable], values: Mapping[str, object], export: Export | None = None
+) -> list[str]:
     """Which columns and which values for all rows are used, in at most two sentences."""
     used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
+    if export is not None:
+        used = f"{export.name}, recognized by their columns: {used}"
     fixed = ", ".join(f"{role} {value!s} for all rows" for role, value in values.items())
     return [*filter(None, (used, fixed))]
 
@@ -143,6 +169,8 @@ class Proposal:
     """The column of each argument that is clear."""
     unclear: Mapping[str, tuple[Hashable, ...]]
     """The columns that an argument could be; a single one may be another party's."""
+    export: Export | None = None
+    """The export that the columns were recognized as."""
 
 
 def propose(frame: pd.DataFrame) -> Proposal:
@@ -153,8 +181,13 @@ def propose(frame: pd.DataFrame) -> Proposal:
     """
     require_flat(frame)
     free = free_labels(frame)
-    usual = _usual(free, {})
-    found = dict(usual.columns)
+    export = recognized(free)
+    of_export = _found_in(export, free, {})
+    if _PLACES & of_export.keys():
+        usual = Found(of_export, ())
+    else:
+        usual = _usual([label for label in free if label not in of_export.values()], {})
+    found = {**usual.columns, **of_export}
     unclear = {
         one.role: one.candidates for one in usual.problems if isinstance(one, ColumnAmbiguous)
     }
@@ -165,6 +198,8 @@ def propose(frame: pd.DataFrame) -> Proposal:
             for role in PLACES.values()
             if (labels := role.candidates(free))
         }
+    if "as_of" in found:
+        return Proposal(found, unclear, export)
     left = [label for label in free if label not in found.values()]
     try:
         dates, _ = _date(frame, left, {})
@@ -174,7 +209,7 @@ def propose(frame: pd.DataFrame) -> Proposal:
     else:
         if dates:
             found["as_of"] = dates[0]
-    return Proposal(found, unclear)
+    return Proposal(found, unclear, export)
 
 
 def is_label(frame: pd.DataFrame, value: object) -> bool:

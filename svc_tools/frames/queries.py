@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_tools.frames.orders import completed
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.places import NO_DATE, Cells, Question, Refusal, day_of, first_day, on_days, where
 
@@ -58,6 +59,8 @@ class Queries:
 
 def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
     """The queries of the rows: every distinct place and every distinct date is read once."""
+    if inputs.export is not None:
+        frame = completed(frame, inputs.export, inputs.columns)
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
     with all_stay():
         codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))

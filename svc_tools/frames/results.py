@@ -30,6 +30,7 @@ import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import EmbeddedSvc, Source, service_name
+from svc_tools.exports import named_export
 from svc_tools.frames.arrow import OntoRows
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
@@ -206,6 +207,7 @@ def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
         },
         "tz": None if inputs.tz is None else str(inputs.tz),
         "grain": inputs.grain,
+        "export": inputs.export and inputs.export.name,
     }
 
 
@@ -224,9 +226,15 @@ def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
         role: date.fromisoformat(value["date"]) if isinstance(value, dict) else value
         for role, value in stored["scalars"].items()
     }
+    inputs = Inputs(
+        *(stored["columns"], scalars, ()),
+        time_zone(stored["tz"]),
+        stored["grain"],
+        export=named_export(stored.get("export")),
+    )
     return UsedLookup(
         prefix=stored["prefix"],
-        inputs=Inputs(stored["columns"], scalars, (), time_zone(stored["tz"]), stored["grain"]),
+        inputs=inputs,
         source=Source(stored["service"], stored["account"]),
         service=ServiceName(stored["name"], stored["edition"]),
         detail=stored["detail"],
