@@ -191,7 +191,8 @@ _UNLIMITED = 10_000
 _GAP = 3
 """Characters between two columns of a table on the terminal."""
 _NARROWEST, _LONGEST_WORD = 12, 24
-"""The least width of a column of running text; words up to that length are not broken."""
+"""The least width of a column of running text; words up to that length are not broken. Where the
+others are wrapped too it has the larger one: a ladder of single words is no text."""
 
 
 def print_text(console: Console, *parts: str | tuple[str, str], indent: int = 0) -> None:
@@ -219,9 +220,11 @@ def print_table(
     total: Sequence[str | Text] | None = None,
     indent: int = 0,
 ) -> None:
-    """Print a table, wider than the terminal where it cannot be made to fit: nothing is cut.
+    """Print a table that fits the terminal: nothing is cut.
 
-    What comes from data is never read as markup, and no line ends in blanks.
+    Where its columns do not fit side by side, short texts and heads are wrapped between words;
+    where that is not enough, each row becomes a block with a line for each column. What comes from
+    data is never read as markup, and no line ends in blanks.
 
     Args:
         console: where to print.
@@ -235,17 +238,23 @@ def print_table(
     columns = as_columns(heads)
     body = [[*map(_cell, row)] for row in (*rows, *([total] if total else []))]
     named = any(column.head for column in columns)
+    cells = [*zip(*body, strict=True)] if body else [()] * len(columns)
+    layout = _layout(columns, cells, console.width - indent)
+    if layout is None and named:
+        _print_blocks(console, columns, body, indent=indent)
+        return
+    if layout is None:
+        least = [need.least for need in map(_need, columns, cells)]
+        layout = _Layout(_GAP, wrapped=False, widths=least)
     table = Grid(box=_box(console) if named else None, show_header=named, show_edge=False)
     table.pad_edge = False
-    table.padding = (0, 1) if named else (0, _GAP, 0, 0)
-    cells = [*zip(*body, strict=True)] if body else [()] * len(columns)
-    room = console.width - indent - _GAP * (len(columns) - 1)
-    widths = _widths([*map(_need, columns, cells)], room)
-    for column, width in zip(columns, widths, strict=True):
+    # the box has one blank between columns
+    table.padding = (0, 1, 0, layout.gap - 2) if named else (0, layout.gap, 0, 0)
+    for column, width in zip(columns, layout.widths, strict=True):
         table.add_column(
             _cell(column.head),
             justify="right" if column.kind == "number" else "left",
-            no_wrap=column.kind != "prose",
+            no_wrap=not layout.wrapped and column.kind != "prose",
             overflow="fold",
             width=width,
         )
@@ -253,8 +262,41 @@ def print_table(
         if total and place == len(body):
             table.add_section()
         table.add_row(*row)
-    needed = indent + _GAP * (len(columns) - 1) + sum(widths)
+    needed = indent + layout.gap * (len(columns) - 1) + sum(layout.widths)
     _print(console, table, indent=indent, width=max(console.width, needed))
+
+
+def _print_blocks(
+    console: Console, columns: Sequence[Column], body: Sequence[Sequence[Text]], *, indent: int
+) -> None:
+    """Print each row as a block: a line for each column, its head in front."""
+    for place, row in enumerate(body):
+        if place:
+            print_text(console)
+        lines = [(column.head, cell) for column, cell in zip(columns, row, strict=True)]
+        print_table(console, ("", prose()), lines, indent=indent)
+
+
+class _Layout(NamedTuple):
+    """How a table is printed: blanks between its columns, whether texts are wrapped, the widths."""
+
+    gap: int
+    wrapped: bool
+    widths: list[int]
+
+
+def _layout(
+    columns: Sequence[Column], cells: Sequence[Sequence[Text]], width: int
+) -> _Layout | None:
+    """The first layout in which the columns fit side by side; `None` where none does."""
+    for gap, wrapped in ((_GAP, False), (_GAP - 1, False), (_GAP - 1, True)):
+        room = width - gap * (len(columns) - 1)
+        needs = [
+            _need(column, own, wrapped=wrapped) for column, own in zip(columns, cells, strict=True)
+        ]
+        if sum(need.least for need in needs) <= room:
+            return _Layout(gap, wrapped, _widths(needs, room))
+    return None
 
 
 def _cell(cell: str | Text) -> Text:
@@ -283,15 +325,24 @@ def _box(console: Console) -> Box:
     return Box("".join(f"{row}\n" for row in rows), ascii=True)
 
 
-def _need(column: Column, cells: Sequence[Text]) -> _Need:
+def _need(column: Column, cells: Sequence[Text], *, wrapped: bool = False) -> _Need:
+    """The widths of a column; `wrapped`: its head and texts may be wrapped between words."""
     from rich.cells import cell_len  # noqa: PLC0415 - see the module's docstring
 
-    texts = [column.head, *map(str, cells)]
-    most = max(cell_len(line) for text in texts for line in text.split("\n"))
-    if column.kind != "prose":
+    def widest(texts: Iterable[str]) -> int:
+        return max(map(cell_len, texts), default=0)
+
+    own = [*map(str, cells)]
+    lines = [line for text in (column.head, *own) for line in text.split("\n")]
+    words = [word for line in lines for word in line.split()]
+    most = widest(lines)
+    if column.kind == "prose":
+        longest = _LONGEST_WORD if wrapped else min(widest(words), _LONGEST_WORD)
+        return _Need(min(most, max(_NARROWEST, longest)), most)
+    if not wrapped:
         return _Need(most, most)
-    longest = max((cell_len(word) for text in texts for word in text.split()), default=0)
-    return _Need(min(most, max(_NARROWEST, min(longest, _LONGEST_WORD))), most)
+    whole = own if column.kind == "number" else words
+    return _Need(max(widest(whole), widest(column.head.split())), most)
 
 
 def _widths(needs: Sequence[_Need], room: int) -> list[int]:

@@ -224,6 +224,28 @@ def test_a_table_is_as_wide_as_the_terminal_where_it_fits(width):
     assert max(map(len, lines)) <= width
 
 
+RECORDS = [
+    ("TX", "marketplace", "2021-03-01", "500 West Second Street, Austin, TX 78701", "old office"),
+    ("CA", "economic", "2019-04-01", "\N{EN DASH}", "added with the others by the former agency"),
+]
+
+
+@pytest.mark.parametrize("width", [100, 80, 60, 50, 40, 30])
+def test_a_table_fits_the_terminal_and_shows_every_word(width):
+    heads = ("State", "Type", "Registered at", prose("Address"), prose("Notes"))
+    text = printed(RECORDS, width, heads, indent=2)
+    assert max(map(len, text.splitlines())) <= width
+    assert {word for row in RECORDS for cell in row for word in cell.split()} <= set(text.split())
+
+
+def test_where_columns_do_not_fit_each_row_is_a_block_with_its_heads():
+    lines = printed(RECORDS, 40, ("State", "Type", "Registered at", "Address", "Notes"))
+    blocks = lines.split("\n\n")
+    assert len(blocks) == 2
+    assert "Registered at   2021-03-01" in blocks[0]
+    assert "Registered at   2019-04-01" in blocks[1]
+
+
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), min_size=1, max_size=4), st.integers(20, 99))
 def test_nothing_is_ever_cut(rows, width):
     text = "".join(printed(rows, width).split())

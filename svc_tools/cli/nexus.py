@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
     from svc_tools.nexus.register import Register, Registration
     from svc_tools.nexus.service import Added, Difference
+    from svc_tools.nexus.standings import ExposureSummary
 nexus = typer.Typer(
     no_args_is_help=True,
     help="Your nexus records: list and add them, plan a cleanup, remove what you ticked, and undo"
@@ -231,17 +232,19 @@ def plan(
             listed, note = _listed_register(client, needed=mine is None)
         notes = [note] if note else []
         records = listed if mine is None else mine
-        exposure = None
+        exposure, summary = None, None
         if sales:
             from svc_tools.frames.sales.exposure import (  # noqa: PLC0415 - loads pandas
                 exposure_of_file,
             )
+            from svc_tools.nexus.standings import exposure_summary  # noqa: PLC0415 - as above
 
             terms: dict[str, Any] = {"as_of": day_of_plan, "covers": complete, **named}
             exposure = exposure_of_file(
                 *sales, thresholds=table, register=records, progress=False, **terms
             )
             notes += exposure.attrs["svc_exposure"]["notes"]
+            summary = exposure_summary(exposure)
         made = make_plan(
             records,
             exposure=exposure,
@@ -253,9 +256,10 @@ def plan(
         )
         made.write(output)
     if as_json:
-        typer.echo(json.dumps(_plan_as_json(made, output, notes=notes), indent=2))
+        typer.echo(json.dumps(_plan_as_json(made, output, notes=notes, summary=summary), indent=2))
         return
-    _show_plan(Console(highlight=False), made, output, notes=notes, service=service)
+    tables = [] if summary is None else [summary.table]
+    _show_plan(Console(highlight=False), made, output, notes=notes, tables=tables, service=service)
 
 
 _CONTINUED = (
@@ -502,10 +506,17 @@ _DIFFERENCE_KINDS = {"only_mine": "only in your register", "only_service": "only
 
 
 def _show_plan(
-    console: Console, plan: Plan, path: Path, *, notes: list[str], service: Service
+    console: Console,
+    plan: Plan,
+    path: Path,
+    *,
+    notes: list[str],
+    tables: list[Table],
+    service: Service,
 ) -> None:
-    """Print the plan: states without a record first, then each record, and why."""
-    show(console, Note("Cleanup plan", [plan.sentence, *map(capital, notes)]), *tables_of(plan))
+    """Print the plan: states without a record first, then each record, and why; then `tables`."""
+    title = Note("Cleanup plan", [plan.sentence, *map(capital, notes)])
+    show(console, title, *tables_of(plan), *tables)
     console.print()
     print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
     print_text(console, "Put an x into its column remove, then see what would be sent:")
@@ -513,8 +524,11 @@ def _show_plan(
     print_line(console, f"  {_again('apply', str(path), service)}")
 
 
-def _plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
+def _plan_as_json(
+    plan: Plan, path: Path, *, notes: list[str], summary: ExposureSummary | None
+) -> dict[str, object]:
     """The plan, with the codes of its reasons and its figures."""
+    far = () if summary is None else summary.far_below
     return {
         "plan_id": plan.plan_id,
         "path": str(path),
@@ -534,6 +548,7 @@ def _plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, obje
             }
             for row in plan.rows
         ],
+        "far_below": sorted(row["state"] for row in far),
         "notes": notes,
     }
 

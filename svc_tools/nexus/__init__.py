@@ -47,6 +47,7 @@ from svc_tools.nexus.service import (
 from svc_tools.nexus.thresholds import Threshold, Thresholds, ThresholdsError, read_thresholds
 
 if TYPE_CHECKING:
+    from svc_tools.nexus.standings import exposure_summary
     from svc_tools.nexus.state_exposure import exposure
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "apply_plan",
     "differences",
     "exposure",
+    "exposure_summary",
     "list_register",
     "make_plan",
     "preview",
@@ -88,9 +90,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load `exposure` when it is first used: it needs pandas."""
-    if name != "exposure":
+    """Load `exposure` and its summary when they are first used: they need pandas."""
+    if name not in {"exposure", "exposure_summary"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needs("nexus.exposure", "pandas"):
+    with needs(f"nexus.{name}", "pandas"):
+        from svc_tools.nexus.standings import exposure_summary  # noqa: PLC0415 - see above
         from svc_tools.nexus.state_exposure import exposure  # noqa: PLC0415 - see above
-    return exposure
+    return exposure if name == "exposure" else exposure_summary

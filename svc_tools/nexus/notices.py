@@ -38,6 +38,17 @@ DECISION_WORDS = {
 }
 """What each decision of a plan means."""
 
+BAND_WORDS = {
+    "missing": "At or over the threshold, no record",
+    "over": "At or over the threshold",
+    "90-100": "90-100% of the threshold",
+    "70-90": "70-90% of the threshold",
+    "below 70": "Below 70% of the threshold",
+    "no tax": "No general sales tax",
+    "unknown": "Not certain: a fact is not known",
+}
+"""What each band of an exposure means."""
+
 REASONS = {
     # for a candidate
     "no_sales_tax": "The state has no general sales tax.",

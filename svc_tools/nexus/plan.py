@@ -416,9 +416,16 @@ def tables_of(plan: Plan, *, evidence: bool = True) -> tuple[Table, ...]:
     return tuple(tables)
 
 
+def figures_and_source(evidence: str) -> tuple[str, str]:
+    """The figures of a row's evidence, and its sources, which are long: they are shown apart."""
+    figures, has_source, source = evidence.partition("; source: ")
+    return f"{figures}." if has_source else figures, source
+
+
 def _cells(row: PlanRow, *, ticked: bool, evidence: bool) -> tuple[str, ...]:
     telling = row.decision == "candidate" or "differs" in row.reasons
-    why = " ".join((*row.why, *((printable(row.evidence),) if telling else ())))
+    figures = figures_and_source(printable(row.evidence))[0]
+    why = " ".join((*row.why, *((figures,) if telling else ())))
     return (
         f"{row.number:,}",
         f"{row.state} {row.nexus_type}",

@@ -61,6 +61,7 @@ EXPOSURE_COLUMNS = (
     "period_covered",
     "below_all",
     "below_now",
+    "far_below",
     "marketplace_only",
     "certainty",
     "checked_on",
@@ -73,6 +74,10 @@ BANDS: tuple[_Band, ...] = get_args(_Band)
 _ORDER = {"missing": 0, "over": 1, "90-100": 3, "70-90": 4, "below 70": 6, "no tax": 7}
 _MAY_BE_OVER, _UNKNOWN = 2, 5
 _LEAST: tuple[tuple[Decimal, _Band], ...] = ((Decimal("0.9"), "90-100"), (Decimal("0.7"), "70-90"))
+FAR_BELOW = Decimal("0.5")
+"""A state is far below, and shown in one line with the others, where it has no record, less than
+this part of every threshold is used by the highest reading, in the period and since, and none was
+met in the time that matters."""
 _DAY = timedelta(days=1)
 
 _MONTHS_SHOWN = 6
@@ -115,7 +120,8 @@ def exposure(
 
     Returns:
         A frame with the columns `EXPOSURE_COLUMNS`. Dollars and `used` (the part of the threshold
-        that is used) are `Decimal`, dates `date`, what is not known is missing. `below_all` is true
+        that is used) are `Decimal`, dates `date`, what is not known is missing. `far_below`: see
+        `FAR_BELOW`. `below_all` is true
         only below every threshold, by every reading, for the whole period, the trailing time and
         since; missing where it is not known; `below_now` leaves out tests that were repealed in
         that time. `attrs["svc_exposure"]` has the days of the sales, and what was left out.
@@ -150,7 +156,7 @@ def exposure(
         cells.append(_cells(found, as_of, covered, None if register is None else registered))
     cells.sort(key=_place)
     counts = dict.fromkeys(("transactions", "threshold_transactions"), "Int64")
-    flags = dict.fromkeys(("period_covered", "marketplace_only"), "bool")
+    flags = dict.fromkeys(("period_covered", "far_below", "marketplace_only"), "bool")
     kinds = dict.fromkeys(EXPOSURE_COLUMNS, "object") | counts | flags
     frame = pd.DataFrame(
         {name: pd.Series([one[name] for one in cells], dtype=kind) for name, kind in kinds.items()}
@@ -258,6 +264,7 @@ class _Exposed:
         below_all: below every threshold for all that time; `None`: not known.
         below_now: the same by the rule of the exposure's day alone: a test that was repealed in
             that time does not count.
+        far_below: see `FAR_BELOW`, whatever the register has.
         marketplace_only: whether all sales of that time were a marketplace's.
         any_sales: whether there are any sales to the state.
         begin: the first day of all that must be below: the period, and the trailing time.
@@ -279,6 +286,7 @@ class _Exposed:
     covered: bool = False
     below_all: bool | None = None
     below_now: bool | None = None
+    far_below: bool = False
     marketplace_only: bool = False
     any_sales: bool = False
     begin: date | None = None
@@ -330,22 +338,27 @@ def _exposed(
         sales.series(shown.base, marketplace=each).total(shown.best.window)[0]
         for each in (True, False)
     )
+    first_crossed = min((day for day in crossed if day is not None), default=None)
+    met_in, band = _met_in(shown.series, must, rules), _band(row, readings)
+    most_used = max(one.used for one in (shown.best, running) if one is not None)
+    never_met = first_crossed is None and met_in is None
     return _Exposed(
         state=state,
         row=row,
-        band=_band(row, readings),
+        band=band,
         readings=readings,
-        first_crossed=min((day for day in crossed if day is not None), default=None),
+        first_crossed=first_crossed,
         marketplace_cents=with_them - without,
         base_missing=base_missing,
         trailing=trailing,
         trailing_cents=None if row.trailing_months is None else trailing_cents,
         running=running if running is not None and running.met_on is not None else None,
-        met=_met_in(shown.series, must, rules),
+        met=met_in,
         period_covered=covers_days(covered, now[0].first, now[-1].last),
         covered=covers_days(covered, begin, as_of),
         below_all=below[0],
         below_now=below[1],
+        far_below=band == "below 70" and never_met and most_used < FAR_BELOW,
         marketplace_only=direct == (0, 0) != both,
         begin=begin,
         uncounted=uncounted,
@@ -432,6 +445,7 @@ def _cells(
         "marketplace_only": found.marketplace_only,
         "below_all": found.below_all,
         "below_now": found.below_now,
+        "far_below": found.far_below and not registered,
         "period_covered": found.period_covered,
         "why": " ".join(_why(found, as_of, covered, registered)),
     }

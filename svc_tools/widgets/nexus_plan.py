@@ -14,6 +14,7 @@ from svc_sdk import SvcError
 from svc_tools import config, nexus
 from svc_tools.display import counted
 from svc_tools.nexus.journal import JournalError
+from svc_tools.nexus.plan import figures_and_source
 from svc_tools.widgets.nexus_section import Section, box_html, store_plan, stored_plan
 from svc_tools.widgets.parts import (
     CodeView,
@@ -519,8 +520,6 @@ class _SharedLooks:
 
 _MARKS = {"candidate": "\N{BLACK UP-POINTING TRIANGLE}", "review": "?", "keep": "\N{CHECK MARK}"}
 """Before a decision's word, so that color alone does not carry it."""
-_SOURCE = "; source: "
-"""Where the sources begin in the evidence of a row; they are long and folded away."""
 
 
 def facts_html(row: PlanRow) -> str:
@@ -537,9 +536,7 @@ def facts_html(row: PlanRow) -> str:
     )
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in row.why)
     why = f'<ul class="svc-plan-why">{items}</ul>' if items else ""
-    figures, _, source = row.evidence.partition(_SOURCE)
-    if source:
-        figures += "."
+    figures, source = figures_and_source(row.evidence)
     evidence = f'<p class="svc-plan-evidence">{escape(figures)}</p>' if figures else ""
     if source:
         evidence += (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -195,6 +196,16 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
     shown = words(done)
     assert shown.index("States without a record, above their threshold") < shown.index("Suggestion")
     assert "California has no record, and your sales are above its threshold." in shown
+    table = shown.partition("Sales against the thresholds")[2]
+    assert "CA At or over the" in table
+    codes = re.search(r"\d+ states below 50% of every threshold: ([A-Z, ]+)\.", table)[1]
+    far = codes.split(", ")
+    assert {"NY", "WY", "WA"} <= set(far)
+    assert not {"CA", "AL", "IL"} & set(far)  # over it, and with a record
+    assert f"{len(far)} states below" in table
+    as_json = run_plan(tmp_path / "a.csv", "--register", own, *files, *covers, "--json")
+    assert json.loads(as_json.stdout)["far_below"] == sorted(far)
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if str(tmp_path) not in line)
     plan = read_plan(output)
     alabama = next(row for row in plan.rows if row.state == "AL")
     assert (alabama.decision, alabama.reasons) == ("candidate", ("below_all",))

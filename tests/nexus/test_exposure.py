@@ -61,6 +61,42 @@ def test_bands_begin_exactly_and_a_cent_below_is_not_rounded_up(dollars, band, u
     assert row["below_all"] is (band != "over")
 
 
+RECORD = read_register([{"state": "TX", "nexus_type": "economic"}])
+PREVIOUS = replace(KNOWN, period="previous_year")
+ROLLING = replace(KNOWN, period="rolling_12_months")
+
+
+@pytest.mark.parametrize(
+    ("rows", "threshold", "register", "far"),
+    [
+        ([("2026-05-01", "499.99")], KNOWN, None, True),
+        ([("2026-05-01", "500.00")], KNOWN, None, False),
+        ([], KNOWN, None, True),
+        ([("2026-05-01", "10")], KNOWN, RECORD, False),  # it has a record
+        # half of it is used since the period's end, which counts from the next period on
+        ([("2025-05-01", "10"), ("2026-05-01", "500")], PREVIOUS, None, False),
+        ([("2022-05-01", "1000"), ("2026-05-01", "10")], ROLLING, None, False),  # it was met once
+        # one reading of what the state counts is higher
+        (
+            [("2026-05-01", "10"), ("2026-05-01", "500", "marketplace")],
+            replace(KNOWN, marketplace_counts=None),
+            None,
+            False,
+        ),
+        # below by its sales, and sources disagree on a number of transactions
+        ([("2026-05-01", "10")], replace(KNOWN, logic="unknown"), None, False),
+        # many small orders
+        ([("2026-05-01", "10")], replace(KNOWN, logic="or", transactions=2), None, False),
+        ([("2026-05-01", "10")], replace(KNOWN, logic="or", transactions=3), None, True),
+    ],
+)
+def test_a_state_is_far_below_under_half_of_every_threshold_without_a_record(
+    rows, threshold, register, far
+):
+    sales = [("TX", day, *(channel or ["direct"]), dollars, 1) for day, dollars, *channel in rows]
+    assert bool(one(sales, threshold, register=register)["far_below"]) is far
+
+
 def test_a_state_over_its_threshold_without_a_record_is_missing_and_comes_first():
     dollars = {"NY": 5_000, "TX": 1_200, "CA": 950, "WA": 100}
     rows = [(state, "2026-01-05", "direct", amount, 1) for state, amount in dollars.items()]

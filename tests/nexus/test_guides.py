@@ -14,7 +14,7 @@ import pytest
 
 import svc_tools  # noqa: F401 - it makes df.svc
 from svc_tools.nexus import read_thresholds
-from svc_tools.nexus.notices import BEFORE_REMOVING
+from svc_tools.nexus.notices import BAND_WORDS, BEFORE_REMOVING
 from svc_tools.nexus.planning import RULES
 from svc_tools.nexus.state_exposure import BANDS, EXPOSURE_COLUMNS
 from svc_tools.nexus.thresholds import COLUMNS, Logic, Measured
@@ -53,6 +53,8 @@ def test_the_guide_names_every_column_and_word():
     text = THRESHOLDS.read_text(encoding="utf-8")
     words = [*COLUMNS, *EXPOSURE_COLUMNS, *BANDS, *get_args(Logic), *get_args(Measured)]
     assert [word for word in words if f"`{word}`" not in text] == []
+    shown = [f"| `{band}` | {BAND_WORDS[band]} |\n" for band in BANDS]
+    assert [line for line in shown if line not in text] == []
 
 
 def test_the_guide_counts_the_states_as_the_table_does():

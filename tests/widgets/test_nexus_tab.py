@@ -11,6 +11,7 @@ from support.nexus import message as said
 
 from svc_sdk import Svc
 from svc_tools.nexus import receipts
+from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.widgets.nexus_plan import PAGE
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
@@ -455,7 +456,7 @@ def test_sales_show_who_lacks_a_record_first_and_become_evidence_of_the_plan(tab
     shown = tab.exposure.result.value
     assert "As of 2025-12-31." in shown
     assert shown.index(">WA<") < shown.index(">CA<")
-    assert "Above, and no record" in shown
+    assert BAND_WORDS["missing"] in shown
     assert "$240,000.00" in shown
     click(tab, tab.plan.make_button)
     assert "Washington" in tab.plan.missing.value

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.nexus import make_plan, read_register
+from svc_tools.nexus import exposure_summary, make_plan, read_register
+from svc_tools.nexus.notices import BAND_WORDS
+from svc_tools.nexus.state_exposure import BANDS
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_changes import confirmation_of
+from svc_tools.widgets.nexus_exposure import exposure_html, exposure_notes
 from svc_tools.widgets.nexus_plan import Filter, carry_ticks, page_of
-from svc_tools.widgets.nexus_tab import exposure_html, exposure_notes
 
 
 def plan_of(*records):
@@ -106,14 +108,13 @@ def test_the_exposure_shows_each_standing_in_words_dollars_with_cents_and_the_th
     html = exposure_html(exposed(first_crossed=date(2026, 3, 4)))
     for text in ("$400,000.00", "of $500,000", "2026-03-04", "high"):
         assert text in html
-    for band, words in (
-        ("missing", "Above, and no record"),
-        ("over", "Above"),
-        ("below 70", "Below 70"),
-        ("unknown", "Unknown"),
-        ("no tax", "No general sales tax"),
-    ):
-        assert words in exposure_html(exposed(band=band))
+    for band in BANDS:
+        assert BAND_WORDS[band] in exposure_html(exposed(band=band))
+    assert [BAND_WORDS[band] for band in BANDS if "%" in BAND_WORDS[band]] == [
+        "90-100% of the threshold",
+        "70-90% of the threshold",
+        "Below 70% of the threshold",
+    ]
 
 
 def test_a_tick_stays_only_where_record_decision_and_reasons_are_the_same():
@@ -126,17 +127,37 @@ def test_a_tick_stays_only_where_record_decision_and_reasons_are_the_same():
     assert carry_ticks(None, anew) == (anew, 0)
 
 
-def test_states_without_sales_and_record_are_folded_away_and_no_others():
-    nothing = {"sales": Decimal("0.00"), "transactions": 0, "used": Decimal(0)}
-    quiet = exposed(state="WY", registered="", **nothing)
-    held = exposed(state="VT", registered="economic", **nothing)
-    unknown = exposed(state="UT", registered="", sales=None, transactions=0, used=None)
-    html = exposure_html(pd.concat([exposed(), held, unknown, quiet]))
-    loud, _, folded = html.partition("<details")
-    assert "1 state without sales and without a record" in folded
-    assert ">WY<" in folded
-    for state in ("TX", "VT", "UT"):
-        assert f">{state}<" in loud
+FAR = {"band": "below 70", "registered": "", "far_below": True, "period_covered": True}
+
+
+def test_states_far_below_are_one_line_that_opens_and_no_others():
+    near = exposed(state="TX", far_below=False, period_covered=True)
+    far = [exposed(state=state, **FAR) for state in ("WY", "AL")]
+    held = exposed(state="VT", **FAR | {"far_below": False, "registered": "economic"})
+    no_tax = exposed(state="MT", band="no tax", registered="", used=None, sales=None)
+    taxed_record = exposed(state="OR", band="no tax", registered="economic", used=None)
+    frame = pd.concat([near, held, *far, no_tax, taxed_record])
+    frame = frame.assign(far_below=frame["far_below"].fillna(value=False).astype(bool))
+    html = exposure_html(frame)
+    shown, far_line, untaxed_line = html.split("<details")
+    assert "2 states below 50% of every threshold" in far_line
+    assert "1 state without a general sales tax" in untaxed_line
+    for part, states in ((shown, "TX VT OR"), (far_line, "WY AL"), (untaxed_line, "MT")):
+        for state in states.split():
+            assert f">{state}<" in part
+            assert html.count(f">{state}<") == 1
+    summary = exposure_summary(frame)
+    assert "2 states below 50% of every threshold: AL, WY." in str(summary)
+    assert "1 state without a general sales tax: MT." in str(summary)
+    assert summary._repr_html_().count("<details>") == 2
+    assert [row["state"] for row in summary.shown] == ["TX", "VT", "OR"]
+
+
+def test_the_line_says_where_the_sales_do_not_reach_the_whole_period():
+    short = exposed(state="WY", **FAR | {"period_covered": False})
+    assert "1 state below 50% of every threshold, as far as the sales given reach" in exposure_html(
+        short
+    )
 
 
 def test_rows_left_out_of_the_exposure_are_said_before_its_figures():
