@@ -20,7 +20,7 @@ from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.summary import RATE_NOTE_SHORT, other_date_sentence, summarize
+from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -162,9 +162,8 @@ def render(summary: Summary, console: Console) -> None:
         _failures(console, summary)
     if summary.review.totals.rows:
         _to_review(console, summary.review)
-    dated = other_date_sentence(summary)
-    for text in (dated, _partial_note(summary), RATE_NOTE_SHORT):
-        if text is not None:
+    for text in (summary.rests_on.sentence, RATE_NOTE_SHORT):
+        if text:
             _paragraph(console, text)
 
 
@@ -172,16 +171,6 @@ def _headline(summary: Summary) -> str:
     places = "" if summary.places is None else f", {summary.places:,} distinct places looked up"
     service = "" if summary.service is None else f", service: {summary.service}"
     return f"{summary.rows:,} rows{places}{service}"
-
-
-def _partial_note(summary: Summary) -> str:
-    rows = summary.status_rows("partial")
-    if not rows:
-        return "No rate here is known to lack a part."
-    return (
-        f"Partial: {rows:,} of {summary.rows:,} rows. Their local or district rates are not"
-        " covered, so what is known is a lower bound and no whole tax is computed from it."
-    )
 
 
 def _counts(console: Console, title: str, head: str, counts: Sequence[Count | Part]) -> None:

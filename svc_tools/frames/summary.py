@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.codes import CONFIDENCES, codes_in
-from svc_tools.display import exact_dollars
-from svc_tools.frames.arrow import Coded, coded, combined
+from svc_tools.display import counted, exact_dollars
+from svc_tools.frames.arrow import Coded, coded, combined, first_column
 from svc_tools.frames.lookup_columns import (
     NOTE,
     WITH_RATE,
@@ -79,18 +79,101 @@ class ConfidenceTax:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherDate:
-    """Rows with a rate of another date than the sale's: the nearest that the service knows.
+class Resting:
+    """Rows that rest on one kind of rate; sales and tax are `None` where they are not known."""
 
-    Attributes:
-        rows: rows (ok and partial) with such a rate.
-        sales: the sales of the whole ones among them; `None` when the frame has no tax column.
-        tax: the tax of those rows, a part of `Totals.tax`; `None` as above.
-    """
-
-    rows: int
+    rows: int = 0
     sales: Decimal | None = None
     tax: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RestsOn:
+    """How much rests on the rate of another date than the sale's, or on an incomplete rate.
+
+    Attributes:
+        rated_rows: rows with a rate, whole or incomplete.
+        tax: all the tax that is looked at; `None` without a tax: then all rated rows count.
+        other_date: rows with a tax from the nearest rate known, that of another date.
+        incomplete: rows with a tax from an incomplete rate, a lower bound.
+        both: rows that are in both.
+        untaxed: rows with an incomplete rate and therefore no tax.
+        dates_known: whether the frame says which rates are those of another date.
+    """
+
+    rated_rows: int
+    tax: Decimal | None
+    other_date: Resting
+    incomplete: Resting
+    both: int
+    untaxed: Resting
+    dates_known: bool
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no row is known to have such a rate."""
+        return not (self.other_date.rows or self.incomplete.rows or self.untaxed.rows)
+
+    @property
+    def sentence(self) -> str:
+        """How much it is, for a headline; empty where no row has a rate."""
+        if not self.rated_rows:
+            return ""
+        texts = [self._resting, self._untaxed]
+        if not self.dates_known:
+            texts.append(
+                "Whether a rate is that of another date is not known: the frame has no column"
+                " warnings."
+            )
+        elif self.nothing:
+            texts.append("No rate is marked as that of another date or as incomplete.")
+        return " ".join(text for text in texts if text)
+
+    @property
+    def brief(self) -> str:
+        """The same in a few words, for the end of a line; empty where there is nothing to tell."""
+        rows = self.other_date.rows + self.incomplete.rows - self.both + self.untaxed.rows
+        return f"; {counted(rows, 'row')} at another date's or an incomplete rate" if rows else ""
+
+    @property
+    def _resting(self) -> str:
+        kinds = (
+            (self.other_date, "the rate of another date than the sale's"),
+            (self.incomplete, "an incomplete rate, a lower bound"),
+        )
+        parts: list[str] = []
+        for part, what in kinds:
+            if not part.rows:
+                continue
+            sales = "" if part.sales is None else f"{exact_dollars(part.sales)} of sales"
+            if self.tax is None or part.tax is None:
+                of = f" of {counted(self.rated_rows, 'row')} with a rate"
+                start = f"{part.rows:,}{'' if parts else of}"
+                parts.append(f"{start} rest{'s' * (part.rows == 1)} on {what}{_bracketed(sales)}")
+            else:
+                of = "" if parts else f" of the {exact_dollars(self.tax)} tax rests"
+                more = _bracketed(counted(part.rows, "row"), sales)
+                parts.append(f"{exact_dollars(part.tax)}{of} on {what}{more}")
+        if not parts:
+            return ""
+        both = f"; {counted(self.both, 'row')} on both" if self.both else ""
+        return f"{', and '.join(parts)}{both}: check before use."
+
+    @property
+    def _untaxed(self) -> str:
+        part = self.untaxed
+        if not part.rows:
+            return ""
+        sales = "" if part.sales is None else f"{exact_dollars(part.sales)} of sales"
+        has = "has" if part.rows == 1 else "have"
+        return (
+            f"{counted(part.rows, 'row')}{_bracketed(sales)} {has} an incomplete rate and no tax."
+        )
+
+
+def _bracketed(*texts: str) -> str:
+    there = ", ".join(text for text in texts if text)
+    return f" ({there})" if there else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +197,7 @@ class Summary:
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
         by_confidence: the rows with a rate (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
-        other_date: the rows with a rate of another date than the sale's.
+        rests_on: what rests on the rate of another date, or on an incomplete one.
         review: the rows that require review, as `df.svc.review()` lists them.
         failures: the most frequent reasons for rows without a rate.
         other_failures: rows without a rate for other reasons than those listed.
@@ -131,7 +214,7 @@ class Summary:
     by_status: tuple[Count, ...]
     by_confidence: tuple[Count, ...]
     by_warning: tuple[Count, ...]
-    other_date: OtherDate
+    rests_on: RestsOn
     review: Review
     failures: tuple[Failure, ...]
     other_failures: int
@@ -180,7 +263,6 @@ def summarize(
     rated = status.where(WITH_RATE.__contains__)
     confidence = coded(frame, f"{prefix}confidence", "not stated")
     warnings = coded(frame, f"{prefix}warnings")
-    dated = rated & warnings.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
     if review is None:
         known = amount if amount in frame.columns else None
         review = reviewed(frame, amount=known, prefix=prefix).review
@@ -193,7 +275,6 @@ def summarize(
         by_use = parts_of(frame, uses, amount=amount, prefix=prefix)
     places, service = _asked(frame, prefix)
     whole = status.where(lambda value: value == "ok") & ~tax.missing
-    dated_whole = dated & whole
     states = states_of_rows(frame, prefix=prefix)
     by_state, total = [], None
     if taxed:
@@ -207,10 +288,11 @@ def summarize(
         by_status=_ordered(statuses.items(), STATUSES),
         by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
         by_warning=_by_warning(warnings),
-        other_date=OtherDate(
-            int(dated.sum()),
-            sales.total(dated_whole) or dollars(0) if taxed else None,
-            tax.total(dated_whole) or dollars(0) if taxed else None,
+        rests_on=rests_on(
+            frame,
+            sales=sales if taxed else money(frame, amount),
+            tax=tax if taxed else None,
+            prefix=prefix,
         ),
         review=review,
         failures=failures[:_TOP],
@@ -245,19 +327,49 @@ def source_sentence(sources: Sequence[Source]) -> str | None:
     return f"{kind}: {first.source} ({first.edition}){others}."
 
 
-def other_date_sentence(summary: Summary) -> str | None:
-    """How many rows have a rate of another date than the sale's; `None` where none has."""
-    part = summary.other_date
-    if not part.rows:
-        return None
-    start = (
-        f"In {part.rows:,} of {summary.rated_rows:,} rows with a rate, the rate is that of another"
-        " date than the sale's, the nearest one known"
+def rests_on(
+    frame: pd.DataFrame,
+    *,
+    sales: Money,
+    tax: Money | None,
+    nothing_due: np.ndarray | None = None,
+    prefix: str = "",
+) -> RestsOn:
+    """What rests on the rate of another date, or on an incomplete one.
+
+    Args:
+        frame: what `df.svc.lookup()` returned.
+        sales: the sale of each row.
+        tax: the tax of each row; `None` for a frame without one.
+        nothing_due: rows of which no tax is due, so that its absence rests on no rate.
+        prefix: the prefix of the lookup.
+    """
+    status = coded(frame, f"{prefix}lookup_status")
+    rated = status.where(WITH_RATE.__contains__)
+    partial = status.where(lambda value: value == "partial")
+    names = [f"{prefix}{name}" for name in ("warnings", "lookup_review_reason")]
+    dated = np.zeros(len(frame), bool)
+    for name in names:
+        marked = coded(frame, name)
+        dated |= marked.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
+    counts = rated if tax is None else rated & ~tax.missing
+    lacks = np.zeros(len(frame), bool) if tax is None else partial & tax.missing
+    if nothing_due is not None:
+        lacks &= ~nothing_due
+
+    def resting(rows: np.ndarray) -> Resting:
+        of_tax = None if tax is None else tax.total(rows)
+        return Resting(int(rows.sum()), sales.total(rows), of_tax)
+
+    return RestsOn(
+        rated_rows=int(rated.sum()),
+        tax=None if tax is None else tax.total() or dollars(0),
+        other_date=resting(dated & counts),
+        incomplete=resting(partial & counts),
+        both=int((dated & partial & counts).sum()),
+        untaxed=resting(lacks),
+        dates_known=any(first_column(frame, name) is not None for name in names),
     )
-    if part.tax is None or summary.money is None:
-        return f"{start}: check it before use."
-    tax, whole = exact_dollars(part.tax), exact_dollars(summary.money.tax)
-    return f"{start}; {tax} of the {whole} tax rests on such rates: check them before use."
 
 
 def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from decimal import Decimal
+from html import escape
 
 import pandas as pd
 import pytest
@@ -24,6 +25,7 @@ from support.frames import (
 )
 
 from svc_tools.frames.results import encode
+from svc_tools.frames.summary import Resting
 
 MINNEAPOLIS = parts(
     "state 27 Minnesota 6875",
@@ -362,3 +364,35 @@ def test_lines_that_need_a_person_are_filed_and_said():
     sure = taxed([line()], ["100.00"]).svc.filing("GA")
     assert sure.totals.review_rows == 0
     assert "looked at" not in str(sure)
+
+
+def test_the_first_line_says_what_of_the_tax_filed_rests_on_rates_in_doubt():
+    texas = parts("state 48 Texas 6250")
+    lines = [
+        line("TX", texas),
+        line("TX", texas, warnings="as_of_after_edition"),
+        half(),
+        line("GA", warnings="as_of_after_edition"),
+    ]
+    made = taxed(lines, ["100.00", "20.00", "8.00", "999.00"]).svc.filing("TX")
+    assert made.rests_on.other_date == Resting(1, Decimal("20.00"), Decimal("1.25"))
+    assert made.rests_on.untaxed == Resting(1, Decimal("8.00"), None)
+    headline = str(made).splitlines()[1]
+    assert "$1.25 of the $7.50 tax rests on the rate of another date" in headline
+    assert "(1 row, $20.00 of sales)" in headline
+    assert "1 row ($8.00 of sales) has an incomplete rate and no tax." in headline
+    assert escape(made.rests_on.sentence) in made._repr_html_().replace("&#39;", "&#x27;")
+    assert "2 rows at another date" in repr(made)
+    used = taxed(lines, ["100.00", "20.00", "8.00", "9.00"], terms={"partial": "use"})
+    assert used.svc.filing("TX").rests_on.incomplete == Resting(1, Decimal("8.00"), Decimal("0.50"))
+
+
+def test_a_sale_on_which_nothing_is_due_rests_on_no_rate():
+    lines = [line(), half(), line("GA", warnings="stale_rate")]
+    terms = {"channel": "channel"}
+    channel = ["direct", "marketplace", "marketplace"]
+    frame = taxed(lines, ["100", "100", "100"], terms=terms, channel=channel)
+    frame["resolved_state"] = "GA"
+    made = frame.svc.filing("GA")
+    assert made.rests_on.nothing
+    assert made.rests_on.sentence in str(made).splitlines()[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from html import escape
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from support.frames import DELAWARE, SEATTLE, half, line, looked_up, lost, parts
 from svc_tools.codes import codes_of
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
+from svc_tools.frames.summary import Resting
 
 FOUR = parts("state 1 S 4000", "county 2 C 3000", "city 3 T 1900", "district 4 D 500")
 SUMMED = (
@@ -404,3 +406,25 @@ def test_a_reason_is_never_claimed_without_its_arithmetic(rows):
         if not pd.isna(line_["implied_rate"]):
             implied = Fraction(taken) / Fraction(sale)
             assert abs(Fraction(line_["implied_rate"]) - implied) <= Fraction(5, 10**6)
+
+
+def test_the_first_line_says_what_of_the_expected_tax_rests_on_rates_in_doubt():
+    lines = [line(), line(warnings="stale_rate"), line(warnings="stale_rate"), half(), half()]
+    made = reconciled(lines, ["100", "10", "20", "7", "5"], ["8.90", "1", None, "1", "1"])
+    # the third row is not compared: nothing is known to have been collected
+    assert made.rests_on.tax == made.totals.expected == Decimal("9.79")
+    assert made.rests_on.other_date == Resting(1, Decimal("10.00"), Decimal("0.89"))
+    assert made.rests_on.untaxed == Resting(2, Decimal("12.00"), None)
+    headline = str(made).splitlines()[1]
+    assert "$0.89 of the $9.79 tax rests on the rate of another date" in headline
+    assert made.rests_on.sentence in headline
+    assert escape(made.rests_on.sentence) in made._repr_html_().replace("&#39;", "&#x27;")
+    assert "3 rows at another date" in repr(made)
+
+
+def test_with_registrations_only_what_is_due_rests_on_its_rate():
+    lines = [line(), line("TX", parts("state 48 Texas 6250"), warnings="stale_rate"), half()]
+    nexus = [{"state": "GA", "nexus_type": "physical"}]
+    made = reconciled(lines, ["100", "10", "7"], ["8.90", "1", "1"], terms={"nexus": nexus})
+    assert made.rests_on.nothing
+    assert made.rests_on.tax == Decimal("8.90")

@@ -13,7 +13,7 @@ from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports import page as report_page
-from svc_tools.frames.summary import RATE_NOTES
+from svc_tools.frames.summary import RATE_NOTES, summarize
 
 VOID = {"meta", "br"}
 MIXED = (
@@ -93,6 +93,18 @@ def test_the_page_is_whole_and_says_every_part(page):
         *RATE_NOTES,
     ):
         assert said in made.said, said
+
+
+def test_the_head_of_the_page_says_what_rests_on_rates_in_doubt(page, tmp_path):
+    frame = enriched(*MIXED, row("CA", "50.00", "0.08000", warnings="as_of_after_edition"))
+    sentence = summarize(frame).rests_on.sentence
+    assert "$4.00 of the -$91.87 tax" in sentence
+    assert "(1 row, $50.00 of sales)" in sentence
+    assert "1 row ($300.00 of sales) has an incomplete rate" in sentence
+    said = page(frame).said
+    assert said.index(sentence) < said.index("6 rows, 6 distinct places")
+    path = SvcAccessor(frame).report(tmp_path / "report.xlsx")
+    assert openpyxl.load_workbook(path)["Summary"]["A2"].value == sentence
 
 
 def test_tax_by_state_adds_up_to_the_total(page):

@@ -13,9 +13,8 @@ from svc_tools.frames.summary import (
     ConfidenceTax,
     Count,
     Failure,
-    OtherDate,
+    Resting,
     Source,
-    other_date_sentence,
     summarize,
 )
 
@@ -127,13 +126,45 @@ DATED = (
 
 
 def test_what_rests_on_the_rate_of_another_date_is_counted_and_added_up_exactly():
-    summary = summarize(enriched(*DATED))
-    assert summary.other_date == OtherDate(3, Decimal("10.10"), Decimal("1.01"))
-    assert summary.rated_rows == 4
-    assert other_date_sentence(summary) == (
-        "In 3 of 4 rows with a rate, the rate is that of another date than the sale's, the nearest"
-        " one known; $1.01 of the $7.64 tax rests on such rates: check them before use."
-    )
+    part = summarize(enriched(*DATED)).rests_on
+    assert (part.rated_rows, part.tax) == (4, Decimal("7.64"))
+    assert part.other_date == Resting(2, Decimal("10.10"), Decimal("1.01"))
+    assert (part.incomplete.rows, part.both) == (0, 0)
+    assert part.untaxed == Resting(1, Decimal("300.00"), None)
+    assert "$1.01 of the $7.64 tax" in part.sentence
+    assert "(2 rows, $10.10 of sales)" in part.sentence
+
+
+def test_a_tax_from_an_incomplete_rate_is_told_apart_from_one_of_another_date():
+    part = summarize(enriched(*DATED, use_partial=True)).rests_on
+    assert part.tax == Decimal("26.39")
+    assert part.other_date == Resting(3, Decimal("310.10"), Decimal("19.76"))
+    assert part.incomplete == Resting(1, Decimal("300.00"), Decimal("18.75"))
+    assert (part.both, part.untaxed.rows) == (1, 0)
+
+
+def test_without_a_tax_the_rows_at_rates_in_doubt_are_counted_with_their_sales():
+    part = summarize(enriched(*DATED, taxed=False)).rests_on
+    assert (part.tax, part.rated_rows) == (None, 4)
+    assert part.other_date == Resting(3, Decimal("310.10"), None)
+    assert part.incomplete == Resting(1, Decimal("300.00"), None)
+
+
+def test_rates_of_another_date_are_found_by_the_reason_where_the_warnings_are_not_there():
+    frame = enriched(*DATED)
+    part = summarize(frame.drop(columns="warnings")).rests_on
+    assert part == summarize(frame).rests_on
+    neither = summarize(frame.drop(columns=["warnings", "lookup_review_reason"])).rests_on
+    assert not neither.dates_known
+    assert "not known" in neither.sentence
+
+
+def test_where_nothing_is_in_doubt_that_is_said_and_where_no_rate_is_known_nothing():
+    part = summarize(enriched(row())).rests_on
+    assert part.nothing
+    assert part.sentence == "No rate is marked as that of another date or as incomplete."
+    assert part.brief == ""
+    assert summarize(enriched(row(rate=None))).rests_on.sentence == ""
 
 
 def test_the_summary_leads_with_what_can_be_used():

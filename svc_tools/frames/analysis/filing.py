@@ -28,6 +28,7 @@ from svc_tools.frames.money import dollars, dollars_by, money, money_column, sum
 from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.taxed_rows import changes_since, is_product, sales_of, taxed_rows
@@ -102,6 +103,8 @@ def filing(
     undue = rows.due.missing
     lines = frame.iloc[np.flatnonzero(in_state & ~undue)]
     left_out = _left_out(frame.iloc[np.flatnonzero(in_state & undue)], prefix, amount)
+    of_state = frame.iloc[np.flatnonzero(in_state)]
+    due = taxed_rows(of_state, prefix)
     periods = (
         Coded(np.zeros(len(lines), np.int64), ("",))
         if period is None
@@ -117,6 +120,13 @@ def filing(
         lines=lines,
         totals=_totals(
             table, lines, left_out, prefix, int(states.where(lambda one: not one).sum())
+        ),
+        rests_on=rests_on(
+            of_state,
+            sales=sales_of(of_state, prefix, amount),
+            tax=due.due,
+            nothing_due=due.nothing_due,
+            prefix=prefix,
         ),
         by_level=by_level,
         period=period,
@@ -282,6 +292,8 @@ class Filing:
             `detail`, `sales` and `tax`.
         lines: the lines that are filed, as they are in the frame.
         totals: the totals of the return.
+        rests_on: how much of the tax filed rests on the rate of another date, or on an incomplete
+            one; and the state's rows with an incomplete rate that have no tax.
         by_level: whether every line was shared out level by level: the levels then tie, too.
         period: "month", "quarter" or "year" where the table is by period.
         prefix: the prefix of the added columns.
@@ -294,6 +306,7 @@ class Filing:
     left_out: pd.DataFrame
     lines: pd.DataFrame
     totals: FilingTotals
+    rests_on: RestsOn
     by_level: bool
     period: Period | None = None
     prefix: str = ""
@@ -364,7 +377,7 @@ class Filing:
         """One line: the state, the rows and the tax."""
         return (
             f"<Filing of {self.state}: {counted(self.totals.rows, 'row')}, tax"
-            f" {exact_dollars(self.totals.tax)}>"
+            f" {exact_dollars(self.totals.tax)}{self.rests_on.brief}>"
         )
 
     def _repr_html_(self) -> str:
@@ -380,6 +393,7 @@ class Filing:
         taxable, exempt, tax = map(exact_dollars, (sums.taxable, sums.exempt, sums.tax))
         texts = [
             f"{counted(sums.rows, 'row')} to file: taxable {taxable}, exempt {exempt}, tax {tax}."
+            f" {self.rests_on.sentence}".rstrip()
         ]
         broken = [tie.name for tie in self.ties if not tie.holds]
         if broken or sums.rows:
@@ -405,11 +419,6 @@ class Filing:
             texts.append(
                 "Codes of counties and cities are those of the results, mostly Census (FIPS) codes:"
                 " the state's form may require its own numbers."
-            )
-        if sums.partial_rows:
-            texts.append(
-                f"A lower bound, as requested: {counted(sums.partial_rows, 'row')} with a rate"
-                " that lacks its local or district part."
             )
         if sums.review_rows:
             texts.append(

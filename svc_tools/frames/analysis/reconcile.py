@@ -35,9 +35,15 @@ from svc_tools.frames.money import (
     whole_cents,
 )
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.taxed_rows import changes_since, shipping_of_rows, taxed_rows
+from svc_tools.frames.taxes.taxed_rows import (
+    changes_since,
+    sales_of,
+    shipping_of_rows,
+    taxed_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -96,9 +102,22 @@ def reconcile(
         by_group=by_group(compared, keys) if keys else None,
         worst=_worst_rows(lines, compared, worst),
         lines=lines,
+        rests_on=_rests_on(frame, rows, compared, prefix),
         prefix=prefix,
         snapped=snapped,
         notes=(*notes, *undated(keys[period].isna().to_numpy() if period else None)),
+    )
+
+
+def _rests_on(frame: pd.DataFrame, rows: TaxedRows, compared: Compared, prefix: str) -> RestsOn:
+    """What of the expected tax of the rows compared rests on rates in doubt."""
+    aside = rows.due.missing | ~compared.rows_of("over", "under", "within")
+    return rests_on(
+        frame,
+        sales=sales_of(frame, prefix),
+        tax=Money(np.where(aside, 0, rows.due.cents), aside),
+        nothing_due=rows.nothing_due | ~rows.due.missing,
+        prefix=prefix,
     )
 
 
@@ -337,6 +356,8 @@ class Reconciliation:
         worst: the rows with the largest differences, and what was collected where nothing is
             due, the largest first, with the labels of the index.
         lines: every row, in its order, with the added columns of `LINE_COLUMNS`.
+        rests_on: how much of the expected tax of the rows compared rests on the rate of another
+            date, or on an incomplete one.
         prefix: the prefix of the added columns.
         snapped: floats that were off a whole cent by a rounding error and read as that cent.
         notes: sentences on what has changed in the frame since its tax was computed, and on rows
@@ -352,6 +373,7 @@ class Reconciliation:
     by_group: pd.DataFrame | None
     worst: pd.DataFrame
     lines: pd.DataFrame
+    rests_on: RestsOn
     prefix: str = ""
     snapped: int = 0
     notes: tuple[str, ...] = ()
@@ -362,7 +384,7 @@ class Reconciliation:
 
     def __repr__(self) -> str:
         """One line: the column, and its rows by class."""
-        return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}>"
+        return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}{self.rests_on.brief}>"
 
     def _repr_html_(self) -> str:
         return as_html(Note(self._title, self._sentences), *self._tables)
@@ -392,7 +414,7 @@ class Reconciliation:
     @property
     def _sentences(self) -> Sequence[str]:
         sums = self.totals
-        texts = [f"{self._counts}."]
+        texts = [f"{self._counts}. {self.rests_on.sentence}".rstrip()]
         if (
             sums.expected is not None
             and sums.collected is not None

@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.display import exact_dollars
-from svc_tools.frames.summary import RATE_NOTE_SHORT, other_date_sentence, source_sentence
+from svc_tools.frames.summary import RATE_NOTE_SHORT, source_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -312,5 +312,6 @@ def _notes(summary: Summary, tiles: TileMap) -> list[str]:
         notes.append("Rows whose state is not known have no tile; the totals above count them.")
     if any(tile.untaxed for tile in tiles.tiles):
         notes.append("Tax of whole rates only; sales without a tax are in no tile's figure.")
-    sentences = (source_sentence(summary.sources), other_date_sentence(summary))
+    doubt = "" if summary.rests_on.nothing else summary.rests_on.sentence
+    sentences = (source_sentence(summary.sources), doubt)
     return [*notes, *(sentence for sentence in sentences if sentence), RATE_NOTE_SHORT]

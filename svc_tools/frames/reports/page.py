@@ -24,7 +24,6 @@ from svc_tools.frames.charting.tile_map import (
 )
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
-from svc_tools.frames.summary import other_date_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -106,6 +105,7 @@ def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
         "report.html",
         title=facts.title,
         subtitle=f"{summary.rows:,} rows{places}{service}",
+        headline=summary.rests_on.sentence,
         sections=[one for one in sections if one[2]],
         notes=facts.notes,
     )
@@ -140,7 +140,7 @@ def _summary(facts: Facts) -> list[object]:
         ("Rows", f"{summary.rows:,}"),
         ("Rows to review", f"{facts.review.totals.rows:,}"),
     ]
-    texts = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
+    texts = (stake_sentence(facts), facts.review.sentence)
     counts = (
         ("Rows by status", "Status", summary.by_status),
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),

@@ -25,7 +25,6 @@ from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.page import write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
-from svc_tools.frames.summary import other_date_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -203,7 +202,9 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     summary = facts.summary
     sheet.widths(32, 24, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, f"{facts.title}: summary", "title")
-    row = _counts(sheet, 2, ("What can be used", "Use"), summary.by_use)
+    if headline := summary.rests_on.sentence:
+        sheet.paragraph(1, (0, _LAST_COLUMN), headline, lines=_lines(headline, _PER_LINE))
+    row = _counts(sheet, 3, ("What can be used", "Use"), summary.by_use)
     row = _facts(sheet, row, facts)
     row = _to_review(sheet, row, facts.review.state_reasons)
     if summary.money is not None:
@@ -231,13 +232,13 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
         ("Distinct places", summary.places, "count"),
         ("Service", summary.service, "plain"),
         ("Rows to review", facts.review.totals.rows, "count"),
-        ("Rows rated for another date", summary.other_date.rows, "count"),
+        ("Rows at the rate of another date", summary.rests_on.other_date.rows, "count"),
     ]
     if summary.money is not None:
         shown += [
             ("Sales", summary.money.sales, "money"),
             ("Tax computed", summary.money.tax, "money"),
-            ("Tax at rates of another date", summary.other_date.tax, "money"),
+            ("Tax at rates of another date", summary.rests_on.other_date.tax, "money"),
             ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
         ]
         if summary.money.partial_tax:
@@ -248,7 +249,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    for text in (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence):
+    for text in (stake_sentence(facts), facts.review.sentence):
         if text is not None:
             sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
             row += 1
