@@ -4,7 +4,8 @@ ColumnError              a column cannot be used for its role
 ├── ColumnMissing        no column has the role
 ├── ColumnAmbiguous      several columns could have it
 ├── ColumnsOfTwoParties  the columns found may belong to different parties
-└── TimeZoneMissing      a column of moments has no calendar dates without a time zone
+├── TimeZoneMissing      a column of moments has no calendar dates without a time zone
+└── NoUsableRows         no row of a file names a place and a date that can be looked up
 
 Each error has a `code`, its fields, a `fact` that holds in every host, and an `advice` in terms of
 Python's arguments, for which other hosts have their own.
@@ -138,6 +139,37 @@ class TimeZoneMissing(ColumnError):  # noqa: N818 - as above
             "say whose date counts, for instance with tz='America/Chicago', or convert it first:"
             f" df[{column!r}].dt.tz_convert('America/Chicago').dt.date"
         )
+
+
+class NoUsableRows(ColumnError):  # noqa: N818 - as above
+    """No row of a file names a place and a date that can be looked up.
+
+    Attributes:
+        role: what most rows lack: `as_of` for the date, else a part of the place, or `place`.
+        rows: the rows of the file.
+        reasons: status, reason and number of rows, the most frequent first.
+    """
+
+    code = "no_usable_rows"
+
+    def __init__(
+        self, name: str, reasons: Sequence[tuple[str, str, int]], columns: Mapping[str, Hashable]
+    ) -> None:
+        super().__init__(name, reasons, columns)
+        self.reasons = tuple(reasons)
+        self.rows = sum(rows for *_, rows in self.reasons)
+        _, reason, main = self.reasons[0]
+        role, colon, what = reason.partition(": ")
+        self.role = role if colon and role.isidentifier() else "place"
+        if self.role in columns:
+            reason = f"{_in_words(role)} (column {columns[role]!r}): {what}"
+        self.fact = (
+            f"{name}: no row can be used, so nothing was requested and nothing is written. The"
+            f" main reason, in {main:,} of {self.rows:,} rows: {reason}"
+        )
+        self.advice = "name the columns of the places in lookup={…}"
+        if self.role == "as_of":
+            self.advice = "give date_format, or the column of dates in lookup={'as_of': '…'}"
 
 
 @dataclass(frozen=True, slots=True)

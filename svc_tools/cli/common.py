@@ -156,20 +156,31 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
     return text
 
 
+_ADVICE = {
+    "columns_of_two_parties": (
+        "name the columns by their options, and leave one out with --without"
+    ),
+    "time_zone_missing": "say whose date counts, for instance with --tz America/Chicago",
+    "no_usable_rows": "name the columns of the places, such as --zip, --state or --country",
+    "no_usable_rows as_of": (
+        "say how the dates are written with --date-format, or name their column with --as-of"
+    ),
+}
+"""What to do about an error of `svc_tools.roles`, by its code, and its code and role."""
+
+
 def _advice(error: ColumnError) -> str:
     """What to do about the columns of a file, by options."""
-    option = f"--{error.role.replace('_', '-')}"
     if isinstance(error, ColumnAmbiguous) and error.alike:
         return error.advice
-    if error.code == "columns_of_two_parties":
-        return "name the columns by their options, and leave one out with --without"
-    if error.code == "time_zone_missing":
-        return "say whose date counts, for instance with --tz America/Chicago"
+    for fault in (f"{error.code} {error.role}", error.code):
+        if fault in _ADVICE:
+            return _ADVICE[fault]
     if error.role == "place":
         return "name --zip, or --address and --city, or --location, or --lat and --lng"
     if error.role == "as_of":
         return "name it with --as-of, or --as-of today"
-    return f"name it with {option}"
+    return f"name it with --{error.role.replace('_', '-')}"
 
 
 def _fields_of(error: Exception) -> dict[str, object]:

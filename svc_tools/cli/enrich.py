@@ -173,7 +173,7 @@ def enrich(
     1 some rows have none: the service failed, or the run ended early (key,
     quota, deadline); with --strict also where a row is not ready to use
 
-    2 the command or a file is not usable
+    2 the command or a file is not usable, or no row of it
 
     130 interrupted (143 by SIGTERM, 129 by SIGHUP)
     """

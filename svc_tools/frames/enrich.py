@@ -134,14 +134,17 @@ def enrich_queries(
     rows = int(queries.rows.sum())
     enriched.attrs[NOTE] = note_of(lookup, run, rows=rows, notes=[*notes, *later])
     remember(enriched, lookup)
-    if options.progress:
+    unusable = bool(rows) and not places
+    if options.progress and not unusable:
         say(
             [*later, *_ending(queries, outcomes_of(queries, run.outcomes), run, results_from.store)]
         )
     if options.errors == "raise":
         _raise_for(queries, run, enriched)
+    elif unusable:
+        _warn(_no_usable_row(queries, rows), enriched)
     elif run.stopped:
-        _warn_of_early_end(run, enriched, cached=results_from.cached_in)
+        _warn(_early_end(run, cached=results_from.cached_in), enriched)
     return enriched
 
 
@@ -288,17 +291,32 @@ def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
     )
 
 
-def _warn_of_early_end(run: Run, enriched: pd.DataFrame, *, cached: Path | None) -> None:
-    """Warn why a lookup ended early; where warnings are errors, raise one with the frame."""
+def _no_usable_row(queries: Queries, rows: int) -> str:
+    """That no row names a place and a date that can be looked up, with the main reason."""
+    reasons = counted_alike((one.status, one.reason, one.rows) for one in _refused(queries))
+    status, reason, main = reasons[0]
+    return (
+        f"No row can be used, so nothing was requested. The main reason, in {main:,} of {rows:,}"
+        f" rows, which are {status}: {reason}. Every row is in the frame, with its reason in"
+        " lookup_error."
+    )
+
+
+def _early_end(run: Run, *, cached: Path | None) -> str:
+    """Why a lookup ended early, and how it goes on."""
     found = sum(one.status not in {"failed", "not_attempted"} for one in run.outcomes.values())
     if cached is None:
         again = "Run it again with a cache, or with the rows that are missing: nothing is cached"
     else:
         again = f"Run it again to go on: what was found is cached in {cached}"
-    message = (
+    return (
         f"The lookup ended early: {run.stopped}. {found:,} of {len(run.outcomes):,} places have a"
         f" result, which is in the frame; the other rows are failed or not_attempted. {again}."
     )
+
+
+def _warn(message: str, enriched: pd.DataFrame) -> None:
+    """Warn about a lookup; where warnings are errors, raise one with the frame."""
     try:
         # 5: the line that called `df.svc.lookup`; 1 is this function
         warnings.warn(message, UserWarning, stacklevel=5)

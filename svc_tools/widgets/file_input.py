@@ -451,6 +451,7 @@ _ADVICE = {
     "column_ambiguous": "choose one, or “Not used”",
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
     "time_zone_missing": "choose the “Time zone of the dates”",
+    "no_usable_rows": "choose the columns, and how the dates are written",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
 _READING_FAULTS = {"encoding", "delimiter", "sheet"}
@@ -466,7 +467,8 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
         label = _LABELS.get(error.role, "Columns")
         dated = (error.role, error.code) == ("as_of", "column_ambiguous")
         advice = "choose it, or “Rates of today”" if dated else _ADVICE[error.code]
-        text = f"{label}: {error.fact}; {advice}"
+        about = "" if error.code == "no_usable_rows" else f"{label}: "  # it names the file itself
+        text = f"{about}{error.fact}; {advice}"
         return replace(trouble, text=_sentence(text))
     text = in_words(str(error), name)
     if isinstance(error, FileError) and error.code in _READING_FAULTS:

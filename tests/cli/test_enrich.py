@@ -498,6 +498,25 @@ def test_what_cannot_be_used_is_exit_code_2_and_one_sentence(
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize("how", [(), ("--plan",), ("--tax", "amount", "--json")])
+def test_a_file_without_a_usable_row_is_exit_code_2_with_the_main_reason(account, tmp_path, how):
+    faults, environment = account
+    rows = [("78701", "TX", f"{day}.13.2026", "1.00") for day in range(1, 9)]
+    rows += [("787", "TX", "2026-05-01", "1.00"), ("", "", "2026-05-01", "1.00")]
+    lines = [",".join(row) for row in (("zip", "state", "sold", "amount"), *rows)]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    (tmp_path / "out.csv").write_text("of an earlier day")
+    command = ("enrich", "in.csv", "-o", "out.csv", "--as-of", "sold", "--force", *how)
+    done = svc_tools(*command, folder=tmp_path, **environment)
+    assert (done.returncode, done.stdout, faults.seen) == (2, "", [])
+    told = " ".join(done.stderr.split())
+    for part in ("8 of 10 rows", "'sold'", "'1.13.2026' (and 7 other values)", "--date-format"):
+        assert part in told
+    assert told.count("Error.") == 1
+    assert (tmp_path / "out.csv").read_text() == "of an earlier day"
+    assert files_in(tmp_path) == ["in.csv", "out.csv"]
+
+
 @pytest.mark.parametrize("damage", ["middle", "cut"])
 def test_a_large_damaged_archive_is_exit_code_2_and_one_sentence(account, tmp_path, damage):
     faults, environment = account

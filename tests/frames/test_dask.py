@@ -221,6 +221,7 @@ CELLS = st.sampled_from(
 )
 
 
+@pytest.mark.filterwarnings("ignore:No row can be used")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), max_size=30),

@@ -25,6 +25,7 @@ from svc_sdk import Svc
 from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
+from svc_tools.roles import NoUsableRows
 from svc_tools.tabular import open_table
 
 HEADER = ["order", "zip", "state", "date", "amount", "note"]
@@ -265,14 +266,40 @@ def test_dates_as_they_are_written_in_the_file_decide_and_stay(scripted, faults,
     rows = [["zip", "state", "sold"], ["78701", "TX", "04/03/2026"], ["78701", "TX", "31/12/2025"]]
     source = csv_file(tmp_path / "in.csv", rows)
     terms = {"lookup": {"as_of": "sold"}, "client": scripted}
-    run = enrich_file(source, tmp_path / "a.csv", **terms)
-    assert run.totals.statuses == {"invalid": 2}
+    with pytest.raises(NoUsableRows) as refused:
+        enrich_file(source, tmp_path / "a.csv", **terms)
+    assert (refused.value.role, (tmp_path / "a.csv").exists()) == ("as_of", False)
     run = enrich_file(source, tmp_path / "b.csv", date_format="%d/%m/%Y", **terms)
     assert run.totals.statuses == {"ok": 2}
     assert {seen.target.split("as_of=")[1] for seen in faults.seen} == {"2026-03-04", "2025-12-31"}
     assert own_columns(tmp_path / "b.csv", 3) == rows
     with pytest.raises(ValueError, match=r"date_format.*year, month and day"):
         enrich_file(source, tmp_path / "c.csv", date_format="%d/%m", **terms)
+
+
+NO_USABLE_ROW = {
+    "dates": ([["02134", "MA", "soon"], ["02135", "MA", "later"], ["1", "MA", "2026-05-01"]], 2),
+    "ZIPs": ([["1", "MA", "2026-05-01"], ["2", "MA", "2026-05-01"]], 2),
+    "states": ([["02134", "Bavaria", "2026-05-01"]], 1),
+    "abroad": ([["K1A 0B1", "ON", "2026-05-01"], ["H2X 1Y4", "QC", "2026-05-01"]], 1),
+    "empty": ([["", "", "2026-05-01"], ["", "", "2026-05-02"]], 2),
+}
+"""Rows none of which can be looked up, and how many have the most frequent reason."""
+
+
+@pytest.mark.parametrize("case", NO_USABLE_ROW)
+def test_a_file_without_a_usable_row_is_refused_and_nothing_is_written_or_requested(
+    scripted, faults, tmp_path, case
+):
+    rows, main = NO_USABLE_ROW[case]
+    role = {"dates": "as_of", "ZIPs": "zip", "states": "state"}.get(case, "place")
+    source = csv_file(tmp_path / "in.csv", [["zip", "state", "date"], *rows])
+    with pytest.raises(NoUsableRows) as refused:
+        enrich_file(source, tmp_path / "out.csv", lookup=LOOKUP, client=scripted)
+    error = refused.value
+    assert (error.code, error.role, error.rows) == ("no_usable_rows", role, len(rows))
+    assert f"{main} of {len(rows)} rows" in str(error)
+    assert (faults.seen, list(tmp_path.iterdir())) == ([], [source])
 
 
 def test_a_column_of_the_user_with_one_of_our_names_is_refused_and_a_prefix_helps(

@@ -234,6 +234,19 @@ def test_a_refused_key_stops_the_run_and_warns_once(scripted, faults):
     assert len(faults.seen) < 40
 
 
+def test_a_frame_without_a_usable_row_loses_nothing_and_warns_once(scripted, faults, capsys):
+    frame = pd.DataFrame(
+        {"zip": ["78701", "78702", "1"], "state": "TX", "sold": ["soon", "later", "2026-05-01"]}
+    )
+    with pytest.warns(UserWarning, match="2 of 3 rows.*'soon'") as seen:
+        result = frame.svc.lookup(as_of="sold", client=scripted)
+    assert (len(seen), faults.seen) == (1, [])
+    assert seen[0].filename == __file__
+    assert list(result["lookup_status"]) == ["invalid"] * 3
+    assert result["lookup_error"].notna().all()
+    assert "soon" not in capsys.readouterr().err  # the warning says it
+
+
 def test_nothing_is_lost_where_warnings_are_errors(scripted, faults):
     refused = answer(402, b'{"error": {"code": "BILLING_REQUIRED", "message": "past due"}}')
     frame = pd.DataFrame({"state": "TX", "zip": [f"78{number}" for number in range(100, 200)]})

@@ -106,6 +106,8 @@ def enrich_file(
 
     Raises:
         FileError: the source cannot be read, or the output cannot be written.
+        NoUsableRows: no row can be looked up, for instance because no date can be read: nothing is
+            requested or written. It is a `ValueError` with a `code`, and states the reasons.
         ValueError: columns are ambiguous or missing, as in `df.svc.lookup()` and `df.svc.tax()`.
     """
     started = time.monotonic()

@@ -44,10 +44,11 @@ from svc_tools.frames.files.writing import (
 from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.lookup import Run, look_up
-from svc_tools.lookup.outcomes import STOPPED
+from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
+from svc_tools.roles import NoUsableRows
 from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class FileJob:
 
         Raises:
             FileError: a row cannot be read, or the output cannot hold so many.
+            NoUsableRows: the file has rows, and none of them can be looked up.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
         with stage(self._progress, "Reading", None, "rows") as shown:
@@ -153,6 +155,9 @@ class FileJob:
                 shown.advance(len(frame))
         surveyed.whole = True
         check_rows(self.kind, surveyed.rows)
+        if surveyed.rows and not surveyed.places:
+            every = ((*why, rows) for why, rows in surveyed.refused.items())
+            raise NoUsableRows(self.source.name, counted_alike(every), self.layout.inputs.columns)
         self.notes += [
             f"{text}: {surveyed.noted[name]:,}"
             for name, text in REPAIRS.items()
