@@ -150,18 +150,45 @@ class _Sums:
     cents: int = 0
 
 
+class _Held(NamedTuple):
+    """Rows of one part of a file: their numbers and groups, and the figures of each."""
+
+    numbers: np.ndarray
+    groups: np.ndarray
+    own: Money
+    open: np.ndarray
+    sales: np.ndarray
+    least: np.ndarray
+
+
+class RankedRows(NamedTuple):
+    """Numbers of rows of a file, from 0, by dollars at stake: the order of `Review.rows`."""
+
+    numbers: np.ndarray
+    dollars: Money
+
+    def part(self, start: int, stop: int) -> RankedRows:
+        """Some of them, in their order."""
+        rows = slice(start, stop)
+        return RankedRows(self.numbers[rows], Money(*(column[rows] for column in self.dollars)))
+
+
 class ReviewCounts:
     """The rows that require review by state and reason, added up over the parts of a file.
 
     The groups are those of `review()` of the whole file, whatever its parts. An estimate needs the
     highest rate of its state, which is known only at the end: the sales of those rows are held
     until then.
+
+    Args:
+        ranked: whether the rows are listed by dollars too, for which each is held (38 bytes).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ranked: bool = False) -> None:
+        self._ranked, self._seen = ranked, 0
         self._sums: dict[tuple[str, str], _Sums] = {}
         self._highest: dict[str, int] = {}
-        self._open: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._held: list[_Held] = []
 
     @property
     def rows(self) -> int:
@@ -182,6 +209,7 @@ class ReviewCounts:
         for state, units in zip(states.values, highest_rates(frame, states, prefix), strict=True):
             self._highest[state] = max(units, self._highest.get(state, -1))
         listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
+        first, self._seen = self._seen, self._seen + len(frame)
         if not len(listed):
             return
         part, here = frame.iloc[listed], Coded(states.codes[listed], states.values)
@@ -190,9 +218,11 @@ class ReviewCounts:
         )
         reasons, unmatched = Coded(codes[listed], cells), unmatched_rows(part, prefix)
         groups = self.put(here, reasons, unmatched, figures.own)
-        rows = np.flatnonzero(figures.open)
-        if len(rows):
-            self._open.append((groups[rows], figures.sales[rows], figures.least[rows]))
+        held = np.flatnonzero(figures.open | self._ranked)
+        of_rows = (listed + first, groups, *figures.own, figures.open, figures.sales, figures.least)
+        if len(held):
+            numbers, groups, cents, missing, *rest = (column[held] for column in of_rows)
+            self._held.append(_Held(numbers, groups, Money(cents, missing), *rest))
 
     def put(self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money) -> np.ndarray:
         """Add rows: their states, their reasons, and the dollars at stake in them.
@@ -225,20 +255,44 @@ class ReviewCounts:
     def _estimates(self) -> tuple[list[int], list[int]]:
         """The rows with an estimate in each group, and its cents."""
         size = len(self._sums)
-        # the highest rate found for the state, else the highest of all; below 0 where none is
-        every = max(self._highest.values(), default=-1)
-        units = [self._highest.get(state, -1) for state, _ in self._sums]
-        of_groups = np.array([every if one < 0 else one for one in units], np.int64)
+        of_groups = self._highest_of_groups()
         rows, cents = [0] * size, [0] * size
-        for codes, sales, least in self._open:
-            rated = of_groups[codes] >= 0
-            here = codes[rated]
-            estimates = np.maximum(taxed_up(sales[rated], of_groups[here]), least[rated])
+        for held in self._held:
+            estimated, estimates = _estimated(held, of_groups)
+            here = held.groups[estimated]
             counted_rows = np.bincount(here, minlength=size).tolist()
             rows = [one + more for one, more in zip(rows, counted_rows, strict=True)]
             sums = sums_by(here, estimates, size)
             cents = [one + more for one, more in zip(cents, sums, strict=True)]
         return rows, cents
+
+    def _highest_of_groups(self) -> np.ndarray:
+        """The highest rate found for each group's state, else of all; below 0 where none is."""
+        every = max(self._highest.values(), default=-1)
+        units = [self._highest.get(state, -1) for state, _ in self._sums]
+        return np.array([every if one < 0 else one for one in units], np.int64)
+
+    def ranked(self, reason: str | None = None) -> RankedRows:
+        """The rows (with this most urgent reason) by dollars: known ones, none, then zero dollars.
+
+        Raises:
+            ValueError: the counts were made without `ranked`.
+        """
+        if not self._ranked:
+            raise ValueError("ranked: the rows were only counted")
+        wanted = np.array([reason in {None, why} for _, why in self._sums], bool)
+        of_groups = self._highest_of_groups()
+        none = np.zeros(0, np.int64)
+        parts = [(none, none, none.astype(bool))]
+        for held in self._held:
+            estimated, estimates = _estimated(held, of_groups)
+            cents, missing = held.own.cents.copy(), held.own.missing.copy()
+            cents[estimated], missing[estimated] = estimates, False
+            chosen = wanted[held.groups]
+            parts.append((held.numbers[chosen], cents[chosen], missing[chosen]))
+        numbers, cents, missing = map(np.concatenate, zip(*parts, strict=True))
+        order = np.lexsort((numbers, -cents, missing, ~missing & (cents == 0)))
+        return RankedRows(numbers[order], Money(cents[order], missing[order]))
 
     def groups(self) -> tuple[StateReason, ...]:
         """The groups: the most dollars first, then those without a figure, zero dollars last."""
@@ -254,6 +308,13 @@ class ReviewCounts:
             return *_by_dollars(one.dollars), -one.rows, urgency(one.reason), one.state
 
         return tuple(sorted(groups, key=order))
+
+
+def _estimated(held: _Held, highest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of these rows have an estimate, and its cents, at the highest rates by group."""
+    rows = np.flatnonzero(held.open & (highest[held.groups] >= 0))
+    tax = taxed_up(held.sales[rows], highest[held.groups[rows]])
+    return rows, np.maximum(tax, held.least[rows])
 
 
 def _by_dollars(stake: Decimal | None) -> tuple[int, Decimal]:

@@ -20,12 +20,13 @@ from svc_tools.display import (
     capital,
     counted,
     duration,
+    exact_dollars,
     number,
     plain,
     prose,
     the_service,
 )
-from svc_tools.frames.files.result import TO_REVIEW, review_page
+from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
 from svc_tools.frames.review import state_reason_table
 from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Head
     from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
+    from svc_tools.frames.files.result import FileRun, ReviewRow
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Background, Session
 
@@ -209,18 +210,21 @@ class FileResult:
         groups = totals.review.groups() if totals.judged else ()
         set_visible(self._review, bool(groups))
         rows: Counter[str] = Counter()
+        stakes: dict[str, Decimal] = {}
         for one in groups:
             rows[one.reason] += one.rows
-        codes = sorted(rows, key=urgency)
-        every = f"All {counted(totals.review.rows, 'row')}"
+            if one.dollars is not None:
+                stakes[one.reason] = stakes.get(one.reason, Decimal()) + one.dollars
+        codes = sorted(rows, key=lambda code: (-stakes.get(code, Decimal()), urgency(code)))
+        total = sum(stakes.values(), Decimal()) if stakes else None
         by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
         more = "".join(note(text).value for text in (by_state.more, totals.estimates) if text)
         self.reasons.value = table_html(by_state.columns, by_state.rows, by_state.caption) + more
         self._filling = True
         try:
             self.reason.options = [
-                (every, _ALL),
-                *((f"{_meaning(code)} ({rows[code]:,})", code) for code in codes),
+                (_choice("All rows to review", rows.total(), total), _ALL),
+                *((_choice(_meaning(code), rows[code], stakes.get(code)), code) for code in codes),
             ]
             self.reason.value = _ALL
         finally:
@@ -242,38 +246,40 @@ class FileResult:
 
     def _read(self) -> None:
         """Read a page of the rows to review in the background."""
-        path, columns = self.written, self._columns
+        run, columns = self._run, self._columns
         code, start, prefix = self.reason.value or None, self._start, self._prefix
-        if path is None:
+        if run is None or run.written is None:
             return
+        path, counts = run.written, run.totals.review
         self._requested += 1
         number, self._reading = self._requested, True
 
-        def done(page: ReviewPage) -> None:
+        def work() -> tuple[tuple[ReviewRow, ...], bool]:
+            ranked = counts.ranked(code)
+            page = ranked.part(start, start + _PAGE)
+            more = len(ranked.numbers) > start + _PAGE
+            return rows_to_review(path, page, columns=columns, prefix=prefix), more
+
+        def done(page: tuple[tuple[ReviewRow, ...], bool]) -> None:
             if number == self._requested:  # else another reason was chosen meanwhile
                 self._reading = False
-                self._draw(page)
+                self._draw(*page)
 
         def failed(error: BaseException) -> None:
             if number == self._requested:
                 self._reading = False
                 self.message.show_trouble(error)
 
-        self._session.background.start(
-            lambda: review_page(
-                path, columns=columns, code=code, prefix=prefix, start=start, count=_PAGE
-            ),
-            done=done,
-            failed=failed,
-        )
+        self._session.background.start(work, done=done, failed=failed)
 
-    def _draw(self, page: ReviewPage) -> None:
-        last = self._start + len(page.rows)
-        self.before.disabled, self.after.disabled = self._start == 0, not page.more
-        set_visible(self._pages, page.more or self._start > 0)
+    def _draw(self, page: Sequence[ReviewRow], more: bool) -> None:  # noqa: FBT001 - by its name
+        last = self._start + len(page)
+        self.before.disabled, self.after.disabled = self._start == 0, not more
+        set_visible(self._pages, more or self._start > 0)
         # the reason before the place: it is seen where the page is narrow, too
         first, *others = map(plain, self._columns)
         heads: tuple[Head, ...] = (
+            number("Dollars"),
             number("Row"),
             first,
             "Status",
@@ -283,12 +289,13 @@ class FileResult:
         )
         rows = [
             (
-                *(f"{one.number:,}", plain(one.cells[0]), one.status, _percent(one.rate)),
-                *(_why(one), *map(plain, one.cells[1:])),
+                *(_in_dollars(one.dollars), f"{one.number:,}", plain(one.cells[0]), one.status),
+                *(_percent(one.rate), _why(one), *map(plain, one.cells[1:])),
             )
-            for one in page.rows
+            for one in page
         ]
-        caption = f"Rows to review: {self._start + 1:,} to {last:,}" if rows else "No such rows"
+        which = f"{self._start + 1:,} to {last:,}, the most dollars first"
+        caption = f"Rows to review: {which}" if rows else "No such rows"
         self.review.value = table_html(heads, rows, caption)
 
     def _url(self, path: Path) -> str | None:
@@ -305,6 +312,16 @@ class FileResult:
 def _meaning(code: str) -> str:
     """A code in words; one that is not known here stays as it is."""
     return capital(meaning_of(code)) or code
+
+
+def _choice(what: str, rows: int, stake: Decimal | None) -> str:
+    """A choice of rows to review, with how many they are and the dollars at stake."""
+    known = "" if stake is None else f", {exact_dollars(stake)}"
+    return f"{what} ({counted(rows, 'row')}{known})"
+
+
+def _in_dollars(stake: Decimal | None) -> str:
+    return NOTHING if stake is None else exact_dollars(stake)
 
 
 def _percent(rate: str) -> str:

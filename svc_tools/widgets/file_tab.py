@@ -170,7 +170,7 @@ class FileTab:
         stop, self._planned_for = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
-            job = FileJob(source, output, terms, progress=self.progress, **reading)
+            job = FileJob(source, output, terms, ranked=True, progress=self.progress, **reading)
             with ExitStack() as unless_planned:
                 unless_planned.callback(job.rows.close)
                 if stop.is_set() or not job.survey(stop).whole:

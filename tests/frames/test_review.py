@@ -344,7 +344,7 @@ def test_rows_group_by_state_and_reason_with_their_exact_dollars():
 
 
 def in_parts(frame, size):
-    counts = ReviewCounts()
+    counts = ReviewCounts(ranked=True)
     for start in range(0, len(frame), size):
         counts.add(frame.iloc[start : start + size], "")
     return counts
@@ -371,6 +371,11 @@ def test_estimates_are_those_of_the_whole_frame_however_it_is_parted():
         counts = in_parts(frame, size)
         assert counts.groups() == whole.state_reasons
         assert counts.estimated == estimated
+        ranked = counts.ranked()
+        assert ranked.numbers.tolist() == whole.rows.index.tolist()
+        assert ranked.dollars.total() == whole.totals.dollars
+        of_reason = whole.rows[whole.rows["review_reasons"] == "partial"]
+        assert counts.ranked("partial").numbers.tolist() == of_reason.index.tolist()
 
 
 def test_an_estimate_is_never_below_the_least_tax_of_its_row():

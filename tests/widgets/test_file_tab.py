@@ -13,11 +13,13 @@ from datetime import date
 from decimal import Decimal
 
 import openpyxl
+import pandas as pd
 import pytest
 from support.command import svc_tools
 from support.faults import HANG, KEY, RESET, echo, echoing
 
 from svc_sdk import Svc
+from svc_tools.display import NOTHING
 from svc_tools.lookup.plan import MANY_LOOKUPS
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
@@ -333,6 +335,13 @@ def test_a_service_that_goes_down_in_the_middle_loses_nothing(tab, faults, tmp_p
     assert "Every row has a whole rate" in tab.message.html
 
 
+def cells_of_table(text):
+    """The rows of a table of the page, as texts."""
+    rows = re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in cells]
+
+
 def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp_path):
     bad = [[f"b{n}", "78701", "TX", "soon", "1"] for n in range(60)]
     good = rows_of(60)
@@ -344,9 +353,10 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     assert "Date of sale: " in shown  # the field, by its name on the page
     assert "Correct the row" in tab.result.reasons.value  # what to do stands once, not per row
     assert all(code not in tab.result.reasons.value for code in ("invalid", "partial"))
-    assert [name for name, _ in tab.result.reason.options][1:] == [
-        "The row names no usable place or date (60)",
-        "The rate lacks its local or district part (1)",
+    assert [name for name, _ in tab.result.reason.options] == [
+        "All rows to review (61 rows, $70.00)",
+        "The row names no usable place or date (60 rows, $60.00)",
+        "The rate lacks its local or district part (1 row, $10.00)",
     ]
     for _ in range(2):
         click(tab, tab.result.after)
@@ -362,6 +372,29 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     assert tab.result.review.value.count("<tr>") == 2
     assert "A city or district rate may come on top." in tab.result.review.value  # no bare code
     assert tab.result.after.disabled
+
+
+@pytest.mark.parametrize("taxed", [True, False])
+def test_rows_to_review_come_by_dollars_as_from_pandas(tab, faults, tmp_path, taxed):
+    amounts = ["3.00", "250.00", "", "0.00", "99.99", "1200.50", "7.00"]
+    rows = [
+        [f"o{n}", f"{78700 + n}", "TX" if n % 3 else "CA", "2026-05-01", amount]
+        for n, amount in enumerate(amounts)
+    ]
+    some = [["fine", "79999", "TX", "2026-05-01", "5000.00"], ["not", "79998", "TX", "soon", "80"]]
+    noted = echoing(warnings=[{"code": "districts_not_covered"}])
+    faults.will(lambda seen: (echo if "79999" in seen.target else noted)(seen))
+    source = csv_of(tmp_path / "orders.csv", [*rows, *some])
+    finished(tab, source, **({"amount": "amount"} if taxed else {}))
+    frame = pd.read_csv(tab.result.written, dtype=str)
+    review = frame.svc.review(amount="amount")
+    shown = cells_of_table(tab.result.review.value)
+    assert shown[0][:3] == ["Dollars", "Row", "order"]
+    assert [row[2] for row in shown[1:]] == review.rows["order"].tolist()
+    known = [None if one == NOTHING else Decimal(re.sub(r"[$,]", "", one)) for one, *_ in shown[1:]]
+    assert known == [None if pd.isna(one) else one for one in review.rows["review_dollars"]]
+    groups = cells_of_table(tab.result.reasons.value)[1:]
+    assert [row[0] for row in groups] == [one.state or NOTHING for one in review.state_reasons]
 
 
 def test_nothing_of_a_file_becomes_markup(tab, tmp_path):

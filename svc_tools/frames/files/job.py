@@ -43,6 +43,7 @@ from svc_tools.frames.files.writing import (
 )
 from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
 from svc_tools.frames.results import ServiceName, name_of_service
+from svc_tools.frames.review import ReviewCounts
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.plan import Plan, Refused
@@ -69,7 +70,10 @@ if TYPE_CHECKING:
 
 
 class FileJob:
-    """A file to enrich, step by step: `survey`, `look_up`, `finish`. See `enrich_file`."""
+    """A file to enrich, step by step: `survey`, `look_up`, `finish`. See `enrich_file`.
+
+    Where `ranked`, the totals list the rows to review by dollars, too.
+    """
 
     def __init__(
         self,
@@ -82,8 +86,10 @@ class FileJob:
         encoding: str | None = None,
         report: Path | None = None,
         force: bool = False,
+        ranked: bool = False,
         progress: Progress | None = None,
     ) -> None:
+        self._ranked = ranked
         self.source, self.output, self.report = source, output, report
         self._progress = progress
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
@@ -256,12 +262,13 @@ class FileJob:
                 tax_attrs=self._tax_attrs,
             )
             writing = _FileWriting(self.rows, self.layout, self.terms, self._results, attrs)
+            totals.review = ReviewCounts(ranked=self._ranked)
             seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
                 with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
                     step = shown.advance if stopped is not None else _until(stop, shown.advance)
-                    totals = writing.write(
-                        *(target, self.kind, self._split),
+                    writing.write(
+                        *(totals, target, self.kind, self._split),
                         rows=self.surveyed.rows,
                         advance=step,
                         seen=seen,
@@ -442,6 +449,7 @@ class _FileWriting:
 
     def write(
         self,
+        totals: FileTotals,
         target: Path,
         kind: str,
         split: SplitInvoices,
@@ -449,12 +457,12 @@ class _FileWriting:
         rows: int,
         advance: Callable[[int], object],
         seen: list[pd.DataFrame] | None = None,
-    ) -> FileTotals:
+    ) -> None:
         """Write the rows to a file of this kind, whole or not at all; `-` is the standard output.
 
-        The enriched rows, with all their columns, are appended to the list `seen`, if given.
+        They are added to `totals`. The enriched rows, with all their columns, are appended to the
+        list `seen`, if given.
         """
-        totals = FileTotals()
         held = self._split_lines(split)
         schema = self._schema()
         taxed = None
@@ -475,7 +483,6 @@ class _FileWriting:
 
         with _whole_output(target) as place:
             self.notes += write_table(kind, place, schema, joined(), rows)
-        return totals
 
     def _split_lines(self, split: SplitInvoices) -> pd.DataFrame | None:
         """The lines of the invoices that lie in several chunks, with their tax."""

@@ -30,6 +30,7 @@ from svc_tools.display import (
     the_service,
 )
 from svc_tools.frames.arrow import coded, frame_of
+from svc_tools.frames.money import dollars
 from svc_tools.frames.review import (
     ReviewCounts,
     rows_by_use,
@@ -38,7 +39,7 @@ from svc_tools.frames.review import (
 from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
-from svc_tools.tabular import open_table
+from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Head
     from svc_tools.frames.arrow import Coded
-    from svc_tools.tabular import Chunk
+    from svc_tools.frames.review import RankedRows
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 _LONGEST = 400
@@ -366,6 +367,7 @@ class ReviewRow:
 
     Attributes:
         number: its number in the file, from 1 below the names of the columns.
+        dollars: at stake in it; `None` where there is no figure.
         cells: its cells in the requested columns, as texts.
         status: its `lookup_status`.
         rate: its `combined_rate` with five decimals; empty where it is missing.
@@ -374,19 +376,12 @@ class ReviewRow:
     """
 
     number: int
+    dollars: Decimal | None
     cells: tuple[str, ...]
     status: str
     rate: str
     codes: tuple[str, ...]
     error: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewPage:
-    """Consecutive rows among those that require review, and whether more follow."""
-
-    rows: tuple[ReviewRow, ...]
-    more: bool
 
 
 _REQUIRED = ("lookup_status", "combined_rate", "lookup_error", "needs_review")
@@ -398,26 +393,18 @@ _FURTHER = (
 """Columns that decide which rows require review, where the file has them."""
 
 
-def review_page(
-    path: Path,
-    *,
-    columns: Sequence[str] = (),
-    code: str | None = None,
-    prefix: str = "",
-    start: int = 0,
-    count: int = 25,
-) -> ReviewPage:
+def rows_to_review(
+    path: Path, ranked: RankedRows, *, columns: Sequence[str] = (), prefix: str = ""
+) -> tuple[ReviewRow, ...]:
     """Some of the rows that require review, read from a file that `enrich_file` wrote.
 
     The file is read by chunks up to the last of these rows, so no file is too large.
 
     Args:
         path: the enriched file.
+        ranked: which rows, in the order in which they are returned.
         columns: which of the user's own columns to show.
-        code: only rows with this code as their most urgent reason.
         prefix: stands before the names of its added columns.
-        start: how many rows to skip.
-        count: how many rows to take.
 
     Raises:
         FileError: the file cannot be read, or was not written by a lookup.
@@ -434,32 +421,40 @@ def review_page(
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
         read = [name for name in (*_REQUIRED, *_FURTHER) if prefix + name in last]
         positions = [*(last[prefix + name] for name in read), *(first[name] for name in columns)]
-        found: list[ReviewRow] = []
-        seen = passed = 0
+        found: dict[int, ReviewRow] = {}
+        wanted = {
+            int(number): None if missing else dollars(int(cents))
+            for number, cents, missing in zip(ranked.numbers, *ranked.dollars, strict=True)
+        }
+        numbers, seen = np.sort(ranked.numbers), 0
         for chunk in rows.chunks(positions):
-            reasons = _reasons(chunk, read)
-            marked = reasons.where(lambda cell: _is_listed(codes_in(cell), code))
-            numbers = np.flatnonzero(marked)
-            skipped = min(max(start - passed, 0), len(numbers))
-            passed += len(numbers)
-            wanted = numbers[skipped : skipped + count + 1 - len(found)]
-            names = [str(place) for place in range(len(positions))]
-            cells = chunk.table.rename_columns(names).take(pa.array(wanted)).to_pylist()
-            for row, at in zip(cells, wanted.tolist(), strict=True):
-                status, rate, error, *texts = _texts(row.values())
-                why = codes_in(reasons.values[reasons.codes[at]])  # noqa: PD011 - no frame's
-                shown = tuple(texts[len(read) - 3 :])
-                found.append(ReviewRow(seen + at + 1, shown, status, rate, why, error))
-            seen += len(chunk.table)
-            if len(found) > count:
+            if len(found) == len(wanted):
                 break
-        return ReviewPage(tuple(found[:count]), more=len(found) > count)
+            here = numbers[(numbers >= seen) & (numbers < seen + len(chunk.table))] - seen
+            if not len(here):
+                seen += len(chunk.table)
+                continue
+            part = _taken(chunk, here)
+            reasons = _reasons(part, read)
+            for row, at, code in zip(part.table.to_pylist(), here, reasons.codes, strict=True):
+                status, rate, error, *texts = _texts(row.values())
+                number, why = seen + int(at), codes_in(reasons.values[code])  # noqa: PD011 - no frame's
+                shown = tuple(texts[len(read) - 3 :])
+                found[number] = ReviewRow(
+                    number + 1, wanted[number], shown, status, rate, why, error
+                )
+            seen += len(chunk.table)
+        return tuple(found[number] for number in wanted if number in found)
     finally:
         rows.close()
 
 
-def _is_listed(codes: Sequence[str], code: str | None) -> bool:
-    return bool(codes) and code in {None, codes[0]}
+def _taken(chunk: Chunk, rows: np.ndarray) -> Chunk:
+    """Some rows of a chunk; its columns are named by their positions."""
+    names = [str(place) for place in range(chunk.table.num_columns)]
+    table = chunk.table.rename_columns(names).take(pa.array(rows))
+    stored = {place: [cells[row] for row in rows] for place, cells in chunk.stored.items()}
+    return Chunk(table, stored)
 
 
 def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
