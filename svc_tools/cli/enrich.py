@@ -112,7 +112,7 @@ class Files:
     """The options of the files."""
 
     prefix: Annotated[str, _file(help="Before the added columns' names.")] = ""
-    columns: Annotated[str | None, _file(help="Rate columns to add: a,b,c.")] = None
+    columns: Annotated[str | None, _file(help="Columns to add: short, or a,b,c.")] = None
     detail: Annotated[bool, _file("--detail", help="Add the jurisdictions.")] = False
     sheet: Annotated[str | None, _file(help="Sheet of a workbook, else the first.")] = None
     delimiter: Annotated[str | None, _file(help="Between the cells of a CSV.")] = None

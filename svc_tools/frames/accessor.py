@@ -90,8 +90,10 @@ class SvcAccessor:
                 fewer requests, and `as_of_status` is `unverified` where that is another day.
             client: the service to use; by default the configured one, else the embedded one.
             prefix: put before the names of the added columns.
-            columns: which of the columns to add, such as `["combined_rate"]`; `lookup_status` and
-                `lookup_error` are always added, so that no failure is hidden. Default: all.
+            columns: "short" for the first ten (rate, status, review, reasons, confidence and the
+                rate's parts; `tax` then adds few too), or a list such as `["combined_rate"]` or
+                `["short", "warnings"]`; `lookup_status` and `lookup_error` are always added, so
+                that no failure is hidden. Default: all.
             detail: request the detailed response, and add `lookup_jurisdictions`: JSON text with
                 level, code, name and rate of each jurisdiction.
             errors: "raise" for an exception where a row has no usable result; it has the frame.
@@ -105,11 +107,11 @@ class SvcAccessor:
             dry_run: request nothing, and return the `Plan`: see `plan`.
 
         Returns:
-            A new frame: same index, same order, and the columns that docs/COLUMNS.md explains:
-            rates (fractions: 0.08250 is 8.25%) and their range, confidence and warnings, the
-            place and the day they are for, `needs_review` and why, `lookup_status` (ok, partial,
-            unresolved, invalid, unsupported, failed, not_attempted) with `lookup_error`, and the
-            service, the source and the time. Columns of an earlier lookup are replaced.
+            A new frame: same index, same order, and the columns that docs/COLUMNS.md explains, in
+            the order in which they are read: the rate (a fraction: 0.08250 is 8.25%),
+            `lookup_status` (ok, partial, unresolved, invalid, unsupported, failed, not_attempted),
+            `needs_review` and why, confidence, the rate's parts and range, warnings, the place and
+            the day they are for, source and time. Columns of an earlier lookup are replaced.
 
         Raises:
             ValueError: a column of yours has one of these names, or the arguments are ambiguous.
@@ -218,14 +220,16 @@ class SvcAccessor:
             errors: "raise" for an exception where a row has no tax; it has the frame.
 
         Returns:
-            A new frame, money as decimal128(18, 2), with `tax`, `tax_error`, `taxable_amount` and
-            `exempt_amount` (together amount and shipping), `state_tax`, `county_tax`, `city_tax`
-            and `combined_district_tax` (together `tax`; missing where the rate's parts are),
+            A new frame, money as decimal128(18, 2), with `tax` directly behind the rate,
+            `tax_error`, `taxable_amount` and `exempt_amount` (together amount and shipping),
+            `state_tax`, `county_tax`, `city_tax` and `combined_district_tax` (together `tax`;
+            missing where the rate's parts are),
             `tax_low`, `tax_high` and `at_stake` (the same at the lowest and the highest rate of the
             places that fit, and their difference), `tax_review` (codes, separated by "; ");
             with shipping `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
-            `tax_due_reason`. docs/TAX.md has the rule of each. Columns of an earlier tax of
-            this prefix are replaced.
+            `tax_due_reason`. After a lookup with `columns="short"` it adds few of them: no parts
+            and no range. docs/TAX.md has the rule of each, docs/COLUMNS.md their order. Columns of
+            an earlier tax of this prefix are replaced.
 
         Raises:
             ValueError: the frame has not been looked up, a column is missing or would overwrite

@@ -7,6 +7,7 @@ as whole numbers of 10^-5, whatever form they are in.
 
 from __future__ import annotations
 
+import warnings
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.arrow import MONEY, first_column, units_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Collection, Hashable, Iterable, Mapping
 
 RATE_COLUMNS = (
     "combined_rate",
@@ -29,31 +30,74 @@ RATE_COLUMNS = (
 """The columns that hold rates: fractions with five decimals (0.08250 is 8.25%)."""
 RANGE_COLUMNS = ("rate_low", "rate_high")
 """The lowest and highest combined rate among the places that fit the query."""
-LOOKUP_COLUMNS = (
-    *RATE_COLUMNS,
-    *RANGE_COLUMNS,
-    "freight_taxable",
-    "confidence",
-    "warnings",
-    "resolved_via",
-    "effective_date",
-    "effective_date_basis",
-    "resolved_state",
-    "resolved_zip",
-    "resolved_city",
-    "resolved_county",
-    "lookup_as_of",
-    "as_of_status",
-    "needs_review",
-    "lookup_review_reason",
-    "lookup_status",
-    "lookup_error",
-    "support_reference",
-    "lookup_source",
-    "lookup_edition",
-    "looked_up_at",
+LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
+"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
+TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", "shipping_tax")
+"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, and with `shipping=`."""
+DETAIL_COLUMNS = ("lookup_jurisdictions",)
+"""The columns that `lookup(detail=True)` adds to the others."""
+COLUMN_MEANINGS = {
+    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25%",
+    "tax": "the tax at the destination, US dollars; empty where it is not known, never 0 then",
+    "tax_due": "the tax that the seller owes, US dollars",
+    "lookup_status": "the status of the row: ok, partial, or why there is no rate",
+    "needs_review": "whether the rate requires review before it is used",
+    "lookup_review_reason": "why, as codes",
+    "tax_review": "why the tax requires review, as codes",
+    "tax_due_reason": "why no tax is due, or why that is not known",
+    "lookup_error": "the reason where there is no whole rate",
+    "tax_error": "why there is no tax",
+    "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
+    "taxable_amount": "what the tax is on, US dollars",
+    "exempt_amount": "what of the sale is not taxed, US dollars",
+    "state_rate": "the rate's part for the state",
+    "county_rate": "the rate's part for the county",
+    "city_rate": "the rate's part for the city",
+    "combined_district_rate": "the rate's part for special districts",
+    "state_tax": "the state's part of the tax",
+    "county_tax": "the county's part of the tax",
+    "city_tax": "the city's part of the tax",
+    "combined_district_tax": "the special districts' part of the tax",
+    "shipping_tax": "the part of the tax that is on delivery",
+    "rate_low": "the lowest rate where the result compares several places",
+    "rate_high": "the highest rate where the result compares several places",
+    "tax_low": "the tax at the lowest rate that the place may have",
+    "tax_high": "the tax at the highest rate that the place may have",
+    "at_stake": "the difference of the two, US dollars",
+    "freight_taxable": "whether separately stated delivery is taxable",
+    "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
+    "warnings": "advisories of the response, as codes",
+    "resolved_state": "the state that the rate is for",
+    "resolved_zip": "the ZIP Code that the rate is for",
+    "resolved_city": "the postal city of the ZIP, or the place named",
+    "resolved_county": "the county that the rate is for",
+    "resolved_via": "how the place was found",
+    "lookup_as_of": "the day that was looked up",
+    "as_of_status": "verified: the response itself proves that the rate was law on that day",
+    "effective_date": "the day from which the rate is law, where its publisher says so",
+    "effective_date_basis": "what that day rests on",
+    "lookup_source": "where the rate is from",
+    "lookup_edition": "the edition of that source",
+    "looked_up_at": "when the service responded (UTC)",
+    "support_reference": "what to quote to the service's support",
+}
+"""Every added column without the prefix, with its meaning, in the order in which they stand: the
+rate, the tax and whether they can be used, then their parts, then where they are from."""
+ADDED_COLUMNS = tuple(COLUMN_MEANINGS)
+"""Every column that a lookup or a tax adds, in the order in which they stand."""
+TAX_COLUMNS = (
+    *("tax", "tax_review", "tax_error", "taxable_amount", "exempt_amount"),
+    *(*LEVEL_TAX_COLUMNS, "tax_low", "tax_high", "at_stake"),
 )
+"""The columns that `df.svc.tax()` adds, without the prefix."""
+_TAXES = frozenset({*TAX_COLUMNS, *TAX_OPTION_COLUMNS})
+_LOOKED_UP = tuple(name for name in ADDED_COLUMNS if name not in _TAXES)
+LOOKUP_COLUMNS = tuple(name for name in _LOOKED_UP if name not in DETAIL_COLUMNS)
 """Every column that a lookup adds, without the prefix."""
+SHORT_COLUMNS = ADDED_COLUMNS[: ADDED_COLUMNS.index(RATE_COLUMNS[-1]) + 1]
+"""What `columns="short"` adds: ten columns of the lookup, and those of a tax among them."""
+_SHORT_LOOKUP = tuple(name for name in SHORT_COLUMNS if name in LOOKUP_COLUMNS)
+_SHORT_TAX = tuple(name for name in SHORT_COLUMNS if name in TAX_COLUMNS)
 CATEGORY_COLUMNS = (
     "confidence",
     "resolved_via",
@@ -64,70 +108,6 @@ CATEGORY_COLUMNS = (
     "lookup_edition",
 )
 """Those with few distinct texts: they are of dtype `category`, which saves memory."""
-DETAIL_COLUMNS = ("lookup_jurisdictions",)
-"""The columns that `lookup(detail=True)` adds to them."""
-LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
-"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
-TAX_COLUMNS = (
-    "tax",
-    "tax_error",
-    "taxable_amount",
-    "exempt_amount",
-    *LEVEL_TAX_COLUMNS,
-    "tax_low",
-    "tax_high",
-    "at_stake",
-    "tax_review",
-)
-"""The columns that `df.svc.tax()` adds, without the prefix."""
-TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
-"""The columns that `df.svc.tax()` adds with `shipping=`, and with `nexus=` or `channel=`."""
-COLUMN_MEANINGS = {
-    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25%",
-    "state_rate": "its part for the state",
-    "county_rate": "its part for the county",
-    "city_rate": "its part for the city",
-    "combined_district_rate": "its part for special districts",
-    "rate_low": "the lowest rate where the result compares several places",
-    "rate_high": "the highest rate where the result compares several places",
-    "freight_taxable": "whether separately stated delivery is taxable",
-    "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
-    "warnings": "advisories of the response, as codes",
-    "resolved_via": "how the place was found",
-    "effective_date": "the day from which the rate is law, where its publisher says so",
-    "effective_date_basis": "what that day rests on",
-    "resolved_state": "the state that the rate is for",
-    "resolved_zip": "the ZIP Code that the rate is for",
-    "resolved_city": "the postal city of the ZIP, or the place named",
-    "resolved_county": "the county that the rate is for",
-    "lookup_as_of": "the day that was looked up",
-    "as_of_status": "verified: the response itself proves that the rate was law on that day",
-    "needs_review": "whether the rate requires review before it is used",
-    "lookup_review_reason": "why, as codes",
-    "lookup_status": "the status of the row: ok, partial, or why there is no rate",
-    "lookup_error": "the reason where there is no whole rate",
-    "support_reference": "what to quote to the service's support",
-    "lookup_source": "where the rate is from",
-    "lookup_edition": "the edition of that source",
-    "looked_up_at": "when the service responded (UTC)",
-    "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
-    "tax": "the tax at the destination, US dollars; empty where it is not known, never 0 then",
-    "tax_error": "why there is no tax",
-    "taxable_amount": "what the tax is on, US dollars",
-    "exempt_amount": "what of the sale is not taxed, US dollars",
-    "state_tax": "the state's part of the tax",
-    "county_tax": "the county's part of the tax",
-    "city_tax": "the city's part of the tax",
-    "combined_district_tax": "the special districts' part of the tax",
-    "tax_low": "the tax at the lowest rate that the place may have",
-    "tax_high": "the tax at the highest rate that the place may have",
-    "at_stake": "the difference of the two, US dollars",
-    "tax_review": "why the tax requires review, as codes",
-    "shipping_tax": "the part of the tax that is on delivery",
-    "tax_due": "the tax that the seller owes, US dollars",
-    "tax_due_reason": "why none is due, or why that is not known",
-}
-"""The meaning of a column by its name without the prefix."""
 
 WITH_RATE = frozenset({"ok", "partial"})
 """The values of `lookup_status` of rows that have a rate."""
@@ -199,10 +179,51 @@ def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
         raise ValueError(f"{argument}: there are several columns {label!r}; rename all but one")
 
 
-_LOOKED_UP = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS)
-_TAXES = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
 _SIGNATURE = ("combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition")
-"""The columns that a frame has next to `lookup_status` if a lookup added it, and not the user."""
+"""The columns that a frame has next to `lookup_status` if a lookup added it, and not the user.
+
+After a short lookup these are the short columns.
+"""
+
+
+def lookup_columns(*, detail: bool) -> tuple[str, ...]:
+    """The columns of a lookup in their order, with or without those of the details."""
+    return _LOOKED_UP if detail else LOOKUP_COLUMNS
+
+
+def is_short(names: Collection[str]) -> bool:
+    """Whether columns (without the prefix) are those of a lookup with `columns="short"`."""
+    return set(_SHORT_LOOKUP) <= set(names) and not set(RANGE_COLUMNS) & set(names)
+
+
+def tax_columns(names: Collection[str]) -> tuple[str, ...]:
+    """The columns that a tax adds to a lookup's (without the prefix): few after a short one."""
+    every = SHORT_COLUMNS if is_short(names) else ADDED_COLUMNS
+    return tuple(name for name in every if name in _TAXES)
+
+
+def names_of_lookup(frame: pd.DataFrame, prefix: str) -> list[str]:
+    """The columns of a lookup that a frame has, without the prefix."""
+    return [name for name in _LOOKED_UP if prefix + name in frame.columns]
+
+
+def placed(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with further added columns, each behind those that stand before it.
+
+    Nothing of the frame itself is copied or moved: a user's columns stay where they are.
+    """
+    made, labels = frame.copy(deep=False), list(frame.columns)
+    with warnings.catch_warnings():
+        # every column is a separate array: the frame is not fragmented as the warning says
+        warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
+        for place, name in enumerate(ADDED_COLUMNS):
+            if name not in columns:
+                continue
+            before = (prefix + one for one in reversed(ADDED_COLUMNS[:place]))
+            last = next((labels.index(one) for one in before if one in labels), len(labels) - 1)
+            made.insert(last + 1, prefix + name, columns[name])
+            labels.insert(last + 1, prefix + name)
+    return made
 
 
 def stored(frame: pd.DataFrame, attribute: str) -> dict[str, Any]:
@@ -223,12 +244,14 @@ def columns_of_lookups(frame: pd.DataFrame) -> frozenset[Hashable]:
     marks = [label for label in labels if label.endswith("lookup_status")]
     found: set[Hashable] = set()
     for prefix in [label.removesuffix("lookup_status") for label in marks]:
-        signed = all(prefix + name in labels for name in _SIGNATURE)
-        columns = _stored_columns(frame, prefix, of_any_dtype=signed)
-        if not (signed or columns):
+        whole = all(prefix + name in labels for name in _SIGNATURE)
+        short = all(prefix + name in labels for name in _SHORT_LOOKUP)
+        columns = _stored_columns(frame, prefix, of_any_dtype=whole or short)
+        if not (whole or short or columns):
             continue
         # after a lookup of some columns the names of the others are the user's
-        found.update(columns or [prefix + name for name in _LOOKED_UP])
+        names = _LOOKED_UP if whole else (*_SHORT_LOOKUP, *DETAIL_COLUMNS)
+        found.update(columns or [prefix + name for name in names])
         found.update(_tax_columns(frame, prefix))
     return frozenset(found & labels)
 
@@ -253,19 +276,20 @@ def _dtype(frame: pd.DataFrame, name: str) -> str | None:
 def _tax_columns(frame: pd.DataFrame, prefix: str) -> list[str]:
     """The columns of a tax: all of them, or what is left of those stored with the frame."""
     names = [prefix + name for name in _TAXES if prefix + name in frame.columns]
-    whole = [prefix + name for name in TAX_COLUMNS]
-    if all(name in names for name in whole):
-        # an optional column may be the user's: only in the right form it is the tax's
-        return whole + [
-            name
-            for name in names
-            if name not in whole
-            and (
-                f"{prefix}tax_due" in names
-                if name.endswith("_reason")
-                else _is_money(frame, name) or _was_computed(frame, prefix, name)
-            )
-        ]
+    for every in (TAX_COLUMNS, _SHORT_TAX):
+        whole = [prefix + name for name in every]
+        if all(name in names for name in whole):
+            # a further column may be the user's: only in the right form it is the tax's
+            return whole + [
+                name
+                for name in names
+                if name not in whole
+                and (
+                    f"{prefix}tax_due" in names
+                    if name.endswith("_reason")
+                    else _is_money(frame, name) or _was_computed(frame, prefix, name)
+                )
+            ]
     taxed = frame.attrs.get(TAXED)
     if isinstance(taxed, list) and prefix in taxed:
         # the attribute outlives the column: a user's of the same name has another dtype
@@ -306,7 +330,7 @@ def free_columns(
     """
     if not isinstance(prefix, str):
         raise TypeError(f"prefix: expected a string, not {type(prefix).__name__}")
-    every = (*_LOOKED_UP, *_TAXES)
+    every = ADDED_COLUMNS
     mixed = [prefix + name for name in every if prefix and prefix + name in every]
     if mixed:
         raise ValueError(

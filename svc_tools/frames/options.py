@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
-from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.frames.taxes.rounding import ROUNDINGS
 from svc_tools.places import GRAINS, time_zone
 
@@ -63,7 +63,7 @@ class LookupArguments(TypedDict, total=False):
     as_of_grain: Grain
     client: Svc | None
     prefix: str
-    columns: Sequence[str] | None
+    columns: Sequence[str] | Literal["short"] | None
     detail: bool
     errors: Literal["coerce", "raise"]
     progress: bool
@@ -96,7 +96,7 @@ class LookupOptions:
     as_of_grain: Grain = "day"
     client: Svc | None = None
     prefix: str = ""
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | Literal["short"] | None = None
     detail: bool = False
     errors: Literal["coerce", "raise"] = "coerce"
     progress: bool = True
@@ -137,19 +137,22 @@ class LookupOptions:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that will be added, in their order, without the prefix."""
-        every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if self.detail else ()))
-        return every if self.columns is None else tuple(self.columns)
+        return lookup_columns(detail=self.detail) if self.columns is None else tuple(self.columns)
 
 
 def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: ANN401 - checked here
     if given is None:
         return None
-    known = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS)
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    known = lookup_columns(detail=True)
+    if (isinstance(given, str) and given != "short") or not hasattr(given, "__iter__"):
         raise TypeError(
-            f"columns: expected a list of names such as ['combined_rate'], not {given!r}"
+            "columns: expected 'short', or a list of names such as ['combined_rate'],"
+            f" not {given!r}"
         )
-    wanted = set(given)
+    wanted = {given} if isinstance(given, str) else set(given)
+    if "short" in wanted:
+        details = DETAIL_COLUMNS if detail else ()
+        wanted = (wanted - {"short"}).union(details, set(SHORT_COLUMNS) & set(known))
     for name in wanted - set(known):
         close = difflib.get_close_matches(str(name), known, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"expected {', '.join(known)}"

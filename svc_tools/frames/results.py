@@ -33,7 +33,7 @@ from svc_tools.config import EmbeddedSvc, Source, service_name
 from svc_tools.exports import named_export
 from svc_tools.frames.arrow import OntoRows
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, lookup_columns
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
 from svc_tools.lookup.outcomes import (
@@ -87,12 +87,12 @@ def result_columns(
         who: the service.
         rates: the form of the rates.
         names: which of the columns; `None` for all of them.
-        detail: whether `DETAIL_COLUMNS` are among them.
+        detail: whether those of the details are among them.
         today: the day of queries without a date; `None` for that of the response.
     """
     values = _Values(queries, outcomes, who, today)
     onto = OntoRows(queries.codes)
-    every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
+    every = lookup_columns(detail=detail)
     wanted = every if names is None else [name for name in every if name in names]
     return {name: _column(name, values, onto, rates) for name in wanted}
 

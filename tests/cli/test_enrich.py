@@ -26,6 +26,7 @@ from support.waiting import until
 
 from svc_tools import progress
 from svc_tools.cli.enrich import FileProgress
+from svc_tools.frames.lookup_columns import ADDED_COLUMNS, LOOKUP_COLUMNS
 
 PLACES = 60
 TELLING = """
@@ -152,9 +153,11 @@ def test_a_program_reads_the_summary_as_json(account, orders, tmp_path):
 
 def test_the_rows_alone_are_on_standard_output(account, orders):
     _, environment = account
-    done = svc_tools("enrich", orders, "-o", "-", "--columns", "combined_rate", **environment)
+    done = svc_tools("enrich", orders, "-o", "-", "--columns", "short,warnings", **environment)
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert (done.returncode, len(rows), rows[0]["combined_rate"]) == (0, 120, "0.08250")
+    added = [name for name in rows[0] if name in ADDED_COLUMNS]
+    assert added == [*LOOKUP_COLUMNS[:10], "warnings"]
     assert "120 rows" in done.stderr
 
 

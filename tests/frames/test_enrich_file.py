@@ -24,7 +24,7 @@ from support.faults import KEY, answer, echo, serving
 from svc_sdk import Svc
 from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
+from svc_tools.frames.lookup_columns import ADDED_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.roles import NoUsableRows
 from svc_tools.tabular import open_table
 
@@ -102,7 +102,8 @@ def test_every_kind_of_file_becomes_every_kind_with_its_own_columns_as_they_were
     assert run.totals.statuses == {"ok": 3, "invalid": 1}
     assert (run.totals.taxed, run.totals.tax) == (3, Decimal("103.09"))
     names = own_columns(output, 999)[0]
-    assert names == [*HEADER, *LOOKUP_COLUMNS, *TAX_COLUMNS]
+    added = {*LOOKUP_COLUMNS, *TAX_COLUMNS}
+    assert names == [*HEADER, *(name for name in ADDED_COLUMNS if name in added)]
     row = dict(zip(names, own_columns(output, 999)[2], strict=True))
     assert Decimal(str(row["combined_rate"])) == Decimal("0.08250")
     assert Decimal(str(row["tax"])) == Decimal("-0.41")
@@ -470,6 +471,52 @@ def test_what_a_file_remembers_is_of_this_run_and_not_of_an_earlier_one(scripted
     assert after.attrs["svc_lookup"]["prefix"] == ""
     told = json.loads(parquet.read_schema(output).metadata[b"pandas"])
     assert "attributes" not in told
+
+
+FORMER_ORDER = """
+combined_rate state_rate county_rate city_rate combined_district_rate rate_low rate_high
+freight_taxable confidence warnings resolved_via effective_date effective_date_basis resolved_state
+resolved_zip resolved_city resolved_county lookup_as_of as_of_status needs_review
+lookup_review_reason lookup_status lookup_error support_reference lookup_source lookup_edition
+looked_up_at tax tax_error taxable_amount exempt_amount state_tax county_tax city_tax
+combined_district_tax tax_low tax_high at_stake tax_review shipping_tax tax_due tax_due_reason
+"""
+"""The order in which earlier versions wrote the columns."""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_of_an_earlier_version_is_recognized_and_written_in_the_order_of_today(
+    scripted, tmp_path, kind
+):
+    source = written(tmp_path / "in.csv", b"zip,state,amount,tax_due\n78701,TX,100.00,mine\n")
+    tax = {"amount": "amount", "shipping": "5.00"}
+    enrich_file(source, tmp_path / "now.csv", tax=tax, client=scripted)
+    now = pd.read_csv(tmp_path / "now.csv", dtype="str")
+    own = ["zip", "state", "amount", "tax_due"]
+    former = [name for name in FORMER_ORDER.split() if name in now.columns and name != "tax_due"]
+    assert len(former) == len(now.columns) - len(own)
+    before = tmp_path / f"before.{kind}"
+    columns = [*own, *former]
+    if kind == "csv":
+        now[columns].to_csv(before, index=False)
+    else:
+        now[columns].to_parquet(before)
+    output = tmp_path / "again.csv"
+    run = enrich_file(before, output, tax={"amount": "amount"}, client=scripted)
+    names = output.read_text().splitlines()[0].split(",")
+    assert names == [name for name in now.columns if name != "shipping_tax"]
+    assert any("columns of an earlier run are replaced" in note for note in run.notes)
+
+
+def test_a_column_of_yours_behind_those_of_an_earlier_run_stays(scripted, tmp_path):
+    source = written(tmp_path / "in.csv", b"zip,state,amount\n78701,TX,100.00\n")
+    once, output = tmp_path / "once.csv", tmp_path / "twice.csv"
+    enrich_file(source, once, tax={"amount": "amount"}, client=scripted)
+    pd.read_csv(once, dtype="str").assign(shipping_tax="mine").to_csv(once, index=False)
+    enrich_file(once, output, tax={"amount": "amount"}, client=scripted)
+    again = pd.read_csv(output, dtype="str")
+    assert again["shipping_tax"].tolist() == ["mine"]
+    assert list(again.columns)[:5] == ["zip", "state", "amount", "shipping_tax", "combined_rate"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])

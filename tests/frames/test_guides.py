@@ -14,9 +14,11 @@ from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 from svc_tools.frames.lookup_columns import (
+    ADDED_COLUMNS,
     COLUMN_MEANINGS,
     DETAIL_COLUMNS,
     LOOKUP_COLUMNS,
+    SHORT_COLUMNS,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
@@ -77,7 +79,23 @@ def test_the_classes_and_columns_of_a_reconciliation_a_review_and_a_return():
 
 def test_every_column_of_a_tax_is_described_in_order():
     ((_, rows),) = tables("TAX.md", "column")
-    assert names(rows) == [*TAX_COLUMNS, *TAX_OPTION_COLUMNS]
+    assert names(rows) == [
+        one for one in ADDED_COLUMNS if one in {*TAX_COLUMNS, *TAX_OPTION_COLUMNS}
+    ]
+
+
+def test_the_order_of_all_columns_and_the_short_ones_are_those_of_the_code():
+    ((_, rows),) = tables("COLUMNS.md", "First")
+    assert re.findall(r"`(\w+)`", " ".join(row[1] for row in rows)) == list(ADDED_COLUMNS)
+    short = re.search(
+        r"adds the first ten columns of the lookup \((.*?)\).*? adds (.*?) only",
+        text("COLUMNS.md"),
+        re.DOTALL,
+    )
+    of_lookup, of_tax = (re.findall(r"`(\w+)`", one) for one in short.groups())
+    assert of_lookup == list(LOOKUP_COLUMNS[:10])
+    assert of_tax == [one for one in SHORT_COLUMNS if one in TAX_COLUMNS]
+    assert [one for one in SHORT_COLUMNS if one in LOOKUP_COLUMNS] == of_lookup
 
 
 def test_the_rules_of_states_are_those_of_the_code():

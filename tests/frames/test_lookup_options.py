@@ -17,7 +17,7 @@ import svc_tools
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
-from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
 from svc_tools.frames.results import decode
 
@@ -129,7 +129,7 @@ def test_only_the_columns_that_were_asked_for_and_what_failed(scripted):
     assert list(result.columns) == [*frame.columns, "combined_rate", *_ALWAYS]
     assert list(result["confidence"]) == ["a", "b"]
     again = looked(result, scripted, columns=["resolved_city"])
-    assert list(again.columns) == [*frame.columns, "resolved_city", *_ALWAYS]
+    assert list(again.columns) == [*frame.columns, *_ALWAYS, "resolved_city"]
 
 
 @pytest.mark.parametrize("options", [{}, {"detail": True}, {"as_of_grain": "month"}])
@@ -221,7 +221,8 @@ def test_the_range_of_the_candidates_stands_beside_the_rate(scripted, faults):
 def test_detail_asks_the_full_answer_and_keeps_the_official_codes(embedded):
     frame = pd.DataFrame({"state": ["WA", "WA"], "zip": ["98101", "nowhere"]})
     result = looked(frame, embedded, detail=True, as_of="2026-05-01")
-    assert list(result.columns) == [*frame.columns, *LOOKUP_COLUMNS, *DETAIL_COLUMNS]
+    assert list(result.columns) == [*frame.columns, *lookup_columns(detail=True)]
+    assert set(lookup_columns(detail=True)) == {*LOOKUP_COLUMNS, *DETAIL_COLUMNS}
     parts = decode(result["lookup_jurisdictions"].iloc[0])
     assert [(part.level, part.code) for part in parts] == [("state", "53"), ("city", "1726")]
     assert sum(part.units for part in parts) == 10_550

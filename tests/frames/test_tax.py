@@ -11,10 +11,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.frames import rated, tax_of
+from support.frames import line, looked_up, lost, rated, tax_of
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.frames.lookup_columns import TAX_COLUMNS
+from svc_tools.frames.lookup_columns import (
+    ADDED_COLUMNS,
+    DETAIL_COLUMNS,
+    TAX_COLUMNS,
+    TAX_OPTION_COLUMNS,
+)
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.taxes.tax import TaxFailedError
 
@@ -165,13 +170,32 @@ def test_a_tax_of_yours_in_place_of_ours_stays(embedded):
         exact.svc.tax()
 
 
-def test_the_columns_stand_in_their_documented_order():
-    frame = rated(amount=["10.00"], freight_taxable=True)
-    taxed = frame.svc.tax(shipping="1.00", channel="direct", progress=False)
-    added = [*TAX_COLUMNS, "shipping_tax", "tax_due", "tax_due_reason"]
-    assert list(taxed.columns) == [*frame.columns, *added]
-    money = {"tax_error", "tax_review", "tax_due_reason"}.symmetric_difference(added)
+ADDED = [name for name in ADDED_COLUMNS if name not in DETAIL_COLUMNS]
+
+
+@pytest.mark.parametrize("prefix", ["", "svc_"])
+def test_a_tax_stands_behind_the_rate_and_its_columns_where_they_are_read(prefix):
+    frame = looked_up([line(), lost()], prefix=prefix, detail=False, amount=["10.00", "1.00"])
+    frame["mine"] = ["a", "b"]  # a user's columns stay where they are
+    terms = {"shipping": "1.00", "channel": "direct"}
+    taxed = frame.svc.tax(**terms, prefix=prefix, progress=False)
+    assert list(taxed.columns) == ["amount", *(prefix + name for name in ADDED), "mine"]
+    texts = {"tax_error", "tax_review", "tax_due_reason"}
+    money = [prefix + name for name in (*TAX_COLUMNS, *TAX_OPTION_COLUMNS) if name not in texts]
     assert {str(taxed[name].dtype) for name in money} == {"decimal128(18, 2)[pyarrow]"}
+    again = taxed.svc.tax(prefix=prefix, progress=False)
+    there = [prefix + name for name in ADDED if name not in TAX_OPTION_COLUMNS]
+    assert list(again.columns) == ["amount", *there, "mine"]
+
+
+def test_a_tax_of_a_frame_in_another_order_is_behind_its_rate_too():
+    frame = rated(amount=["10.00"], freight_taxable=True)
+    names = [name for name in frame.columns if name != "combined_rate"]
+    frame = frame[[*names, "combined_rate"]]  # as earlier versions and other programs leave it
+    taxed = frame.svc.tax(progress=False)
+    assert list(taxed.columns).index("tax") == list(taxed.columns).index("combined_rate") + 1
+    assert [name for name in taxed.columns if name in frame.columns] == list(frame.columns)
+    pd.testing.assert_frame_equal(taxed.svc.tax(progress=False), taxed)
 
 
 def test_an_exception_only_where_it_was_asked_for():
@@ -222,7 +246,7 @@ def test_a_tax_on_other_terms_replaces_the_former_one():
     frame = rated(amount=["10.00"], freight_taxable=True)
     first = frame.svc.tax(shipping="1.00", channel="direct", progress=False)
     again = first.svc.tax(rounding="down", progress=False)
-    assert list(again.columns) == [*frame.columns, *TAX_COLUMNS]
+    assert set(again.columns) == {*frame.columns, *TAX_COLUMNS}
     assert again["tax"].iloc[0] == Decimal("0.82")
     assert first["tax"].iloc[0] == Decimal("0.91")
 

@@ -10,12 +10,7 @@ import pyarrow as pa
 
 from svc_tools.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.lookup_columns import (
-    DETAIL_COLUMNS,
-    LOOKUP_COLUMNS,
-    RANGE_COLUMNS,
-    RATE_COLUMNS,
-)
+from svc_tools.frames.lookup_columns import RANGE_COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.frames.results import encode
 from svc_tools.lookup.outcomes import Component
 
@@ -104,7 +99,7 @@ def half(state="TX", components=("state 48 Texas 6250",), **cells):
 def looked_up(lines, *, prefix="", detail=True, index=None, **columns):
     """The frame of a lookup: the user's `columns`, then ours."""
     frame = pd.DataFrame(columns, index=index if index is not None else range(len(lines)))
-    names = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
+    names = lookup_columns(detail=detail)
     added = {prefix + name: _column(name, [one.get(name) for one in lines]) for name in names}
     frame = pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
     frame.attrs["svc_lookup"] = {"rows": len(lines), "asked": len(lines), "service": "a service"}

@@ -28,7 +28,7 @@ from svc_tools.tabular import Chunk, cell_text, open_table
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from svc_sdk import Svc
     from svc_tools.frames.files.result import FileRun
@@ -45,7 +45,7 @@ def enrich_file(
     tax: Mapping[str, Any] | None = None,
     client: Svc | None = None,
     prefix: str = "",
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | Literal["short"] | None = None,
     detail: bool = False,
     date_format: str | None = None,
     tz: str | None = None,
@@ -81,7 +81,8 @@ def enrich_file(
             With `invoice`, lines of one invoice may lie anywhere in the file.
         client: the service; by default the configured one, else the embedded one.
         prefix: put before the names of the added columns.
-        columns: which of the lookup's columns to add; status and error always.
+        columns: which of the lookup's columns to add, as for `df.svc.lookup()`; status and error
+            always. "short" leaves out the parts of the tax too.
         detail: request the jurisdictions too.
         date_format: the format of the dates of sale, such as `%m/%d/%Y`; by default ISO.
         tz: as for `df.svc.lookup()`.

@@ -29,6 +29,7 @@ from svc_tools.frames.files.rates import (
     checked_terms,
     enriched_rows,
     layout_of,
+    names_added,
     queries_of,
     with_attrs,
 )
@@ -41,7 +42,7 @@ from svc_tools.frames.files.writing import (
     check_rows,
     write_table,
 )
-from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
+from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.lookup import Run, look_up
@@ -338,10 +339,7 @@ class FileJob:
     def _names(self) -> Counter[str]:
         """The names of the columns that will be written."""
         passed = [self.rows.schema.field(position).name for position in self.layout.passed]
-        taxes = () if self.terms.tax is None else TAX_COLUMNS
-        return Counter(
-            [*passed, *(self.terms.lookup.prefix + one for one in self.terms.lookup.names), *taxes]
-        )
+        return Counter([*passed, *names_added(self.terms, optional=False)])
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""

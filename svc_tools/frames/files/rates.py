@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +21,14 @@ from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, is_label
 from svc_tools.frames.lookup_columns import (
+    ADDED_COLUMNS,
     NOTE,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
     free_columns,
     require_columns,
     require_one,
+    tax_columns,
     without_tax,
 )
 from svc_tools.frames.options import LookupOptions
@@ -77,6 +78,7 @@ class Layout:
     notes: tuple[str, ...]
 
 
+_OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
 _TAX_COLUMN_ARGUMENTS = ("amount", "shipping", "exempt", "invoice", "channel", "ship_from")
 
 
@@ -109,17 +111,17 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
 
 
 def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:
-    """The positions of an earlier run's optional tax columns: they follow its other ones.
+    """The positions of an earlier run's optional tax columns: each follows another of its tax.
 
     Elsewhere, columns of these names may be the user's.
     """
-    whole = [prefix + name for name in TAX_COLUMNS]
-    if not all(name in names for name in whole):
-        return set()
-    last = max(names.index(name) for name in whole)
-    optional = {prefix + name for name in TAX_OPTION_COLUMNS}
-    behind = range(last + 1, len(names)) if last in former else ()
-    return set(takewhile(lambda position: names[position] in optional, behind))
+    optional, every = ({prefix + name for name in of} for of in (TAX_OPTION_COLUMNS, _OF_A_TAX))
+    found: set[int] = set()
+    for position, name in enumerate(names):
+        follows = position - 1 in former | found and names[position - 1] in every
+        if name in optional and follows:
+            found.add(position)
+    return found
 
 
 def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
@@ -237,15 +239,17 @@ def _day(cell: object, form: str) -> object:
         return cell
 
 
+def names_added(terms: Terms, *, optional: bool) -> list[str]:
+    """The names of the added columns in their order, with or without the optional ones of a tax."""
+    names = terms.lookup.names
+    added = {*names, *(() if terms.tax is None else tax_columns(names))}
+    added -= set() if optional else set(TAX_OPTION_COLUMNS)
+    return [terms.lookup.prefix + name for name in ADDED_COLUMNS if name in added]
+
+
 def added_columns(enriched: pd.DataFrame, terms: Terms) -> pa.Table:
-    """The columns that are added to the file, in the order of `LOOKUP_COLUMNS`, then the tax."""
-    tax = () if terms.tax is None else (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-    names = [*terms.lookup.names, *tax]
-    labels = [
-        terms.lookup.prefix + name
-        for name in names
-        if terms.lookup.prefix + name in enriched.columns
-    ]
+    """The columns that are added to the file, in their order."""
+    labels = [name for name in names_added(terms, optional=True) if name in enriched.columns]
     return pa.table([_arrow_column(enriched[label]) for label in labels], labels)
 
 

@@ -12,14 +12,11 @@ from svc_tools.codes import codes_in, meaning_of, what_to_do
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.lookup_columns import (
+    ADDED_COLUMNS,
     COLUMN_MEANINGS,
-    DETAIL_COLUMNS,
     LEVEL_TAX_COLUMNS,
-    LOOKUP_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,
-    TAX_COLUMNS,
-    TAX_OPTION_COLUMNS,
     require_columns,
 )
 from svc_tools.frames.money import Money, dollars, money, sums_by
@@ -410,7 +407,6 @@ _MONEY = (
     *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
     *("tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
 )
-_ADDED = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
 
 
 class ReportColumns(NamedTuple):
@@ -425,7 +421,7 @@ class ReportColumns(NamedTuple):
         prefix = facts.prefix
         kinds = _kinds(facts)
         main_names = [f"{prefix}{name}" for name in _MAIN]
-        added = {f"{prefix}{name}" for name in _ADDED}
+        added = {f"{prefix}{name}" for name in ADDED_COLUMNS}
         columns = [
             _column(str(name), frame.iloc[:, place], kinds)
             for place, name in enumerate(frame.columns)

@@ -20,9 +20,11 @@ from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
-    TAX_COLUMNS,
     TAXED,
+    names_of_lookup,
+    placed,
     require_columns,
+    tax_columns,
     without_tax,
 )
 from svc_tools.frames.taxes.due import (
@@ -143,7 +145,8 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     register = None if terms.nexus is None else register_of(terms.nexus)
     due = terms.nexus is not None or terms.channel is not None
     options = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
-    added = (*TAX_COLUMNS, *(name for name, wanted in options.items() if wanted))
+    every = tax_columns(names_of_lookup(frame, prefix))
+    added = [name for name in every if options.get(name, True)]
     rest = without_tax(frame, prefix, added)
     lines = read_lines(frame, terms)
     if moved := changed_rows(frame, prefix):
@@ -165,9 +168,7 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
         reasons = why_not_due(sales, register)
         columns["tax_due"] = decimals(tax, reasons.given, MONEY)
         columns["tax_due_reason"] = reasons.column()
-    taxed = rest.copy(deep=False)
-    for name in added:
-        taxed[prefix + name] = columns[name]
+    taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)
     if progress:

@@ -22,6 +22,7 @@ from svc_tools.frames.lookup_columns import (
     require_one,
 )
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
+from svc_tools.frames.row_states import states_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -190,8 +191,9 @@ def read_lines(frame: pd.DataFrame, terms: TaxOptions) -> Lines:
 def rows_of_states(frame: pd.DataFrame, prefix: str) -> tuple[np.ndarray, list[str]]:
     """The number of each row's state (-1: not known), and the states' codes by number."""
     name = f"{prefix}resolved_state"
-    if name not in frame.columns:
-        return np.full(len(frame), -1), []
+    if name not in frame.columns:  # a lookup of some columns: the states are those given
+        given = states_of_rows(frame, prefix=prefix)
+        return np.where(given.where(bool), given.codes, -1), list(given.values)
     codes, states = pd.factorize(frame[name])
     return codes, [str(state) for state in list(states)]
 
