@@ -450,10 +450,22 @@ _ADVICE = {
     ),
     "column_ambiguous": "choose one, or “Not used”",
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
-    "time_zone_missing": "choose the “Time zone of the dates”",
-    "no_usable_rows": "choose the columns, and how the dates are written",
+    "time_zone_missing": "choose the “Time zone”",
+    "dates_ambiguous": "choose the “Date format”",
+    "no_usable_rows": "choose the columns of the place",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
+_ADVICE_ON_DATES = {
+    "column_ambiguous": "choose it, or “Rates of today”",
+    "no_usable_rows": "choose the “Date format”, or another column under “Date of sale”",
+}
+"""The same where it is about the date of the sale."""
+_OF_DATES = {
+    "dates_ambiguous": "date_format",
+    "no_usable_rows": "date_format",
+    "time_zone_missing": "tz",
+}
+"""The field that settles an error about the column of dates, by its code."""
 _READING_FAULTS = {"encoding", "delimiter", "sheet"}
 """Codes of errors of a file that another way of reading it may avoid."""
 
@@ -464,12 +476,15 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
     if isinstance(error, SvcError) or not isinstance(error, ValueError):
         return trouble
     if isinstance(error, ColumnError):
-        label = _LABELS.get(error.role, "Columns")
-        dated = (error.role, error.code) == ("as_of", "column_ambiguous")
-        advice = "choose it, or “Rates of today”" if dated else _ADVICE[error.code]
-        about = "" if error.code == "no_usable_rows" else f"{label}: "  # it names the file itself
+        # some of them name the file or the column themselves
+        named = error.code in {"no_usable_rows", "dates_ambiguous"}
+        about = "" if named else f"{_LABELS.get(error.role, 'Columns')}: "
+        own = _ADVICE_ON_DATES if error.role == "as_of" else {}
+        advice = own.get(error.code) or _ADVICE[error.code]
         text = f"{about}{error.fact}; {advice}"
-        return replace(trouble, text=_sentence(text))
+        return replace(
+            trouble, text=_sentence(text if name and text.startswith(name) else capital(text))
+        )
     text = in_words(str(error), name)
     if isinstance(error, FileError) and error.code in _READING_FAULTS:
         text = f"{text} Choose it under “How the file is read”."
@@ -478,8 +493,8 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
 
 def field_of(error: BaseException) -> str | None:
     """The field of the form that an error is about; `None` for none."""
-    if isinstance(error, ColumnError) and error.code == "time_zone_missing":
-        return "tz"
+    if isinstance(error, ColumnError) and error.role == "as_of":
+        return _OF_DATES.get(error.code, "as_of")
     role = getattr(error, "role", str(error).partition(": ")[0])
     return role if role in _LABELS or role in {"one_state", "one_date"} else None
 

@@ -103,11 +103,14 @@ class PlanView:
             parts.append(table_html(heads, reasons, "Why rows are never looked up"))
         if not plan.rows:
             parts.append(note("The file has no rows below the names of its columns.").value)
-        shown = [text for text in plan.notes if text not in inputs.notes or text == inputs.warning]
-        notes = dict.fromkeys(in_words(text, name) for text in shown)
-        parts += [note(text).value for text in notes]
-        self.text.value = "".join(parts)
+        self.text.value = "".join([*parts, _notes(plan.notes, name, inputs)])
         set_visible(self.view, visible=True)
+
+
+def _notes(notes: Sequence[str], name: str, inputs: Inputs) -> str:
+    """What was decided while the file was read, without what its fields show."""
+    shown = [text for text in notes if text not in inputs.notes or text == inputs.warning]
+    return "".join(note(text).value for text in dict.fromkeys(in_words(one, name) for one in shown))
 
 
 _ALL = ""
@@ -130,7 +133,7 @@ class FileResult:
         self._start = 0
         self._requested, self._reading = 0, False
         self._filling = False
-        self.summary = ipywidgets.HTML()
+        self.split, self.summary, self.notes = (ipywidgets.HTML() for _ in range(3))
         self.statuses = table((), (), "")
         self.money = table((), (), "")
         self.reason = ipywidgets.Dropdown(description="Rows to review")
@@ -149,8 +152,8 @@ class FileResult:
         files = line(self.download, self.make_workbook, self.workbook)
         self.view = ipywidgets.VBox(
             [
-                *(heading("Result", 4), self.summary, files, self.message),
-                *(self.statuses, self.money, self._review),
+                *(heading("Result", 4), self.split, files, self.message, self.summary),
+                *(self.notes, self.money, self._review, self.statuses),
             ]
         )
         self.reason.observe(self._filtered, "value")
@@ -175,11 +178,12 @@ class FileResult:
         """Keep showing the run, but offer no workbook: its file is closed."""
         set_visible(self.make_workbook, visible=False)
 
-    def show(self, run: FileRun, columns: Sequence[str], prefix: str = "") -> None:
+    def show(self, run: FileRun, inputs: Inputs, columns: Sequence[str], prefix: str = "") -> None:
         """Show the result of a run.
 
         Args:
             run: the run.
+            inputs: the columns that were read.
             columns: the user's columns that identify a row.
             prefix: stands before the names of the added columns.
         """
@@ -188,8 +192,10 @@ class FileResult:
             return
         self._run, self._columns, self._prefix = run, tuple(dict.fromkeys(columns)), prefix
         self.message.clear()
+        self.split.value = _by_use(run)
         self.summary.value = _summary(run)
-        self.statuses.value = _by_use(run) + _statuses(run)
+        self.notes.value = _notes(run.notes, run.source.name, inputs)
+        self.statuses.value = _statuses(run)
         self.money.value = _money(run)
         kind = _KINDS.get(run.written.suffix.lower(), "the result")
         self.download.label = f"Download {kind}{', incomplete' if run.stopped else ''}"

@@ -225,10 +225,14 @@ class FileTab:
         run, plan = ran
         if self._job is None:
             return
-        self.plan.show(plan, self._job.source.name, self._job.layout.inputs)
+        inputs = self._job.layout.inputs
+        if run.stopped is None:
+            self.plan.hide()
+        else:
+            self.plan.show(plan, self._job.source.name, inputs)
         names = self._job.rows.schema.names[:1]  # often the number of the order
-        names += [str(label) for label in self._job.layout.inputs.columns.values()]
-        self.result.show(run, names, self._job.terms.lookup.prefix)
+        names += [str(label) for label in inputs.columns.values()]
+        self.result.show(run, inputs, names, self._job.terms.lookup.prefix)
         self._name_run(resumes=run.stopped is not None)
         if run.stopped == STOPPED:  # the button that was pressed is gone, and the focus with it
             self.run_button.focus()

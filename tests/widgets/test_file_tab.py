@@ -269,6 +269,8 @@ def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path)
     assert tab.result.written is None
     shown = tab.message.html
     assert all(part in shown for part in ("no row can be used", "2 of 2 rows", "05/31/2026"))
+    assert "“Date format”" in shown
+    assert marked(tab) == "date_format"
     tab.columns.date_format.value = "%m/%d/%Y"
     click(tab, tab.plan_button)
     click(tab, tab.run_button)
