@@ -4,6 +4,7 @@ ColumnError              a column cannot be used for its role
 ├── ColumnMissing        no column has the role
 ├── ColumnAmbiguous      several columns could have it
 ├── ColumnsOfTwoParties  the columns found may belong to different parties
+├── FlagsAmbiguous       a column of exempt lines holds only 0 and 1
 ├── TimeZoneMissing      a column of moments has no calendar dates without a time zone
 └── NoUsableRows         no row of a file names a place and a date that can be looked up
 
@@ -138,6 +139,28 @@ class TimeZoneMissing(ColumnError):  # noqa: N818 - as above
         self.advice = (
             "say whose date counts, for instance with tz='America/Chicago', or convert it first:"
             f" df[{column!r}].dt.tz_convert('America/Chicago').dt.date"
+        )
+
+
+class FlagsAmbiguous(ColumnError):  # noqa: N818 - as above
+    """A column of exempt lines holds only 0 and 1, which may be yes and no, or dollars.
+
+    Attributes:
+        column: the column.
+    """
+
+    code = "flags_ambiguous"
+    role = "exempt"
+
+    def __init__(self, column: Hashable) -> None:
+        super().__init__(column)
+        self.column = column
+        self.fact = (
+            f"exempt: column {column!r} holds only 0 and 1, which may be yes and no, or dollars"
+        )
+        self.advice = (
+            f"yes and no are df[{column!r}].astype('boolean'), of text through 'Int8'; dollars are"
+            " decimals, or text such as '1.00'"
         )
 
 

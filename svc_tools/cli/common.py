@@ -176,6 +176,8 @@ def _advice(error: ColumnError) -> str:
     for fault in (f"{error.code} {error.role}", error.code):
         if fault in _ADVICE:
             return _ADVICE[fault]
+    if error.code == "flags_ambiguous":
+        return "write yes and no, or dollars such as 1.00"
     if error.role == "place":
         return "name --zip, or --address and --city, or --location, or --lat and --lng"
     if error.role == "as_of":

@@ -261,13 +261,13 @@ class ColumnsForm:
         self._one_state = field(self.one_state, "Two letters or a name.")
         self._one_date = field(self.one_date)
         self._format = field(self.date_format)
-        self._tz = field(self.tz, "Whose calendar decides the day of a time in UTC.")
+        self._tz = field(self.tz, "For times in UTC.")
         helps = {
-            "as_of": "The rate of that day is looked up.",
-            "amount": "Chosen, it adds the tax to every row.",
-            "shipping": "Taxed where delivery is taxable.",
-            "exempt": "Yes or no, or the dollars that are exempt.",
-            "invoice": "Its lines are rounded once, together.",
+            "as_of": "Decides which rate applies.",
+            "amount": "With it, tax is added.",
+            "shipping": "Taxed where the state does.",
+            "exempt": "Yes or no, or exempt dollars.",
+            "invoice": "Tax is rounded once for each.",
         }
         self.fields = {
             role: field(widget, helps.get(role, "")) for role, widget in self.roles.items()
@@ -453,6 +453,7 @@ _ADVICE = {
     "time_zone_missing": "choose the “Time zone”",
     "dates_ambiguous": "choose the “Date format”",
     "no_usable_rows": "choose the columns of the place",
+    "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
 _ADVICE_ON_DATES = {
@@ -477,7 +478,7 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
         return trouble
     if isinstance(error, ColumnError):
         # some of them name the file or the column themselves
-        named = error.code in {"no_usable_rows", "dates_ambiguous"}
+        named = error.code in {"no_usable_rows", "dates_ambiguous", "flags_ambiguous"}
         about = "" if named else f"{_LABELS.get(error.role, 'Columns')}: "
         own = _ADVICE_ON_DATES if error.role == "as_of" else {}
         advice = own.get(error.code) or _ADVICE[error.code]

@@ -189,6 +189,18 @@ def test_shipping_exempt_and_invoice_are_chosen_beside_the_amount(tab, faults, t
     assert not any(is_shown(tab.columns.fields[role]) for role in ("shipping", "exempt", "invoice"))
 
 
+def test_exempt_lines_marked_0_and_1_are_a_question_in_words_of_the_page(tab, tmp_path):
+    rows = [[*line[:6], mark, line[7]] for line, mark in zip(LINES, "010", strict=True)]
+    with_every_option(tab, csv_of(tmp_path / "orders.csv", rows, OPTIONS))
+    click(tab, tab.run_button)
+    words = re.sub(r"<[^>]*>", " ", tab.message.html)
+    assert "yes and no, or dollars" in words
+    assert not OF_CODE.search(words)
+    assert "df[" not in words
+    assert marked(tab) == "exempt"
+    assert tab.result.written is None
+
+
 @pytest.mark.parametrize("by", ["python", "command"])
 def test_the_code_that_is_shown_does_the_same(tab, tmp_path, scripted, monkeypatch, by):
     source = csv_of(tmp_path / "some orders.csv", LINES, OPTIONS)

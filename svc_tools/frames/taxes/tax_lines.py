@@ -23,6 +23,7 @@ from svc_tools.frames.lookup_columns import (
 )
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.roles import FlagsAmbiguous
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -303,11 +304,7 @@ def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
         if _only_flags_as_numbers(
             [value for value, gone in zip(values, blank, strict=True) if not gone]
         ):
-            raise ValueError(
-                f"exempt: column {label!r} holds only 0 and 1. Are these yes and no, or dollars?"
-                f" Yes and no: df[{label!r}].astype('boolean'), of text through 'Int8'. Dollars:"
-                " as decimals or as text, '1.00'"
-            )
+            raise FlagsAmbiguous(label)
         return None
     neither = {
         code: f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
