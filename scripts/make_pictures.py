@@ -66,7 +66,7 @@ def draw_panel(folder: Path) -> None:
             page = browser.new_page(viewport=SIZE)
             page.goto(address)
             page.get_by_label("State", exact=True).first.fill("CA")
-            page.get_by_label("ZIP Code or ZIP+4").fill("94105")
+            page.get_by_label("ZIP Code, address or place").fill("94105")
             page.get_by_role("button", name="Look up", exact=True).click()
             page.locator("[data-svc=rate]").wait_for()
             picture = BytesIO(page.locator(".svc-panel").screenshot())

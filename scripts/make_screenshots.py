@@ -125,7 +125,7 @@ def _sales() -> str:
 def _lookup(page: Page) -> Locator:
     for state, zip_code in (("TX", "78701"), ("CA", "94105")):
         _seen(page.get_by_label("State", exact=True)).fill(state)
-        _seen(page.get_by_label("ZIP Code or ZIP+4")).fill(zip_code)
+        _seen(page.get_by_label("ZIP Code, address or place")).fill(zip_code)
         _seen(page.get_by_role("button", name="Look up", exact=True)).click()
         expect(_seen(page.get_by_role("button", name=f"Show {state} {zip_code}"))).to_be_visible()
     return page.locator(".svc-panel")

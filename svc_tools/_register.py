@@ -44,10 +44,10 @@ def show_cards() -> None:
 
 def _card(result: TaxResponse) -> str | None:
     from svc_tools.display import card  # noqa: PLC0415 - a script needs none
-    from svc_tools.lookup.outcomes import further_reasons, of_response  # noqa: PLC0415 - as above
+    from svc_tools.lookup.outcomes import of_response, remarks  # noqa: PLC0415 - as above
 
     try:
-        return card(result, notes=further_reasons(of_response(None, result)))
+        return card(result, warnings=remarks(of_response(None, result), result.warnings))
     except MissingExtraError:  # IPython shows the text then
         return None
 

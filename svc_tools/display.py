@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from svc_tools.codes import (
     CONFIDENCES,
+    PARTIAL_CODES,
     PARTS,
+    code_of,
     confidence_of,
     known_part,
     lacking,
@@ -394,16 +396,19 @@ def card(
     result: TaxResponse,
     *,
     day: str = "",
+    tax: tuple[str, str] | None = None,
     facts: Sequence[tuple[str, str]] = (),
-    notes: Sequence[str] = (),
+    warnings: Sequence[str] | None = None,
 ) -> str:
     """The card of a lookup's result as HTML; without any style it reads as text.
 
     Args:
         result: the result, of either mode.
         day: the day of the request, in words.
+        tax: the tax of an amount, or "No tax", and what it is of; `None` without an amount.
         facts: more about where the rate comes from: labels and values.
-        notes: sentences that are shown before the service's own warnings.
+        warnings: the sentences to show; those of the result's warnings where left out. One about a
+            part that is missing is shown at the rate alone.
     """
     rate, headline = result.rate, rate_headline(result)
     place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
@@ -412,17 +417,18 @@ def card(
         what = "the service has no reliable rate"
     if lacking(result):
         what = "known so far: not the whole rate"
-    missing = "; ".join(meaning_of(code) or code.replace("_", " ") for code in lacking(result))
+    missing = [sentence(one) for one in result.warnings if code_of(one) in PARTIAL_CODES]
     parts = _card_known(result)
     level = confidence_of(result) or "not stated"
     bar, bar_label = _card_bar(result, parts)
-    warnings = [*notes, *map(sentence, result.warnings)]
+    shown = map(sentence, result.warnings) if warnings is None else warnings
     return render(
         "card.html",
         place=" ".join(part for part in (place, rate.zip) if part),
         headline=headline,
         what=f"{what}, {day}" if day else what,
-        missing=capital(missing),
+        tax=tax,
+        missing=[*map(capital, missing)],
         alert=_ALERT,
         bar=bar,
         bar_label=bar_label,
@@ -431,7 +437,7 @@ def card(
         level_color=_CONFIDENCE_COLORS.get(level, _ALERT),
         level_meaning=meaning_of(level) if level in CONFIDENCES else "",
         facts=[*_card_facts(result), *facts],
-        warnings=[*map(capital, warnings)],
+        warnings=[capital(one) for one in shown if one not in missing],
     )
 
 

@@ -101,7 +101,7 @@ def test_everything_from_the_service_is_escaped():
         source=bad,
         edition=bad,
     )
-    html = card(one, day=bad, facts=[(bad, bad)], notes=[bad])
+    html = card(one, day=bad, facts=[(bad, bad)], warnings=[bad])
     assert "script" not in re.findall(r"<\s*/?\s*(\w+)", html)
     assert "alert('x')</script>" not in html
     text_of(html)

@@ -27,11 +27,10 @@ from svc_tools.codes import (
     lacking,
     meaning_of,
     percent,
-    sentence,
     total_rate,
 )
 from svc_tools.display import number, print_table, print_text, prose
-from svc_tools.lookup.outcomes import further_reasons, of_response
+from svc_tools.lookup.outcomes import of_response, remarks
 from svc_tools.places import (
     Cells,
     Elsewhere,
@@ -235,7 +234,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
     if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", prose()), grounds)
-    texts = [*further_reasons(of_response(None, response)), *map(sentence, response.warnings)]
+    texts = remarks(of_response(None, response), response.warnings)
     marked = [(Text("!", "yellow"), text) for text in texts]
     print_table(console, ("", prose()), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]

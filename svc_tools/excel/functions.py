@@ -136,9 +136,10 @@ def _parse(desk: Desk, call: Call) -> ParsedFormula:
             f" {function(call.name).signature}."
         )
     given += (OMITTED,) * (len(names) - len(given))
-    if OMITTED in given[:required]:
-        name = names[given.index(OMITTED)]
-        raise BadValueError(f"{name} is left out: {function(call.name).signature}.")
+    for name, cell in zip(names[:required], given, strict=False):
+        # a state before a place is like an empty cell then: the place may name it
+        if cell is OMITTED and (name != "state" or required == 1):
+            raise BadValueError(f"{name} is left out: {function(call.name).signature}.")
     return compute(desk, names, given)
 
 

@@ -18,22 +18,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import SecretStr
 
-from svc_sdk import ForbiddenError, Svc, SvcError, _requests, _responses
+from svc_sdk import Svc
 from svc_sdk._settings import checked_url
 from svc_tools import config
 from svc_tools.atomic import whole_file
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
 from svc_tools.extras import needs
-from svc_tools.lookup.outcomes import is_foreign
-from svc_tools.nexus.service import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from keyring.backend import KeyringBackend
-
-    from svc_sdk._responses import Read
 
 EMBEDDED = "embedded"
 """Instead of an address, where the embedded service was chosen."""
@@ -194,33 +190,6 @@ def checked_address(address: str) -> str:
     except ValueError as error:
         why = str(error).removeprefix("base_url: ")
         raise ConfigurationError(f"The address cannot be used: {why}") from None
-
-
-def check_key(client: Svc) -> None:
-    """Check that the service is up and accepts the client's key; nothing is changed or billed.
-
-    The nexus records of one state are listed, once and without retries, since the user waits. Where
-    the service has no such list (404, 405: WIRE), its health is requested instead; where the plan
-    lacks nexus (403), the key was accepted.
-
-    Raises:
-        SvcError: the service rejects the key, or does not respond as it should.
-    """
-    try:
-        _once(client, _requests.list_nexus("TX", None), _responses.nexus_list)
-    except SvcError as error:
-        if isinstance(error, ForbiddenError) and not is_foreign(error):
-            return
-        if error.status_code not in ABSENT:
-            raise
-        _once(client, _requests.HEALTH, _responses.health)
-
-
-def _once(client: Svc, call: _requests.Call, read: Read[object]) -> None:
-    try:
-        read(client._exchange(call), 1)  # noqa: SLF001 - sent once: the methods try again
-    except SvcError as error:
-        raise error.with_traceback(None) from None
 
 
 def store_key(address: str, key: SecretStr) -> None:

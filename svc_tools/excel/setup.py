@@ -21,6 +21,7 @@ from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import server_file, settings
 from svc_tools.extras import install_command, needs
+from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained
 from svc_tools.loopback import is_loopback
 
@@ -100,7 +101,7 @@ def _check_key(address: str, key: SecretStr) -> str:
         client = Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0)
     with client:
         try:
-            settings.check_key(client)
+            check_key(client)
             result = "The service accepts the key."
         except AuthError:
             raise ConfigurationError(
@@ -235,7 +236,7 @@ def _response() -> Line:
             if isinstance(client, EmbeddedSvc):
                 client.health()
                 return Line(name, "ok", f"rate book of edition {client.book_edition}")
-            settings.check_key(client)
+            check_key(client)
             return Line(name, "ok", "the service accepts the key")
     except SvcError as error:
         trouble = explained(error)

@@ -43,6 +43,7 @@ from svc_tools.codes import (
     meaning_of,
     part_is_known,
     percent,
+    sentence,
     what_to_do,
 )
 from svc_tools.display import (
@@ -446,19 +447,29 @@ def _doubts(found: Found, warnings: Collection[str]) -> set[str]:
     return codes
 
 
-def further_reasons(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
-    """Why a single result requires review where its own warnings do not say so, with what to do.
+def remarks(
+    outcome: Outcome, warnings: Iterable[str | Advisory], day: date | None = None
+) -> tuple[str, ...]:
+    """What to know of a single result, as sentences, each once.
+
+    Why it requires review where its own warnings do not say so, with what to do; then those.
 
     Args:
         outcome: the result.
+        warnings: the warnings of the response (SPEC 2.4).
         day: the day of the rate; `None` for today.
     """
     found = outcome.found
     if found is None:
-        return (outcome.error,) if outcome.status == "failed" and outcome.error else ()
+        reasons = [outcome.error] if outcome.status == "failed" and outcome.error else []
+        return tuple(dict.fromkeys((*reasons, *map(sentence, warnings))))
     codes = review_reasons(outcome, found.warnings, day or datetime.now().astimezone().date())
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
-    return tuple(_reason(code, found) for code in own if code != "partial")
+    reasons = [_reason(code, found) for code in own if code != "partial"]
+    # several rates are the same fact, with the rates and what to do
+    said = {_SPANS} if "several_rates" in own else set()
+    rest = [sentence(one) for one in warnings if code_of(one) not in said]
+    return tuple(dict.fromkeys((*reasons, *rest)))
 
 
 def _reason(code: str, found: Found) -> str:

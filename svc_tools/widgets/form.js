@@ -92,8 +92,14 @@ function render({ model, el }) {
   cancel.textContent = model.get("cancel_label");
   row.append(submit, cancel);
   const line = make("div", { class: "svc-fields" });
-  line.append(...fields.map((one) => one.box));
+  const folded = fields.filter((one) => one.field.folded);
+  line.append(...fields.filter((one) => !one.field.folded).map((one) => one.box));
   form.append(line, row);
+  const fold = make("details", { class: "svc-fold" });
+  if (folded.length) {
+    fold.append(make("summary", {}, model.get("fold_label")), ...folded.map((one) => one.box));
+    form.append(fold);
+  }
   el.append(form);
 
   function values(withSecrets) {
@@ -115,11 +121,16 @@ function render({ model, el }) {
   function fill() {
     const given = model.get("values");
     for (const one of fields) if (!secret(one)) one.value = given[one.field.name] ?? "";
+    if (folded.some((one) => one.value !== one.field.value)) fold.open = true;
     show();
   }
-  function complain() {
+  function report() {
     const errors = model.get("errors");
     for (const one of fields) one.report(errors[one.field.name] ?? "");
+    return errors;
+  }
+  function complain() {
+    const errors = report();
     const first = fields.find((one) => errors[one.field.name]);
     if (first) first.inputs[0].focus();
   }
@@ -143,6 +154,14 @@ function render({ model, el }) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (model.get("busy")) return;
+    // the value of a date that is typed in part is empty, which may mean something else
+    const part = fields.find((one) => !one.box.hidden && one.inputs.some((i) => i.validity.badInput));
+    report();
+    if (part) {
+      part.report("This date is not complete.");
+      part.inputs[0].focus();
+      return;
+    }
     model.send({ event: "submit", values: values(true) });
     for (const one of fields) if (secret(one)) one.value = "";
   });

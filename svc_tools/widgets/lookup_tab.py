@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
 import anywidget
 import ipywidgets
+import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
-from svc_tools.display import capital, card, rate_headline, the_service
-from svc_tools.lookup.outcomes import Trouble, failed, further_reasons, of_response
-from svc_tools.places import STATES, Cells, Place, Question, Refusal, question
+from svc_tools.display import capital, card, exact_dollars, rate_headline, the_service
+from svc_tools.frames.money import one_amount
+from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
+from svc_tools.lookup.outcomes import Trouble, failed, of_response, remarks
+from svc_tools.places import STATES, Cells, Place, Question, Refusal, question, state_and_zip
 from svc_tools.widgets.parts import (
     HERE,
     NO_SERVICE,
@@ -38,11 +43,10 @@ if TYPE_CHECKING:
     from svc_tools.lookup import Outcome
     from svc_tools.widgets.session import Job, Session
 
-_ZIP, _ADDRESS, _PLACE, _POINT = "zip", "address", "place", "coordinates"
+_ANY, _ADDRESS, _POINT = "any", "address", "coordinates"
 _NEEDED = {
-    _ZIP: {"zip": "Give a ZIP Code, such as 78701."},
+    _ANY: {"place": "Give a ZIP Code, such as 78701, an address, or a place such as Austin, TX."},
     _ADDRESS: {"address": "Give the street address."},
-    _PLACE: {"location": "Give the name of a place, such as Austin."},
     _POINT: {
         "lat": "Give the latitude in degrees, such as 30.27.",
         "lng": "Give the longitude in degrees, such as -97.74.",
@@ -50,6 +54,7 @@ _NEEDED = {
 }
 _CITY = "the line is too short or too long for an address; give the city in its own field"
 _NO_STATE = "Give the state, such as TX or Texas: coordinates do not name it."
+_SHORTEST_ADDRESS = 10
 
 _HISTORY_LIMIT = 200
 """Lookups in the history; older ones are dropped."""
@@ -67,15 +72,17 @@ class LookupTab:
             on_submit=self._look_up,
             cancel="Cancel",
             on_cancel=self._cancel,
+            fold="Street and city, or coordinates",
             label="Look up a rate",
         )
         self.message = MessageArea()
         self.card = ipywidgets.HTML()
         self.copy_rate = CopyButton("Copy rate", "")
+        self.copy_tax = CopyButton("Copy tax", "")
         self.copy_code = CopyButton("Copy as code", "")
         self.code = CodeView()
         self.history = History(self._show)
-        copies = ipywidgets.HBox([self.copy_rate, self.copy_code])
+        copies = ipywidgets.HBox([self.copy_rate, self.copy_tax, self.copy_code])
         copies.add_class("svc-copies")
         self.result = ipywidgets.VBox([self.card, copies, self.code])
         self.result.add_class("svc-result")
@@ -96,7 +103,7 @@ class LookupTab:
             return
         self.form.busy = True
         service = self.session.service_name
-        code = f"{self.session.code}\n{query.code()}"
+        code = self.session.code
         self.message.show_note(f"Looking up {query.words} at {the_service(service)} …")
         self.job = self.session.background.start(
             lambda: _look_up(client, query),
@@ -115,7 +122,8 @@ class LookupTab:
         self, query: LookupQuery, result: TaxResponse, outcome: Outcome, *, service: str, code: str
     ) -> None:
         at = outcome.looked_up_at or datetime.now(UTC)
-        day = _day(query)
+        day, tax = _day(query), query.tax_of(outcome)
+        code = _code(code, query, taxed=tax is not None)
         if outcome.status == "failed":
             trouble = Trouble(
                 "The response of the service cannot be used",
@@ -124,15 +132,19 @@ class LookupTab:
             )
             past = PastLookup(at, query.words, day, "no rate", "failed", code=code, trouble=trouble)
         else:
-            notes = (query.note,) if query.note else ()
+            shown = _tax_words(query, outcome, tax)
             past = PastLookup(
                 at,
                 query.words,
                 day,
                 rate_headline(result),
                 outcome.status,
-                result_card(result, outcome, service=service, day=query.day, notes=notes),
+                " ".join(shown).partition(":")[0] if shown else "",
+                result_card(
+                    result, outcome, service=service, day=query.day, tax=shown, note=query.note
+                ),
                 result.combined_rate_string or "" if outcome.status == "ok" else "",
+                "" if tax is None else str(_dollars(tax)),
                 code,
             )
         self._finish(past)
@@ -140,6 +152,7 @@ class LookupTab:
     def _show_error(self, query: LookupQuery, error: BaseException, *, code: str) -> None:
         status = failed(error).status if isinstance(error, SvcError) else "failed"
         at, trouble = datetime.now(UTC), trouble_of(error)
+        code = _code(code, query, taxed=False)
         self._finish(
             PastLookup(at, query.words, _day(query), "no rate", status, code=code, trouble=trouble)
         )
@@ -151,21 +164,23 @@ class LookupTab:
 
     def _show(self, past: PastLookup) -> None:
         self.card.value = past.card
-        self.copy_rate.text = past.rate_text
-        set_visible(self.copy_rate, bool(past.rate_text))
+        for copy, text in ((self.copy_rate, past.rate_text), (self.copy_tax, past.tax_text)):
+            copy.text = text
+            set_visible(copy, bool(text))
         self.copy_code.text = past.code
         self.code.show(past.code)
         set_visible(self.result, visible=True)
         if past.trouble is not None:
             self.message.show_trouble(past.trouble)
         else:
-            self.message.announce(f"{past.rate} for {past.what}, {past.day}.")
+            tax = f" {past.tax}." if past.tax else ""
+            self.message.announce(f"{past.rate} for {past.what}, {past.day}.{tax}")
 
     def _hide(self) -> None:
         set_visible(self.result, visible=False)
         self.card.value = ""
-        self.copy_rate.text = ""
-        self.copy_code.text = ""
+        for copy in (self.copy_rate, self.copy_tax, self.copy_code):
+            copy.text = ""
         self.history.shown = -1
 
 
@@ -176,49 +191,51 @@ def _look_up(client: Svc, query: LookupQuery) -> tuple[TaxResponse, Outcome]:
     return result, of_response(place, result, at=datetime.now(UTC))
 
 
+def _code(client: str, query: LookupQuery, *, taxed: bool) -> str:
+    """The lookup in Python, after the call that makes the client; with its tax, if there is one."""
+    if not taxed or query.cents is None:
+        return f"{client}\n{query.code()}"
+    amount = repr(str(_dollars(query.cents)))
+    return (
+        f"from decimal import ROUND_HALF_UP, Decimal\n\n{client}\nresult = {query.code()}\n"
+        f"exact = Decimal({amount}) * result.combined_rate_decimal\n"
+        'tax = exact.quantize(Decimal("0.01"), ROUND_HALF_UP)'
+    )
+
+
+def _tax_words(query: LookupQuery, outcome: Outcome, tax: int | None) -> tuple[str, str] | None:
+    """The tax, or "No tax", and what it is of; `None` without an amount."""
+    if query.cents is None:
+        return None
+    amount = exact_dollars(_dollars(query.cents))
+    if tax is not None:
+        return exact_dollars(_dollars(tax)), f"tax on {amount}"
+    why = "a part of the rate is not known" if outcome.status == "partial" else "there is no rate"
+    return "No tax", f"on {amount}: {why}"
+
+
+def _dollars(cents: int) -> Decimal:
+    return Decimal(cents).scaleb(-2)
+
+
 def _day(query: LookupQuery) -> str:
     return str(query.day or datetime.now().astimezone().date())
 
 
 ENTRIES = (
     Entry(
-        "state",
-        "State",
-        "combo",
-        placeholder="TX",
-        options=tuple(STATES.items()),
-        width="narrow",
-        help="A code or a name; leave it empty if the ZIP Code or the address names it.",
-        longest=60,
-    ),
-    Entry(
-        "mode",
-        "Find the place by",
-        "radio",
-        options=(
-            (_ZIP, "ZIP Code"),
-            (_ADDRESS, "Address"),
-            (_PLACE, "Place name"),
-            (_POINT, "Coordinates"),
-        ),
-        value=_ZIP,
-        width="whole",
-    ),
-    Entry(
-        "zip",
-        "ZIP Code or ZIP+4",
+        "place",
+        "ZIP Code, address or place",
         placeholder="78701",
-        shown_with=("mode", _ZIP),
-        inputmode="numeric",
-        longest=40,
-        width="narrow",
+        help="Such as 78701, a whole address, or Austin, TX.",
+        shown_with=("mode", _ANY),
+        longest=400,
     ),
     Entry(
         "address",
         "Street address",
         placeholder="1100 Congress Ave",
         shown_with=("mode", _ADDRESS),
-        help="The street, with the city in its own field, or the whole address.",
         longest=400,
     ),
     Entry("city", "City", shown_with=("mode", _ADDRESS), longest=200, width="narrow"),
@@ -230,7 +247,6 @@ ENTRIES = (
         longest=40,
         width="narrow",
     ),
-    Entry("location", "Place name", placeholder="Austin", shown_with=("mode", _PLACE), longest=200),
     Entry(
         "lat",
         "Latitude",
@@ -250,14 +266,34 @@ ENTRIES = (
         width="narrow",
     ),
     Entry(
-        "when",
-        "Rate in force",
-        "radio",
-        options=(("today", "Today"), ("date", "On a date")),
-        value="today",
-        width="whole",
+        "state",
+        "State",
+        "combo",
+        placeholder="TX",
+        options=tuple(STATES.items()),
+        width="narrow",
+        help="Not needed with a ZIP.",
+        longest=60,
     ),
-    Entry("as_of", "Date of the sale", "date", shown_with=("when", "date"), width="narrow"),
+    Entry("as_of", "Date of the sale", "date", width="narrow", help="Empty means today."),
+    Entry(
+        "amount",
+        "Amount",
+        placeholder="100.00",
+        inputmode="decimal",
+        width="narrow",
+        help="Optional: gives its tax.",
+        longest=60,
+    ),
+    Entry(
+        "mode",
+        "Give the place as",
+        "radio",
+        options=((_ANY, "One line"), (_ADDRESS, "Street and city"), (_POINT, "Coordinates")),
+        value=_ANY,
+        width="whole",
+        folded=True,
+    ),
 )
 
 
@@ -268,10 +304,12 @@ class LookupQuery:
     Attributes:
         place: the place and the day.
         note: where the state is from, if none was given.
+        cents: the amount whose tax is wanted; `None` without one.
     """
 
     place: Place
     note: str = ""
+    cents: int | None = None
 
     @property
     def day(self) -> date | None:
@@ -295,33 +333,55 @@ class LookupQuery:
         """The same lookup as a call."""
         return as_code("client.lookup", self.place.state, **self.place.arguments())
 
+    def tax_of(self, outcome: Outcome) -> int | None:
+        """The tax of the amount in cents, as `df.svc.tax` computes it; `None` without one.
+
+        A rate that lacks a part gives none.
+        """
+        if self.cents is None or outcome.found is None or outcome.status != "ok":
+            return None
+        factors = np.array([self.cents], np.int64), np.array([outcome.found.combined], np.int64)
+        return int(rounded_tax(*factors)[0])
+
 
 def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
     """The query that the fields make; else what is wrong, by the name of a field.
 
     Only the fields of the chosen mode count. Nothing is sent for what cannot be a place.
     """
-    mode = values.get("mode") or _ZIP
+    mode = values.get("mode") or _ANY
     errors = {
         name: message for name, message in _NEEDED[mode].items() if not values.get(name, "").strip()
     }
     if mode == _POINT and not values.get("state", "").strip():
         errors["state"] = _NO_STATE
-    day = None
-    if values.get("when") == "date":
-        try:
-            day = date.fromisoformat(values.get("as_of", ""))
-        except ValueError:
-            errors["as_of"] = "Give the date of the sale, as 2026-05-01."
+    day = cents = None
+    try:
+        day = date.fromisoformat(values["as_of"]) if values.get("as_of") else None
+    except ValueError:
+        errors["as_of"] = "Give the date of the sale, as 2026-05-01."
+    try:
+        cents = _cents(values.get("amount", ""))
+    except ValueError as error:
+        errors["amount"] = _sentence(str(error).removeprefix("amount: "))
     if errors:
         return errors
-    cells = _cells(mode, values, day)
-    found = question(cells, dated=day is not None)
+    found = question(_cells(mode, values, day), dated=day is not None)
     if isinstance(found, Refusal):
         return _refused(found.reason, mode)
-    if found.place.mode != mode:  # a line that is not an address would be another query
+    if mode == _ADDRESS and found.place.mode != _ADDRESS:  # it would be another query
         return {"address": _sentence(_CITY)}
-    return LookupQuery(found.place, _note(found))
+    return LookupQuery(found.place, _note(found), cents)
+
+
+def _cents(text: str) -> int | None:
+    """An amount in cents; `None` for none. Raises a `ValueError` where it is not one."""
+    if not text.strip():
+        return None
+    cents = one_amount(text, "amount")
+    if abs(cents) >= ROOM:
+        raise ValueError(f"amount: {text} is out of range")
+    return cents
 
 
 def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
@@ -329,29 +389,38 @@ def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
     if mode == _ADDRESS:
         address, city, zip_code = (values.get(name) for name in ("address", "city", "address_zip"))
         return Cells(state=state, address=address, city=city, zip=zip_code, as_of=day)
-    if mode == _PLACE:
-        return Cells(state=state, location=values.get("location"), as_of=day)
     if mode == _POINT:
         return Cells(state=state, lat=values.get("lat"), lng=values.get("lng"), as_of=day)
-    return Cells(state=state, zip=values.get("zip"), as_of=day)
+    line = " ".join(values["place"].split())
+    if point := re.fullmatch(r"(-?[\d.]+)\s*,\s*(-?[\d.]+)", line):
+        return Cells(state=state, lat=point[1], lng=point[2], as_of=day)
+    if not re.search(r"\d", line):
+        return Cells(state=state, location=line, as_of=day)
+    # "TX 78701" is a ZIP Code too, and is read as one from an address
+    too_short = len(line) < _SHORTEST_ADDRESS and state_and_zip(line) is None
+    if too_short or re.fullmatch(r"[\d -]*", line):
+        return Cells(state=state, zip=line, as_of=day)
+    return Cells(state=state, address=line, as_of=day)
 
 
 def _note(found: Question) -> str:
     """Where the state is from, as a sentence; empty where it was given."""
-    state, named = found.place.state, "place name" if found.place.mode == _PLACE else "address"
-    if found.state_from_zip:
-        return f"No state was given; the ZIP Code lies in {state}."
-    return f"No state was given; the {named} ends in {state}." if found.state_from_address else ""
+    state, named = found.place.state, "place name" if found.place.mode == "place" else "address"
+    if found.state_from_zip or (found.state_from_address and found.place.mode == "zip"):
+        return f"{state}, from the ZIP Code"
+    return f"{state}, from the end of the {named}" if found.state_from_address else ""
 
 
 def _refused(reason: str, mode: str) -> dict[str, str]:
     """A refusal at the field that it is about; the first field where it names none."""
     name, colon, rest = reason.partition(": ")
-    if name == "zip" and mode == _ADDRESS:
+    if mode == _ANY and name in {"zip", "address", "location", "lat", "lng"}:
+        name = "place"
+    elif name == "zip":
         name = "address_zip"
     if colon and name in {entry.name for entry in ENTRIES}:
         return {name: _sentence(rest)}
-    return {"zip" if mode == _ZIP else "state": _sentence(reason)}
+    return {"place" if mode == _ANY else "state": _sentence(reason)}
 
 
 def _sentence(text: str) -> str:
@@ -367,9 +436,11 @@ class PastLookup:
         what: the place in words.
         day: the day of the rate, as 2026-05-01.
         rate: the rate in words, or "no rate".
+        tax: the tax of an amount in words, such as "$8.25 of $100.00"; empty without one.
         status: its status (`svc_tools.lookup.STATUSES`).
         card: its card; empty without a rate.
         rate_text: the rate as the service sent it, for the clipboard; empty without a rate.
+        tax_text: the tax in dollars, for the clipboard; empty without one.
         code: the same lookup in Python.
         trouble: what went wrong, else `None`.
     """
@@ -379,8 +450,10 @@ class PastLookup:
     day: str
     rate: str
     status: str
+    tax: str = ""
     card: str = ""
     rate_text: str = ""
+    tax_text: str = ""
     code: str = ""
     trouble: Trouble | None = None
 
@@ -394,7 +467,7 @@ class History(anywidget.AnyWidget):
     """
 
     _esm = HERE / "history.js"
-    HEADS: ClassVar[list[str]] = ["Result", "Place", "Day", "Rate", "Status", "Time"]
+    HEADS: ClassVar[list[str]] = ["Result", "Place", "Day", "Rate", "Tax", "Status", "Time"]
     caption = traitlets.Unicode("Lookups of this session").tag(sync=True)
     heads = traitlets.List(traitlets.Unicode(), HEADS).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -421,6 +494,7 @@ class History(anywidget.AnyWidget):
                     one.what,
                     one.day,
                     one.rate,
+                    one.tax,
                     one.status.replace("_", " "),
                     f"{one.at.astimezone():%H:%M:%S}",
                 ],
@@ -446,7 +520,8 @@ def result_card(
     *,
     service: str,
     day: date | None = None,
-    notes: tuple[str, ...] = (),
+    tax: tuple[str, str] | None = None,
+    note: str = "",
 ) -> str:
     """The card as HTML without JavaScript; everything from the service is escaped.
 
@@ -455,15 +530,18 @@ def result_card(
         outcome: the same as an outcome, whose reasons for a review are shown.
         service: the name of the service.
         day: the day of the rate; `None` for today.
-        notes: further remarks about the query.
+        tax: the tax, or "No tax", and what it is of; `None` without an amount.
+        note: where the state is from, if none was given.
     """
-    facts = [("Service", service)]
+    facts = [("State", note)] if note else []
+    facts.append(("Service", service))
     at = outcome.looked_up_at
     if at is not None:
         facts.append(("Looked up", at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z").strip()))
     return card(
         result,
         day=f"on {day}" if day else f"today, {datetime.now().astimezone().date()}",
+        tax=tax,
         facts=facts,
-        notes=(*notes, *further_reasons(outcome, day)),
+        warnings=remarks(outcome, result.warnings, day),
     )

@@ -56,19 +56,11 @@ def _place(line: str) -> Place:
     """The place and day of a line such as `TX 78701 2024-05-01`."""
     words = shlex.split(line)
     dated = bool(words) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", words[-1]) is not None
-    values = {"when": "date", "as_of": words.pop()} if dated else {}
+    values = {"as_of": words.pop()} if dated else {}
     alone = len(words) == 1 and state_code(words[0]) is None  # "Austin, TX"
     no_state = not words or alone or words[0][:1].isdigit()
     values["state"] = "" if no_state else words.pop(0)
-    place = " ".join(words)
-    if point := re.fullmatch(r"(-?[\d.]+)\s*,\s*(-?[\d.]+)", place):
-        values |= {"mode": "coordinates", "lat": point[1], "lng": point[2]}
-    elif re.fullmatch(r"[\d-]*", place):
-        values |= {"mode": "zip", "zip": place}
-    elif re.search(r"\d", place):
-        values |= {"mode": "address", "address": place}
-    else:
-        values |= {"mode": "place", "location": place}
+    values["place"] = " ".join(words)
     query = query_of(values)
     if isinstance(query, dict):
         raise ValueError(f"{' '.join(query.values())} {_USAGE}")  # noqa: TRY004 - messages

@@ -9,8 +9,11 @@ import anywidget
 import ipywidgets
 import traitlets
 
+from svc_sdk import SvcError
 from svc_tools import config
 from svc_tools.display import capital, the_service
+from svc_tools.lookup.key_check import check_key, field_at_fault
+from svc_tools.lookup.outcomes import explained
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.lookup_tab import LookupTab
 from svc_tools.widgets.nexus_tab import NexusTab
@@ -154,7 +157,7 @@ class KeyArea:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._starting: Job | None = None
+        self._choice: Job | None = None
         self.message = MessageArea()
         self.note = note(_CHOOSE_SERVICE)
         self.form = Form(
@@ -175,6 +178,8 @@ class KeyArea:
             ),
             submit="Use this key",
             on_submit=self._use,
+            cancel="Cancel",
+            on_cancel=self._cancel,
             label="Key of your account",
         )
         self.embedded = button("Use the embedded service", "plain")
@@ -207,7 +212,7 @@ class KeyArea:
         if errors or key is None:
             return
         try:
-            self.session.use_key(key, address)
+            client = self.session.client_for(key, address)
         except ValueError as error:
             if "://" not in address:  # it may be the key, which no saved notebook may hold
                 self.form.values = self.form.values | {"address": self.session.address or ""}
@@ -217,29 +222,52 @@ class KeyArea:
                 self.message.show_trouble(error)
             else:
                 self.form.errors = {field: f"{capital(rest)}."}
-
-    def _use_embedded(self, _button: object) -> None:
-        self.embedded.disabled = True
-        self.message.show_note("The embedded service starts …")
-        self._starting = self.session.background.start(
-            lambda: config.connect("embedded"), done=self._started, failed=self._not_started
+            return
+        self._drop_choice()
+        self.form.busy = True
+        self.message.show_note(f"Checking the key at {address} …")
+        self._choice = self.session.background.start(
+            lambda: check_key(client), done=lambda _: self.session.use(client), failed=self._refused
         )
 
-    def _started(self, client: Svc) -> None:
-        self.embedded.disabled = False
-        self.session.use(client)
+    def _refused(self, error: BaseException) -> None:
+        self._drop_choice()
+        if not isinstance(error, SvcError):
+            self.message.show_trouble(error)
+            return
+        trouble = explained(error)
+        reference = f" Support reference: {trouble.reference}" if trouble.reference else ""
+        text = f"{trouble.title}. {trouble.what_to_do}{reference}"
+        self.message.clear()
+        self.form.errors = {field_at_fault(error): text}
+
+    def _use_embedded(self, _button: object) -> None:
+        self._drop_choice()
+        self.embedded.disabled = True
+        self.message.show_note("The embedded service starts …")
+        self._choice = self.session.background.start(
+            lambda: config.connect("embedded"), done=self.session.use, failed=self._not_started
+        )
 
     def _not_started(self, error: BaseException) -> None:
-        self.embedded.disabled = False
+        self._drop_choice()
         self.message.show_trouble(error)
+
+    def _cancel(self) -> None:
+        self._drop_choice()
+        self.message.show_note("Canceled: the service in use is unchanged.")
+
+    def _drop_choice(self) -> None:
+        """Cancel the check or the start that runs: a later choice of the service counts."""
+        if self._choice is not None:
+            self._choice.cancel()
+        self.form.busy = self.embedded.disabled = False
 
     def _toggle(self, _button: object) -> None:
         self._show(opened=not self.opened)
 
     def _changed(self) -> None:
-        if self._starting is not None:  # a key given meanwhile is the later choice
-            self._starting.cancel()
-            self.embedded.disabled = False
+        self._drop_choice()
         self.form.errors = {}
         self._show(opened=False)
         self.message.announce(f"The service is now {the_service(self.session.service_name)}.")

@@ -203,6 +203,7 @@ class Entry:
         width: how much of the line it takes.
         inputmode: which keyboard a touch screen shows.
         longest: how many characters it accepts.
+        folded: whether it lies below the buttons, in a part that is closed at first.
     """
 
     name: str
@@ -216,6 +217,7 @@ class Entry:
     width: Literal["narrow", "wide", "whole"] = "wide"
     inputmode: str = ""
     longest: int = 4_000
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +248,7 @@ class Form(anywidget.AnyWidget):
     busy = traitlets.Bool(False).tag(sync=True)  # noqa: FBT003 - a default
     submit_label = traitlets.Unicode("").tag(sync=True)
     cancel_label = traitlets.Unicode("").tag(sync=True)
+    fold_label = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
         self,
@@ -255,6 +258,7 @@ class Form(anywidget.AnyWidget):
         on_submit: Callable[[Values], object],
         cancel: str = "",
         on_cancel: Callable[[], object] | None = None,
+        fold: str = "",
         label: str = "",
     ) -> None:
         self._entries = {entry.name: entry for entry in entries}
@@ -266,6 +270,7 @@ class Form(anywidget.AnyWidget):
             values={one.name: one.value for one in entries if one.kind != "password"},
             submit_label=submit,
             cancel_label=cancel,
+            fold_label=fold,
         )
         self.on_msg(self._received)
 

@@ -129,8 +129,8 @@ class Session:
             return None
         return self.client.base_url
 
-    def use_key(self, key: SecretStr, base_url: str | None = None) -> None:
-        """Use a service with this key from now on.
+    def client_for(self, key: SecretStr, base_url: str | None = None) -> Svc:
+        """A client for this key, closed with the session; `use` takes it into use.
 
         Args:
             key: the key of the account.
@@ -138,14 +138,14 @@ class Session:
                 one, where left out.
 
         Raises:
-            ValueError: key or address cannot be used; the former client stays in use.
+            ValueError: key or address cannot be used.
         """
         account = config.configured(api_key=key, base_url=base_url or self.address)
         if account is None:
             raise ValueError("api_key: the key is empty; give the API key of your account")
         client = Svc(account[0], base_url=account[1])
         self._own.append(client)
-        self.use(client)
+        return client
 
     @property
     def address(self) -> str | None:

@@ -116,7 +116,7 @@ def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(
         panel = run_all(page)
         press = page.keyboard.press
         tabs = panel.get_by_role("tab")
-        modes = panel.locator("fieldset", has_text="Find the place by").locator("input")
+        modes = panel.locator("fieldset", has_text="Give the place as").locator("input")
         tabs.first.focus()
         press("ArrowRight")
         expect(tabs.nth(1)).to_be_focused()
@@ -144,7 +144,7 @@ def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(
         expect(close).to_be_visible()
         close.press("Space")
         expect(panel.get_by_label("API key").first).to_be_hidden()
-        for label, text in (("State", "CA"), ("ZIP Code or ZIP+4", "94105")):
+        for label, text in (("State", "CA"), ("ZIP Code, address or place", "94105")):
             field = shown(panel.get_by_label(label, exact=True))
             field.focus()
             page.keyboard.type(text)

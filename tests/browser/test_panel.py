@@ -14,8 +14,17 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 from playwright.sync_api import expect
-from support.browser import choose, look_up, panel_page, rate, shown, tab_to, use_key
-from support.faults import HANG, KEY
+from support.browser import (
+    choose,
+    look_up,
+    panel_page,
+    rate,
+    shown,
+    tab_to,
+    type_key,
+    use_key,
+)
+from support.faults import HANG, KEY, LISTED
 from support.nexus import FIVE, Nexus
 from support.secrets import TYPED_KEY, files_with
 from support.waiting import until
@@ -41,26 +50,75 @@ def expected(account, state, zip_code):
 
 def test_a_whole_lookup_needs_no_mouse(page, account):
     page.keyboard.press("Tab")
-    tab_to(page, "State")
-    page.keyboard.type("TX")
-    tab_to(page, "ZIP Code or ZIP+4")
+    tab_to(page, "ZIP Code, address or place")
     page.keyboard.type("78701")
     focus = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert focus != "none", "the focus is visible"
+    for name in ("State", "Date of the sale", "Amount"):  # in the order in which they are read
+        tab_to(page, name, most=4)
+    page.keyboard.type("129.99")
     page.keyboard.press("Enter")
     expect(rate(page)).to_be_visible()
     assert percent(rate(page).inner_text()) == expected(account, "TX", "78701")
+    tax = Decimal("129.99") * expected(account, "TX", "78701") / 100
+    expect(shown(page.locator("[data-svc=tax]"))).to_have_text(f"${round(tax, 2)}")
+    tab_to(page, "Look up", most=2)
+    tab_to(page, "Street and city, or coordinates", most=1)
+    page.keyboard.press("Enter")
+    tab_to(page, "One line", most=1)
+    page.keyboard.press("ArrowRight")
+    expect(shown(page.get_by_label("Street address"))).to_be_visible()
+    page.keyboard.press("ArrowLeft")
     look_up(page, "TX", "787")
-    expect(shown(page.get_by_label("ZIP Code or ZIP+4"))).to_have_attribute("aria-invalid", "true")
+    place = shown(page.get_by_label("ZIP Code, address or place"))
+    expect(place).to_have_attribute("aria-invalid", "true")
+    expect(place).to_be_focused()
 
 
-def test_a_wrong_key_is_a_message_the_right_one_works_and_neither_is_written(
+def test_a_date_that_is_typed_in_part_is_not_taken_for_today(page):
+    look_up(page, "TX", "78701")
+    expect(rate(page)).to_be_visible()
+    day = shown(page.get_by_label("Date of the sale"))
+    day.focus()
+    page.keyboard.type("0501")
+    page.keyboard.press("Enter")
+    expect(day).to_have_attribute("aria-invalid", "true")
+    page.keyboard.type("2026")
+    page.keyboard.press("Enter")
+    expect(shown(page.get_by_text("combined rate, on 2026-05-01"))).to_be_visible()
+    day.fill("")
+    look_up(page, "TX", "78701")
+    expect(shown(page.get_by_text("combined rate, today"))).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (400, 900)])
+def test_rate_tax_and_warning_are_in_sight_without_scrolling(page, width, height):
+    before = page.viewport_size
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("scrollTo(0, 0)")
+    shown(page.get_by_role("textbox", name="Amount")).fill("129.99")
+    day = shown(page.get_by_label("Date of the sale"))
+    day.fill("2019-05-01")  # before what the book knows: a warning
+    look_up(page, "", "94105")
+    expect(shown(page.get_by_text("on 2019-05-01"))).to_be_visible()
+    for part in ("[data-svc=rate]", "[data-svc=tax]", ".svc-warnings"):
+        expect(shown(page.locator(part))).to_be_in_viewport(ratio=1)
+    assert page.evaluate("scrollY") == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".svc-warnings").locator("visible=true").count() == 1
+    day.fill("")
+    page.set_viewport_size(before)
+
+
+def test_a_wrong_key_is_a_message_at_its_field_and_neither_key_is_written(
     page, account, served, work
 ):
-    use_key(page, account.url, "wrong-key-0123456789")
-    look_up(page, "TX", "78701")
+    type_key(page, account.url, "wrong-key-0123456789")
     expect(shown(page.get_by_text("does not accept the key"))).to_be_visible()
-    expect(page.locator("[data-svc=rate]").locator("visible=true")).to_have_count(0)
+    key = shown(page.get_by_label("API key"))
+    expect(key).to_have_attribute("aria-invalid", "true")
+    expect(key).to_have_value("")
+    expect(shown(page.get_by_label("Address of the service"))).to_have_value(account.url)
     use_key(page, account.url, TYPED_KEY)
     look_up(page, "TX", "78701")
     expect(rate(page)).to_be_visible()
@@ -75,8 +133,9 @@ def test_a_wrong_key_is_a_message_the_right_one_works_and_neither_is_written(
 
 
 def test_a_lookup_that_hangs_leaves_the_page_usable_and_can_be_canceled(page, account, faults):
-    faults.will(HANG)
+    faults.will(LISTED, HANG)
     use_key(page, faults.base_url, "any-key-0123456789")
+    faults.asked.clear()
     look_up(page, "TX", "78701")
     assert faults.asked.wait(60)
     page.get_by_role("tab", name="Nexus").click()
@@ -143,7 +202,7 @@ def test_a_page_warns_before_it_is_closed_in_the_middle_and_then_ends_its_proces
     other = page.context.new_page()
     orders = tmp_path / "orders.csv"
     orders.write_text("order,state,zip\n1,TX,78701\n")
-    faults.will(HANG)
+    faults.will(LISTED, HANG)
     use_key(page, faults.base_url, "any-key-0123456789")
     page.get_by_role("tab", name="File").click()
     shown(page.get_by_label("Or the path of a file")).fill(str(orders))

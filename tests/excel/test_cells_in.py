@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.faults import KEY, answer, echo, serving
+from support.faults import KEY, answer, echo, echoing, serving
 from support.spreadsheets import cells_of, desk_of, shown, zips_asked
 
 from svc_sdk import Svc
@@ -57,12 +57,27 @@ def test_a_zip_is_requested_as_it_was_meant(state, cell, zip_code, faults, scrip
         ("CA", "#¡VALOR!", "#¡VALOR! zip: "),
         ("#N/A", "94105", "#N/A state: "),
         ("CA", "#UNRESOLVED No rate.", "#UNRESOLVED zip: the cell holds #UNRESOLVED No rate."),
-        (OMITTED, "94105", "#INVALID state is left out: "),
+        (OMITTED, "42223", "#INVALID state: it is missing, and ZIP 42223 lies in KY and TN"),
+        ("CA", OMITTED, "#INVALID zip is left out: "),
     ],
 )
 def test_what_is_no_zip_is_an_error_and_not_requested(state, cell, starts, faults, scripted_desk):
     assert shown(scripted_desk, "SVC_RATE", state, cell, DAY).startswith(starts)
     assert faults.seen == []
+
+
+@pytest.mark.parametrize("state", [None, "", OMITTED])
+def test_a_state_that_the_zip_or_the_address_names_may_be_left_out(state, faults, scripted_desk):
+    faults.will(echoing(rate={"state": "CA"}))
+    line = "425 Market St, San Francisco, CA 94105"
+    for call in (
+        ("SVC_RATE", state, "94105", DAY),
+        ("SVC_RATE_ADDRESS", state, line, None, None, DAY),
+        ("SVC_RATE_PLACE", state, "San Francisco, CA", DAY),
+    ):
+        assert shown(scripted_desk, *call) == 0.0825
+    assert shown(scripted_desk, "SVC_TAX", 100, state, "94105", DAY) == 8.25
+    assert {one.target.split("?")[0] for one in faults.seen} == {"/v1/tax/CA"}
 
 
 @pytest.mark.parametrize("blank", [None, "", "   "])

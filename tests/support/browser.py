@@ -108,7 +108,7 @@ def shown(locator):
 def look_up(panel, state, zip_code):
     """Type a ZIP and press the button."""
     shown(panel.get_by_label("State", exact=True)).fill(state)
-    shown(panel.get_by_label("ZIP Code or ZIP+4")).fill(zip_code)
+    shown(panel.get_by_label("ZIP Code, address or place")).fill(zip_code)
     shown(panel.get_by_role("button", name="Look up", exact=True)).click()
 
 
@@ -118,17 +118,22 @@ def rate(panel):
 
 
 def use_key(panel, address, key):
-    """Give another service or key."""
+    """Give another service or key, which it accepts."""
     from playwright.sync_api import expect  # noqa: PLC0415 - as above
 
+    type_key(panel, address, key)
+    expect(panel.locator(".svc-service")).to_contain_text(address)
+    expect(panel.get_by_label("Address of the service")).to_be_hidden()
+
+
+def type_key(panel, address, key):
+    """Type the address of a service and a key, and send them."""
     change = shown(panel.get_by_role("button", name="Change service or key"))
     if change.count():
         change.click()
     shown(panel.get_by_label("Address of the service")).fill(address)
     shown(panel.get_by_label("API key")).fill(key)
     shown(panel.get_by_role("button", name="Use this key")).click()
-    expect(panel.locator(".svc-service")).to_contain_text(address)
-    expect(panel.get_by_label("Address of the service")).to_be_hidden()
 
 
 def choose(page, panel, path):

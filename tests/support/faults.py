@@ -33,6 +33,10 @@ def answer(status: int = 200, body: bytes = GOOD, **headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+LISTED = answer(body=b'{"nexus": [], "count": 0}')
+"""The response to a list of nexus records, with which a key is checked."""
+
+
 def echo(seen: Seen, *, rate=None, **meta) -> bytes:
     """The good answer, for the state and the ZIP that were asked about, with changes."""
     target = urlsplit(seen.target)

@@ -7,7 +7,7 @@ import threading
 
 import ipywidgets
 import pytest
-from support.faults import KEY, answer
+from support.faults import HANG, KEY, LISTED, RESET, answer, echo
 
 import svc_tools
 from svc_sdk import Svc
@@ -29,13 +29,14 @@ def state_of(panel):
 
 
 def typed(panel, address, key):
-    """The message that the page sends when the form is sent."""
+    """The message that the page sends when the form is sent; the key is checked then."""
     values = {"address": address, "key": key}
     panel.key.form._handle_custom_msg({"event": "submit", "values": values}, [])
+    panel.session.background.settle()
 
 
 def look_up(panel):
-    panel.lookup.form.submit(state="TX", zip="78701")
+    panel.lookup.form.submit(state="TX", place="78701")
     panel.session.background.settle()
 
 
@@ -79,11 +80,54 @@ def test_an_unusable_address_or_key_is_reported_at_its_field(panel, address, key
 
 
 def test_a_service_that_sends_the_key_back_does_not_bring_it_onto_the_page(panel, faults):
-    faults.will(answer(401, f'{{"error": {{"message": "no {KEY}", "code": "X"}}}}'.encode()))
+    refusal = answer(401, f'{{"error": {{"message": "no {KEY}", "code": "X"}}}}'.encode())
+    faults.will(LISTED, refusal)
     typed(panel, faults.base_url, KEY)
     look_up(panel)
     assert "does not accept the key" in panel.lookup.message.html
+    typed(panel, faults.base_url, KEY)
+    assert "does not accept the key" in panel.key.form.errors["key"]
     assert KEY not in state_of(panel)
+
+
+REFUSED = [
+    (answer(401, b'{"error": {"code": "UNAUTHORIZED"}}'), "key", "does not accept the key"),
+    (answer(402, b'{"error": {"code": "BILLING_REQUIRED"}}'), "key", "billing"),
+    (RESET, "address", "does not respond"),
+    (answer(200, b"<html>"), "address", "not from the service"),
+]
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_a_wrong_key_or_address_is_reported_when_it_is_entered_and_spends_no_lookup(
+    panel, faults, service, refused
+):
+    step, field, said = refused
+    typed(panel, service, KEY)
+    faults.will(step)
+    panel.key.change.click()
+    panel.key.form.values = {"address": faults.base_url}
+    typed(panel, faults.base_url, "wrong-key-0123456789")
+    assert said in panel.key.form.errors[field]
+    assert panel.key.opened
+    assert panel.key.form.values == {"address": faults.base_url}, "what was typed stays"
+    assert "wrong-key" not in state_of(panel)
+    assert panel.session.service_name == service, "the service in use stays in use"
+    assert [one.target for one in faults.seen] == ["/v1/portability/nexus?state=TX"]
+    assert not panel.key.form.busy
+
+
+def test_a_check_that_hangs_can_be_canceled_and_the_next_key_is_used(panel, faults, service):
+    faults.will(HANG)
+    values = {"address": faults.base_url, "key": KEY}
+    panel.key.form._handle_custom_msg({"event": "submit", "values": values}, [])
+    assert faults.asked.wait(10)
+    assert panel.key.form.busy
+    panel.key.form.cancel()
+    assert not panel.key.form.busy
+    assert not panel.session.connected
+    typed(panel, service, KEY)
+    assert panel.session.service_name == service
 
 
 def test_the_embedded_service_is_one_click(panel):
@@ -114,7 +158,6 @@ def test_a_key_given_while_the_embedded_service_starts_is_the_later_choice(
     for thread in threading.enumerate():
         if thread.name == "svc-tools panel":
             thread.join(10)
-    panel.session.background.settle()
     assert asked == ["embedded"]
     assert panel.session.service_name == service
     assert service in panel.head.value
@@ -134,6 +177,7 @@ def test_an_embedded_service_that_does_not_start_is_said_and_can_be_tried_again(
 
 
 def test_blanks_around_a_key_are_no_part_of_it(panel, faults):
+    faults.will(LISTED, echo)
     typed(panel, f" {faults.base_url} ", f"  {KEY}\r\n")
     look_up(panel)
-    assert faults.seen[0].headers["x-api-key"] == KEY
+    assert [one.headers["x-api-key"] for one in faults.seen] == [KEY, KEY]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,8 @@ from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
 from svc_sdk import Svc, _requests
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.functions import run
 from svc_tools.lookup.outcomes import of_response
 from svc_tools.places import STATES, Place
 from svc_tools.widgets.lookup_tab import ENTRIES, LookupQuery, LookupTab, query_of, result_card
@@ -27,20 +30,23 @@ _NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
 @pytest.mark.parametrize(
     ("values", "code", "words"),
     [
-        ({"state": "Texas", "zip": " 78701 "}, "'TX', zip='78701'", "TX 78701"),
-        ({"zip": "02108", "mode": "zip"}, "'MA', zip='02108'", "MA 02108"),
+        ({"state": "Texas", "place": " 78701 "}, "'TX', zip='78701'", "TX 78701"),
+        ({"place": "02108", "mode": "any"}, "'MA', zip='02108'", "MA 02108"),
+        ({"place": "78701-1234"}, "'TX', zip='78701-1234'", "TX 78701-1234"),
+        ({"place": "TX 78701"}, "'TX', zip='78701'", "TX 78701"),
+        ({"place": "42223", "state": "KY"}, "'KY', zip='42223'", "KY 42223"),
         (
             {"mode": "address", "state": "TX", "address": "1100 Congress Ave", "city": "Austin"},
             "'TX', address='1100 Congress Ave', city='Austin'",
             "1100 Congress Ave, Austin, TX",
         ),
         (
-            {"mode": "place", "state": "wa", "location": "Seattle", "zip": "no zip at all"},
+            {"place": "Seattle", "state": "wa", "address_zip": "no zip at all", "lat": "north"},
             "'WA', location='Seattle'",
             "Seattle, WA",
         ),
         (
-            {"mode": "address", "address": "600 Congress Ave, Austin, TX 78701"},
+            {"place": "600 Congress Ave, Austin, TX 78701"},
             "'TX', address='600 Congress Ave, Austin, TX 78701'",
             "600 Congress Ave, Austin, TX 78701",
         ),
@@ -54,20 +60,25 @@ _NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
             "'TX', address='600 Congress Ave', zip='78701'",
             "600 Congress Ave, TX 78701",
         ),
-        ({"mode": "place", "location": "Austin, TX"}, "'TX', location='Austin, TX'", "Austin, TX"),
+        (
+            {"place": "600 Congress Ave Austin 78701"},
+            "'TX', address='600 Congress Ave Austin 78701'",
+            "600 Congress Ave Austin 78701",
+        ),
+        ({"place": "Austin, TX"}, "'TX', location='Austin, TX'", "Austin, TX"),
+        (
+            {"state": "TX", "place": "30.27, -97.74"},
+            "'TX', lat=30.27, lng=-97.74",
+            "TX, 30.27, -97.74",
+        ),
         (
             {"mode": "coordinates", "state": "TX", "lat": "30.27", "lng": "-97.74"},
             "'TX', lat=30.27, lng=-97.74",
             "TX, 30.27, -97.74",
         ),
         (
-            {"state": "TX", "zip": "78701", "when": "date", "as_of": "2024-05-01"},
+            {"state": "TX", "place": "78701", "as_of": "2024-05-01"},
             "'TX', zip='78701', as_of='2024-05-01'",
-            "TX 78701",
-        ),
-        (
-            {"state": "TX", "zip": "78701", "when": "today", "as_of": "2024-05-01"},
-            "'TX', zip='78701'",
             "TX 78701",
         ),
     ],
@@ -81,17 +92,18 @@ def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
 @pytest.mark.parametrize(
     ("values", "field", "said"),
     [
-        ({}, "zip", "Give a ZIP Code"),
-        ({"state": "TX", "zip": "787"}, "zip", "not in TX"),
-        ({"state": "TX", "zip": "K1A 0B1"}, "zip", "Canadian"),
-        ({"state": "Texarkana", "zip": "78701"}, "state", "not a US state"),
-        ({"state": "Puerto Rico", "zip": "00901"}, "zip", "territory"),
-        ({"mode": "place", "location": "Austin"}, "state", "missing"),
-        ({"mode": "place", "state": "TX"}, "location", "name of a place"),
-        ({"zip": "42223"}, "state", "It is missing, and ZIP 42223 lies in KY and TN."),
+        ({}, "place", "Give a ZIP Code"),
+        ({"state": "TX", "place": "787"}, "place", "not in TX"),
+        ({"state": "TX", "place": "K1A 0B1"}, "place", "Canadian"),
+        ({"state": "Texarkana", "place": "78701"}, "state", "not a US state"),
+        ({"state": "Puerto Rico", "place": "00901"}, "place", "territory"),
+        ({"place": "Austin"}, "state", "missing"),
+        ({"place": "42223"}, "state", "It is missing, and ZIP 42223 lies in KY and TN."),
+        ({"place": "600 Congress Ave Austin"}, "state", "missing"),
+        ({"place": "30.27, -97.74"}, "state", "Give the state"),
         ({"mode": "address", "address": "600 Congress Ave"}, "state", "missing"),
         ({"mode": "coordinates", "lat": "30", "lng": "-97"}, "state", "Give the state"),
-        ({"mode": "place", "state": "TX", "location": "x" * 65}, "location", "more than 64"),
+        ({"state": "TX", "place": "x" * 65}, "place", "more than 64"),
         ({"mode": "coordinates", "state": "TX", "lat": "91", "lng": "0"}, "lat", "within"),
         ({"mode": "coordinates", "state": "TX", "lat": "north", "lng": "0"}, "lat", "number"),
         ({"mode": "address", "state": "TX", "address": "1 A", "city": ""}, "address", "expected"),
@@ -105,8 +117,10 @@ def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
             "address_zip",
             "not a ZIP",
         ),
-        ({"state": "TX", "zip": "78701", "when": "date"}, "as_of", "Give the date"),
-        ({"state": "TX", "zip": "78701", "when": "date", "as_of": "5/1"}, "as_of", "2026-05-01"),
+        ({"state": "TX", "place": "78701", "as_of": "5/1"}, "as_of", "2026-05-01"),
+        ({"place": "78701", "amount": "ten"}, "amount", "not a number of dollars"),
+        ({"place": "78701", "amount": "1.005"}, "amount", "cents"),
+        ({"place": "78701", "amount": "999,999,999,999,999"}, "amount", "out of range"),
     ],
 )
 def test_what_cannot_be_asked_is_a_sentence_at_its_field(values, field, said):
@@ -120,16 +134,15 @@ _TEXTS = st.text(max_size=20) | st.sampled_from(["78701", "TX", "Austin", "30.2"
 
 @given(
     st.dictionaries(st.sampled_from(_NAMES), _TEXTS),
-    st.sampled_from(["zip", "address", "place", "coordinates"]),
-    st.sampled_from(["today", "date"]),
+    st.sampled_from(["any", "address", "coordinates"]),
 )
-def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values, mode, when):
-    question = query_of(values | {"mode": mode, "when": when})
+def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values, mode):
+    question = query_of(values | {"mode": mode})
     if isinstance(question, LookupQuery):
         place = question.place
-        assert place.mode == mode
+        assert mode in {"any", place.mode}
         assert place.state in STATES
-        assert (place.as_of is not None) == (when == "date")
+        assert (place.as_of is not None) == bool(values.get("as_of"))
         arguments = dict.fromkeys(
             ("address", "city", "zip", "location", "lat", "lng", "as_of", "period")
         )
@@ -145,12 +158,12 @@ def tab(scripted):
 
 
 def look_up(tab, **values):
-    tab.form.submit(**({"state": "TX", "zip": "78701"} | values))
+    tab.form.submit(**({"state": "TX", "place": "78701"} | values))
     tab.session.background.settle()
 
 
 def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
-    look_up(tab, when="date", as_of="2026-05-01")
+    look_up(tab, as_of="2026-05-01")
     assert "8.25%" in tab.card.value
     assert "on 2026-05-01" in tab.card.value
     assert tab.history.rows[0]["cells"][1] == "2026-05-01"
@@ -163,7 +176,7 @@ def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
 def test_the_code_that_is_shown_gives_the_same_answer(service, monkeypatch):
     with Svc(KEY, base_url=service) as client:
         tab = LookupTab(Session(client))
-        look_up(tab, when="date", as_of="2026-09-01")
+        look_up(tab, as_of="2026-09-01")
     monkeypatch.setenv("SVC_API_KEY", KEY)
     code, names = tab.code.code, {}
     *before, last = code.splitlines()
@@ -179,8 +192,8 @@ def test_the_code_that_is_shown_gives_the_same_answer(service, monkeypatch):
 def test_refused_input_is_said_at_the_field_and_nothing_is_sent(tab, faults):
     look_up(tab)
     sent = len(faults.seen)
-    look_up(tab, zip="787")
-    assert "not in TX" in tab.form.errors["zip"]
+    look_up(tab, place="787")
+    assert "not in TX" in tab.form.errors["place"]
     assert len(faults.seen) == sent
     assert tab.result.layout.display == "none"  # the old rate is not beside the new question
     assert tab.card.value == ""
@@ -190,15 +203,15 @@ def test_refused_input_is_said_at_the_field_and_nothing_is_sent(tab, faults):
 
 def test_a_lookup_that_hangs_can_be_cancelled_and_the_next_one_works(tab, faults):
     faults.will(HANG, echoing())
-    tab.form.submit(state="TX", zip="78701")
+    tab.form.submit(state="TX", place="78701")
     assert faults.asked.wait(10)
     assert tab.form.busy
     assert "Looking up" in tab.message.html
-    tab.form.submit(state="TX", zip="78702")  # a second Enter sends nothing
+    tab.form.submit(state="TX", place="78702")  # a second Enter sends nothing
     tab.form.cancel()
     assert not tab.form.busy
     assert "Canceled" in tab.message.html
-    look_up(tab, zip="78703")
+    look_up(tab, place="78703")
     assert "78703" in tab.card.value
     assert [row["cells"][0] for row in tab.history.rows] == ["TX 78703"]
     assert len(faults.seen) == 2
@@ -228,23 +241,72 @@ def test_every_failure_is_a_sentence_and_a_line_in_the_history(tab, faults, step
     assert title in tab.message.html
     assert tab.card.value == ""
     assert tab.copy_rate.text == ""
-    assert tab.history.rows[0]["cells"][2:4] == ["no rate", status]
+    assert tab.history.rows[0]["cells"][2:5] == ["no rate", "", status]
 
 
-def test_a_partial_rate_is_not_offered_for_copying(tab, faults):
-    faults.will(echoing(warnings=[{"code": "districts_not_covered", "message": "more may come"}]))
-    look_up(tab)
+MORE = {"code": "districts_not_covered", "message": "more may come on top"}
+
+
+def test_a_partial_rate_is_not_offered_for_copying_and_gives_no_tax_but_the_reason(tab, faults):
+    faults.will(echoing(warnings=[MORE]))
+    look_up(tab, amount="100")
     assert "PARTIAL" in tab.card.value
-    assert tab.copy_rate.text == ""
-    assert tab.copy_rate.layout.display == "none"
-    assert tab.history.rows[0]["cells"][2:4] == ["At least 8.25%", "partial"]
+    assert "No tax on $100.00: a part of the rate is not known" in text_of(tab.card.value)
+    for copy in (tab.copy_rate, tab.copy_tax):
+        assert copy.text == ""
+        assert copy.layout.display == "none"
+    cells = ["At least 8.25%", "No tax on $100.00", "partial"]
+    assert tab.history.rows[0]["cells"][2:5] == cells
+    assert "Decimal" not in tab.code.code, "no code that computes a tax from it"
+
+
+@pytest.mark.parametrize(
+    ("amount", "rate"),
+    [
+        ("100", "0.08250"),
+        ("$1,234.50", "0.08625"),
+        ("0.20", "0.02500"),  # half a cent
+        ("(15.20)", "0.06250"),  # a refund
+        ("999999999.99", "0.10500"),
+        ("0", "0.08250"),
+        ("12.34", "0.00000"),
+    ],
+)
+def test_an_amount_gives_the_tax_that_a_cell_gives_and_so_does_the_code(
+    tab, faults, monkeypatch, amount, rate
+):
+    faults.will(echoing(rate={"combined_rate": rate}))
+    look_up(tab, amount=amount)
+    tax = tab.copy_tax.text
+    desk = Desk(tab.session.client, cache=False)
+    assert float(tax) == run(desk, "SVC_TAX", amount, "TX", "78701")
+    assert tab.history.rows[0]["cells"][3] in text_of(tab.card.value)
+    assert f"{abs(Decimal(tax)):,.2f} tax on" in text_of(tab.card.value)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    names = {}
+    exec(tab.code.code, names)  # noqa: S102 - it is what is tested
+    names["client"].close()
+    assert names["tax"] == Decimal(tax)
+
+
+def test_a_warning_is_shown_once(tab, faults):
+    spans = {"code": "zip_spans_jurisdictions", "message": "it lies in several"}
+    ends = {"lowest_combined_rate": "0.06250", "highest_combined_rate": "0.08250"}
+    later = {"code": "as_of_after_edition", "message": "the edition is older"}
+    faults.will(echoing(warnings=[MORE, spans | ends, later, later]))
+    look_up(tab)
+    said = text_of(tab.card.value)
+    for once in ("More may come on top", "their rates differ, from 6.25% to 8.25%", "is older"):
+        assert said.count(once) == 1, once
+    assert "lies in several" not in said, "it is the same as the rates that differ"
+    assert "more may come" not in tab.message.html
 
 
 def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
     faults.will(echoing(), answer(404, b'{"error": {"code": "NOT_FOUND"}}'), echoing())
     look_up(tab)
-    look_up(tab, zip="78799")
-    look_up(tab, zip="78703")
+    look_up(tab, place="78799")
+    look_up(tab, place="78703")
     newest, failed, oldest = tab.history.rows
     assert tab.history.shown == newest["number"]
     tab.history._handle_custom_msg({"event": "show", "number": oldest["number"]}, [])
@@ -259,12 +321,12 @@ def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
 
 
 def test_a_state_that_only_the_zip_told_is_said(tab, faults):
-    look_up(tab, state="", zip="78701")
-    assert "No state was given; the ZIP Code lies in TX." in tab.card.value
-    look_up(tab, state="", mode="address", address="600 Congress Ave, Austin, TX 78701")
-    assert "No state was given; the address ends in TX." in tab.card.value
-    look_up(tab, state="", mode="place", location="Austin, TX")
-    assert "No state was given; the place name ends in TX." in tab.card.value
+    look_up(tab, state="", place="78701")
+    assert "State TX, from the ZIP Code" in text_of(tab.card.value)
+    look_up(tab, state="", place="600 Congress Ave, Austin, TX 78701")
+    assert "State TX, from the end of the address" in text_of(tab.card.value)
+    look_up(tab, state="", place="Austin, TX")
+    assert "State TX, from the end of the place name" in text_of(tab.card.value)
     assert [request.target.split("?")[0] for request in faults.seen] == ["/v1/tax/TX"] * 3
 
 
@@ -287,9 +349,9 @@ def test_an_answer_names_the_service_that_was_asked_though_another_is_chosen_mea
         return echo(seen)
 
     faults.will(slow)
-    tab.form.submit(state="TX", zip="78701")
+    tab.form.submit(state="TX", place="78701")
     assert faults.asked.wait(10)
-    tab.session.use_key(SecretStr(KEY), service)
+    tab.session.use(tab.session.client_for(SecretStr(KEY), service))
     go.set()
     tab.session.background.settle()
     assert asked in tab.card.value

@@ -48,7 +48,7 @@ def test_half_a_configuration_is_told_and_not_raised(monkeypatch, name, value, s
     assert not session.connected
     assert said in str(session.configuration_error)
     assert KEY not in str(session.configuration_error)
-    session.use_key(SecretStr(KEY), "https://rates.example")
+    session.use(session.client_for(SecretStr(KEY), "https://rates.example"))
     assert session.configuration_error is None
 
 
@@ -56,7 +56,7 @@ def test_a_key_that_cannot_be_used_leaves_the_client_before(scripted):
     session = Session(scripted)
     for key, address in (("", None), ("  ", None), (KEY, "no address")):
         with pytest.raises(ValueError, match=r"key|address"):
-            session.use_key(SecretStr(key), address)
+            session.client_for(SecretStr(key), address)
     assert session.client is scripted
 
 
@@ -193,17 +193,18 @@ panel = svc_tools.panel(folder="work")
 values = {"address": os.environ["ADDRESS"], "key": os.environ["TYPED"]}
 panel.key.form._handle_custom_msg({"event": "submit", "values": values}, [])
 del values
+panel.session.background.settle()
 panel
 """
 WHILE_A_CELL_RUNS = """
 form, answered = panel.lookup.form, threading.Event()
 form.observe(lambda change: change.new or answered.set(), "busy")
-form.submit(state="TX", zip="78701")
+form.submit(state="TX", place="78701")
 print("answered:", answered.wait(30))
 """
 WHILE_THE_LOOP_IS_FREE = """
 answered = asyncio.Event()
-form.submit(state="WA", zip="98101")
+form.submit(state="WA", place="98101")
 await asyncio.wait_for(answered.wait(), 30)
 print("answered:", not form.busy)
 logging.info("%r %r %r %r", panel, panel.session, panel.session.client, vars(panel.session))

@@ -21,7 +21,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from svc_sdk import AuthError, Svc, SvcError, TransportError, __version__
+from svc_sdk import Svc, SvcError, __version__
 from svc_tools import config
 from svc_tools.atomic import whole_file
 from svc_tools.config import ConfigurationError
@@ -29,7 +29,8 @@ from svc_tools.display import capital
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.lookup.outcomes import Trouble, explained, is_foreign
+from svc_tools.lookup.key_check import check_key, field_at_fault
+from svc_tools.lookup.outcomes import Trouble, explained
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -244,7 +245,7 @@ def status(desk: Desk) -> Json:
     if service.edition:
         result |= {"source": f"Rate book of {service.edition}"}
     try:
-        settings.check_key(client)
+        check_key(client)
     except SvcError as error:
         return result | _trouble(explained(error))
     return result
@@ -276,13 +277,13 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
         return _trouble(Trouble("This is not an address", text, "Correct it."), "address")
     try:
         with Svc(key, base_url=address, max_retries=0) as client:
-            settings.check_key(client)
+            check_key(client)
     except ValueError as error:  # an empty key, or one that no header can hold
         text = capital(str(error).removeprefix("api_key: "))
         what_to_do = "Copy the key again, without anything around it."
         return _trouble(Trouble("This cannot be a key", text, what_to_do), "key")
     except SvcError as error:
-        return _trouble(explained(error), _field_at_fault(error))
+        return _trouble(explained(error), field_at_fault(error))
     try:
         address = settings.remember(address, key)
         keyring = settings.keyring_name()
@@ -327,14 +328,6 @@ def _address() -> str:
     except ConfigurationError:
         return ""
     return "" if chosen in {None, settings.EMBEDDED} else str(chosen)
-
-
-def _field_at_fault(error: SvcError) -> str:
-    if isinstance(error, TransportError) or (
-        is_foreign(error) and not isinstance(error, AuthError)
-    ):
-        return "address"
-    return "key"
 
 
 def _locked() -> Json:

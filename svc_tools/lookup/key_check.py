@@ -1,0 +1,47 @@
+"""Whether a service accepts a key: one request that bills nothing; for spreadsheets and panel."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Literal
+
+from svc_sdk import AuthError, ForbiddenError, Svc, SvcError, TransportError, _requests, _responses
+from svc_tools.lookup.outcomes import is_foreign
+
+if TYPE_CHECKING:
+    from svc_sdk._responses import Read
+
+_ABSENT = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
+
+
+def check_key(client: Svc) -> None:
+    """Check that the service is up and accepts the client's key; nothing is changed or billed.
+
+    The nexus records of one state are listed, once and without retries, since the user waits. Where
+    the service has no such list (404, 405: WIRE), its health is requested instead; where the plan
+    lacks nexus (403), the key was accepted.
+
+    Raises:
+        SvcError: the service rejects the key, or does not respond as it should.
+    """
+    try:
+        _once(client, _requests.list_nexus("TX", None), _responses.nexus_list)
+    except SvcError as error:
+        if isinstance(error, ForbiddenError) and not is_foreign(error):
+            return
+        if error.status_code not in _ABSENT:
+            raise
+        _once(client, _requests.HEALTH, _responses.health)
+
+
+def field_at_fault(error: SvcError) -> Literal["address", "key"]:
+    """What was probably typed wrong where `check_key` raised: the address, or the key."""
+    foreign = is_foreign(error) and not isinstance(error, AuthError)
+    return "address" if foreign or isinstance(error, TransportError) else "key"
+
+
+def _once(client: Svc, call: _requests.Call, read: Read[object]) -> None:
+    try:
+        read(client._exchange(call), 1)  # noqa: SLF001 - sent once: the methods try again
+    except SvcError as error:
+        raise error.with_traceback(None) from None
