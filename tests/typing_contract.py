@@ -166,6 +166,8 @@ def cleaning_up(client: Svc, sales: pd.DataFrame) -> None:
     undone: nexus.Receipt = nexus.restore(nexus.read_receipt("receipt.jsonl"), client)
     kept: pd.DataFrame = nexus.receipts()
     whole: nexus.Receipt = nexus.remove_state(client, "TX", typed="TX")
+    added: nexus.Receipt = nexus.add_registration(client, "TX", nexus_type="economic")
+    edited: nexus.Receipt = nexus.edit_registration(client, "TX", nexus_type="economic", notes="")
     print(differing, row, of_file, since, able.lists, requests[0].line, item.status, undone.counts)
     print(kept, whole.sentence)
 

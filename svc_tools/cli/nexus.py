@@ -6,61 +6,49 @@ What is printed fits 80 columns; `--json` prints the same for a program.
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from contextlib import contextmanager
-from dataclasses import asdict
-from datetime import date, datetime
+from dataclasses import asdict, dataclass, fields
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from svc_tools import config
-from svc_tools.cli.common import INTERRUPTED, NO_RESULT, Json, Service, explained, grouped
+from svc_tools.cli.common import Json, Service, explained, grouped
+from svc_tools.cli.nexus_show import (
+    plan_as_json,
+    receipt_as_json,
+    register_as_json,
+    show_differences,
+    show_plan,
+    show_progress,
+    show_receipt,
+    show_receipts,
+    show_result,
+)
 from svc_tools.csv_files import require_csv
 from svc_tools.display import (
-    NOTHING,
     Note,
-    Table,
-    capital,
-    counted,
-    plain,
-    print_line,
-    print_table,
     print_text,
-    printable,
-    prose,
     show,
-    the_service,
 )
 from svc_tools.nexus.apply import apply_plan, remove_state, restore
-from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
-from svc_tools.nexus.plan import read_plan, tables_of
-from svc_tools.nexus.receipt import STATUSES, STOPPED, read_receipt, receipts
-from svc_tools.nexus.register import FIELDS, read_register
-from svc_tools.nexus.service import (
-    NotListedError,
-    WouldChangeError,
-    add_record,
-    found_differences,
-    list_register,
-)
+from svc_tools.nexus.edit import add_registration, edit_registration
+from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.nexus.plan import read_plan
+from svc_tools.nexus.receipt import read_receipt, receipts
+from svc_tools.nexus.register import read_register
+from svc_tools.nexus.service import NotListedError, found_differences, list_register
 from svc_tools.places import state_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import pandas as pd
+    from collections.abc import Iterator
 
     from svc_sdk import Svc
-    from svc_tools.nexus.plan import Plan
-    from svc_tools.nexus.receipt import Receipt, ReceiptItem
-    from svc_tools.nexus.register import Register, Registration
-    from svc_tools.nexus.service import Added, Difference
-    from svc_tools.nexus.standings import ExposureSummary
+    from svc_tools.nexus.register import Register
 nexus = typer.Typer(
     no_args_is_help=True,
     help="Your nexus records: list and add them, plan a cleanup, remove what you ticked, and undo"
@@ -98,49 +86,105 @@ def show_list(
     assert shown is not None  # noqa: S101 - one of the two is there, or an error was raised
     found = None if mine is None or listed is None else found_differences(mine, listed)
     if as_json:
-        typer.echo(json.dumps(_register_as_json(shown, found, service=name, note=note), indent=2))
+        typer.echo(json.dumps(register_as_json(shown, found, service=name, note=note), indent=2))
         return
     of = name if mine is None else str(register)
     show(console, Note(f"Nexus registrations, {of}", [shown.sentence]), *shown.tables)
     if found is not None:
-        _show_differences(console, found, service=name)
+        show_differences(console, found, service=name)
     if note:
         console.print()
         print_text(console, note)
 
 
+_State = Annotated[str, typer.Argument(help="State, such as TX or Texas.")]
+_Type = Annotated[str, typer.Option("--type", help="physical, economic or marketplace.")]
+
+
+@dataclass(frozen=True)
+class Details:
+    """The details of a record, as options."""
+
+    registered_at: Annotated[
+        str | None, typer.Option(help="Day of the registration, as 2024-05-01.")
+    ] = None
+    address: Annotated[str | None, typer.Option(help="The place that gives rise to it.")] = None
+    notes: Annotated[str | None, typer.Option(help="Free text.")] = None
+
+    @property
+    def typed(self) -> list[str]:
+        """The options as they were typed."""
+        given = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        named = [(f"--{name.replace('_', '-')}", text) for name, text in given if text is not None]
+        return [word for pair in named for word in pair]
+
+
 @nexus.command("add")
 @grouped
 def add(
-    state: Annotated[str, typer.Argument(help="State, such as TX or Texas.")],
+    state: _State,
     *,
-    nexus_type: Annotated[str, typer.Option("--type", help="physical, economic or marketplace.")],
-    registered_at: Annotated[
-        str | None, typer.Option(help="Day of the registration, as 2024-05-01.")
-    ] = None,
-    address: Annotated[str | None, typer.Option(help="The place that gives rise to it.")] = None,
-    notes: Annotated[str | None, typer.Option(help="Free text.")] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Change the record that is there.")
+    nexus_type: _Type,
+    details: Details,
+    unseen: Annotated[
+        bool,
+        typer.Option("--unseen", help="Add it also where the service does not list what is there."),
     ] = False,
+    yes: _Yes = False,
+    as_json: Json = False,
     service: Service,
 ) -> None:
-    """Add a record to the service; one that is there is only changed with --update."""
-    checked = "Whether the record was added, `svc-tools nexus list` shows."
-    with explained(interrupted=checked), service.client() as client:
-        try:
-            added = add_record(
-                client,
-                state,
-                nexus_type=nexus_type,
-                registered_at=registered_at,
-                address=address,
-                notes=notes,
-                update=update,
-            )
-        except WouldChangeError as error:
-            raise WouldChangeError(f"{error} (--update)") from None
-        _show_added(Console(highlight=False), added, service=config.service_name(client))
+    """Add a record; without --yes only show the request.
+
+    A record of the state and type that is there is never overwritten: see
+    svc-tools nexus edit. The receipt undoes it: svc-tools nexus restore
+    """
+    words = ["add", state, "--type", nexus_type, *details.typed, *["--unseen"] * unseen]
+    with explained(as_json=as_json, interrupted=_CONTINUED), service.client() as client:
+        found = add_registration(
+            client,
+            state,
+            nexus_type=nexus_type,
+            **asdict(details),
+            unseen=unseen,
+            dry_run=not yes,
+        )
+    show_result(found, words, as_json=as_json, service=service)
+
+
+@nexus.command("edit")
+@grouped
+def edit(
+    state: _State,
+    *,
+    nexus_type: _Type,
+    to_state: Annotated[str | None, typer.Option(help="Another state for it.")] = None,
+    to_type: Annotated[str | None, typer.Option(help="Another type for it.")] = None,
+    details: Details,
+    yes: _Yes = False,
+    as_json: Json = False,
+    service: Service,
+) -> None:
+    """Change a record: what is given is changed, "" clears it, the rest stays.
+
+    Without --yes only show the requests. Another state or type is another
+    record: it is added first, then the former is removed. The receipt undoes
+    it: svc-tools nexus restore
+    """
+    keys = {"--to-state": to_state, "--to-type": to_type}
+    moved = [word for name, value in keys.items() if value is not None for word in (name, value)]
+    with explained(as_json=as_json, interrupted=_CONTINUED), service.client() as client:
+        found = edit_registration(
+            client,
+            state,
+            nexus_type=nexus_type,
+            to_state=to_state,
+            to_type=to_type,
+            **asdict(details),
+            dry_run=not yes,
+        )
+    words = ["edit", state, "--type", nexus_type, *moved, *details.typed]
+    show_result(found, words, as_json=as_json, service=service)
 
 
 @nexus.command("plan")
@@ -256,10 +300,10 @@ def plan(
         )
         made.write(output)
     if as_json:
-        typer.echo(json.dumps(_plan_as_json(made, output, notes=notes, summary=summary), indent=2))
+        typer.echo(json.dumps(plan_as_json(made, output, notes=notes, summary=summary), indent=2))
         return
     tables = [] if summary is None else [summary.table]
-    _show_plan(Console(highlight=False), made, output, notes=notes, tables=tables, service=service)
+    show_plan(Console(highlight=False), made, output, notes=notes, tables=tables, service=service)
 
 
 _CONTINUED = (
@@ -291,12 +335,11 @@ def apply(
                 ticked,
                 client,
                 dry_run=not yes,
-                on_progress=None if as_json else _show_progress(console),
+                on_progress=None if as_json else show_progress(console),
             )
-    _show_result(
+    show_result(
         found,
-        "apply",
-        str(plan),
+        ["apply", str(plan)],
         as_json=as_json,
         service=service,
         before=BEFORE_REMOVING,
@@ -318,7 +361,7 @@ def show_all(
         if receipt is not None:
             one = read_receipt(receipt)
             if as_json:
-                typer.echo(json.dumps(_receipt_as_json(one), indent=2))
+                typer.echo(json.dumps(receipt_as_json(one), indent=2))
             else:
                 show_receipt(console, one, references=True)
             return
@@ -326,7 +369,7 @@ def show_all(
         if as_json:
             typer.echo(frame.to_json(orient="records", date_format="iso", indent=2))
             return
-        _show_receipts(console, frame)
+        show_receipts(console, frame)
 
 
 @nexus.command("restore")
@@ -350,12 +393,11 @@ def undo(
                 removed,
                 client,
                 dry_run=not yes,
-                on_progress=None if as_json else _show_progress(console),
+                on_progress=None if as_json else show_progress(console),
             )
-    _show_result(
+    show_result(
         found,
-        "restore",
-        receipt,
+        ["restore", receipt],
         as_json=as_json,
         service=service,
     )
@@ -388,10 +430,9 @@ def remove_all(
             typed = typer.prompt(f"Type the code of the state to remove all of {state}")
         with service.client() as client:
             found = remove_state(client, state, typed=typed or "", dry_run=not yes)
-    _show_result(
+    show_result(
         found,
-        "remove-state",
-        state,
+        ["remove-state", state],
         as_json=as_json,
         service=service,
         before=(ALL_TYPES_NOTE, *BEFORE_REMOVING),
@@ -445,296 +486,3 @@ def _day(option: str, text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{option}: {text!r} is no date such as 2026-05-01") from None
-
-
-def _show_differences(console: Console, found: list[Difference], *, service: str) -> None:
-    """Print where the user's register and the service's differ."""
-    console.print()
-    if not found:
-        print_text(console, f"The service ({service}) has the same records.")
-        return
-    rows = [
-        (
-            one.state,
-            one.nexus_type,
-            _DIFFERENCE_KINDS.get(one.difference, one.difference),
-            plain(one.mine or "") or NOTHING,
-            plain(one.service or "") or NOTHING,
-        )
-        for one in found
-    ]
-    differ = counted(len(found), "difference")
-    title = f"{differ} between your register and the service ({service})"
-    columns = ("State", "Type", "Difference", prose("Yours"), prose("The service's"))
-    show(console, Table(columns, rows, title))
-
-
-def _show_added(console: Console, added: Added, *, service: str) -> None:
-    """Print what was added or changed."""
-    what = "Updated" if added.before is not None else "Added"
-    of = f"{added.record.state} {added.record.nexus_type}"
-    print_text(console, (f"{what}: ", "bold green"), f"{of} ({service}).")
-    if added.before is not None:
-        for name, before, now in zip(FIELDS, added.before.texts, added.record.texts, strict=True):
-            if before != now:
-                text = f"{name}: {plain(before) or 'empty'} -> {plain(now) or 'empty'}"
-                print_text(console, text, indent=2)
-    if not added.looked:
-        print_text(
-            console,
-            "The service does not list its records, so whether there was one before is not known.",
-        )
-
-
-def _register_as_json(
-    register: Register, found: list[Difference] | None, *, service: str, note: str
-) -> dict[str, object]:
-    """The records and, where two registers were compared, their differences."""
-    fields: dict[str, object] = {
-        "service": service or None,
-        "records": [_record(one) for one in register.records],
-        "duplicates": [list(key) for key in register.duplicates()],
-    }
-    if found is not None:
-        fields["differences"] = [
-            dict(zip(type(one)._fields[:5], one[:5], strict=True)) for one in found
-        ]
-    return fields | ({"note": note} if note else {})
-
-
-_DIFFERENCE_KINDS = {"only_mine": "only in your register", "only_service": "only on the service"}
-
-
-def _show_plan(
-    console: Console,
-    plan: Plan,
-    path: Path,
-    *,
-    notes: list[str],
-    tables: list[Table],
-    service: Service,
-) -> None:
-    """Print the plan: states without a record first, then each record, and why; then `tables`."""
-    title = Note("Cleanup plan", [plan.sentence, *map(capital, notes)])
-    show(console, title, *tables_of(plan), *tables)
-    console.print()
-    print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
-    print_text(console, "Put an x into its column remove, then see what would be sent:")
-    # to be copied in one piece
-    print_line(console, f"  {_again('apply', str(path), service)}")
-
-
-def _plan_as_json(
-    plan: Plan, path: Path, *, notes: list[str], summary: ExposureSummary | None
-) -> dict[str, object]:
-    """The plan, with the codes of its reasons and its figures."""
-    far = () if summary is None else summary.far_below
-    return {
-        "plan_id": plan.plan_id,
-        "path": str(path),
-        "service": plan.service or None,
-        "account": plan.account or None,
-        "as_of": plan.as_of.isoformat(),
-        "counts": plan.counts,
-        "missing": [{"state": one.state, "sentence": one.sentence} for one in plan.missing_states],
-        "rows": [
-            {
-                "number": row.number,
-                **_record(row.record),
-                "decision": row.decision,
-                "reasons": list(row.reasons),
-                "why": list(row.why),
-                "evidence": row.evidence,
-            }
-            for row in plan.rows
-        ],
-        "far_below": sorted(row["state"] for row in far),
-        "notes": notes,
-    }
-
-
-def _record(record: Registration) -> dict[str, str | None]:
-    return {name: text or None for name, text in zip(FIELDS, record.texts, strict=True)}
-
-
-def _again(command: str, about: str, service: Service) -> str:
-    """The command with the same service, to be typed next."""
-    return shlex.join(["svc-tools", "nexus", command, about, *service.typed])
-
-
-def _show_result(
-    found: Receipt,
-    command: str,
-    about: str,
-    *,
-    as_json: bool,
-    service: Service,
-    before: Sequence[str] = (),
-) -> None:
-    """Print the receipt; the exit code is 1 where not all is done, known and as expected."""
-    console = Console(highlight=False)
-    if as_json:
-        typer.echo(json.dumps(_receipt_as_json(found), indent=2))
-    elif found.dry_run:
-        _show_dry(console, found, before)
-        if any(item.status == "planned" for item in found.items):
-            again = _again(command, about, service)
-            print_line(console, f"\nTo send it: {again} --yes")
-    else:
-        console.print()
-        show_receipt(console, found)
-        if found.undoable and found.path is not None:
-            undo = _again("restore", found.path.name, service)
-            print_line(console, f"\nTo undo it, see first: {undo}")
-    wanted = {"planned", "done"} if found.dry_run else {"done"}
-    if command == "remove-state":
-        wanted |= {"absent"}  # no record is left of the state
-    good = all({item.status, item.outcome} & wanted for item in found.items)
-    if found.stopped == STOPPED:
-        raise typer.Exit(INTERRUPTED)
-    if not good or found.counts["flagged"]:
-        raise typer.Exit(NO_RESULT)
-
-
-_OUTCOME_COLORS = {"done": "green", "not_done": "yellow", "unknown": "red"}
-_RECEIPT_KINDS = {
-    "apply": "removals of a plan",
-    "remove_state": "removal of all types of a state",
-    "restore": "restore",
-}
-_RECEIPT_HEADS = ("Record", "Status", prose("What happened"))
-_LABEL = len("Service")
-
-
-def _show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
-    """A callback that prints each record as soon as it is done."""
-
-    def show(item: ReceiptItem, done: int, total: int) -> None:
-        try:
-            print_text(console, f"{done}/{total}  {_named(item)}: {_status(item)}")
-        except SystemExit:  # of Rich, at a closed pipe: the run is to end with its receipt
-            raise BrokenPipeError("the output was closed") from None
-
-    return show
-
-
-def _show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
-    """Print the requests, exact but for the key, what they remove, and the notices before it."""
-    print_text(console, (receipt.sentence, "bold"))
-    items = {item.key: item for item in receipt.items}
-    for one in receipt.requests:
-        console.print()
-        print_line(console, f"  {one.line}", "bold")
-        for name, value in (one.body or {}).items():
-            print_text(console, f"{name}: {plain(value)}", indent=6)
-        for record in items[one.key].before if one.method == "DELETE" else ():
-            print_text(console, f"removes {_record_text(record)}", indent=6)
-    console.print()
-    rows = [
-        _receipt_row(item, references=False) for item in receipt.items if item.status != "planned"
-    ]
-    if rows:
-        print_table(console, _RECEIPT_HEADS, rows)
-        console.print()
-    _show_facts(console, receipt)
-    if before and any(item.status == "planned" for item in receipt.items):
-        console.print()
-        print_text(console, ("Before you go on", "bold"))
-        print_table(console, ("", prose()), [("-", sentence) for sentence in before])
-
-
-def show_receipt(console: Console, receipt: Receipt, *, references: bool = False) -> None:
-    """Print the sentence, a row per record, and the facts.
-
-    Args:
-        console: where to.
-        receipt: the receipt.
-        references: whether to show all support references, not only of what to look at.
-    """
-    print_text(console, (receipt.sentence, "bold"))
-    console.print()
-    rows = [_receipt_row(item, references=references) for item in receipt.items]
-    if rows:
-        print_table(console, _RECEIPT_HEADS, rows)
-        console.print()
-    _show_facts(console, receipt)
-
-
-def _show_facts(console: Console, receipt: Receipt) -> None:
-    """Print the service and account, the advice, and where the files are."""
-    facts = [
-        ("Service", receipt.service),
-        ("Account", receipt.account),
-        ("Begun", f"{receipt.started:%Y-%m-%d %H:%M:%S} UTC"),
-    ]
-    if receipt.plan_id:
-        facts.append(("Plan", receipt.plan_id))
-    if receipt.undo_note:
-        facts.append(("Undo", receipt.undo_note))
-    print_table(console, ("", prose()), facts)
-    if receipt.advice:
-        print_table(console, ("", prose()), [("Note".ljust(_LABEL), one) for one in receipt.advice])
-    for name, path in (("Records", receipt.restore_file), ("Receipt", receipt.path)):
-        if path is not None:
-            print_line(console, f"{name}   {path}")
-
-
-def _record_text(record: Mapping[str, str | None]) -> str:
-    """A record in a line."""
-    head = f"{record.get('state')} {record.get('nexus_type')}"
-    facts = [f"registered {record['registered_at']}" if record.get("registered_at") else ""]
-    facts += [plain(record[name]) for name in ("address", "notes") if record.get(name)]
-    return ", ".join([head, *filter(None, facts)])
-
-
-def _show_receipts(console: Console, frame: pd.DataFrame) -> None:
-    """Print all receipts, newest first; those that cannot be trusted are marked."""
-    if frame.empty:
-        print_text(console, "There are no receipts yet.")
-        return
-    for place, row in enumerate(frame.to_dict("records")):
-        if place:
-            console.print()
-        started = row["started"]
-        when = f"{started:%Y-%m-%d %H:%M:%S} UTC" if isinstance(started, datetime) else ""
-        broken = not isinstance(row["finished"], bool)
-        open_ = "" if broken or row["finished"] else ", NOT FINISHED"
-        undo = ", can be undone" if row["undoable"] is True else ""
-        style = "bold red" if broken else "bold"
-        print_line(console, str(row["file"]), style)
-        kind = _RECEIPT_KINDS.get(row["kind"], "")
-        of = "NOT TO BE BELIEVED" if broken else f"{kind} on {the_service(str(row['service']))}"
-        print_text(console, f"{when}  {of}{open_}{undo}", indent=2)
-        print_text(console, str(row["said"]), indent=2)
-
-
-def _receipt_as_json(receipt: Receipt) -> dict[str, Any]:
-    """The receipt for a program: its attributes, the counts, the sentence."""
-    fields = {name: _plain(value) for name, value in asdict(receipt).items() if name != "items"}
-    fields |= {"sentence": receipt.sentence, "undoable": receipt.undoable}
-    items = [{name: _plain(value) for name, value in asdict(one).items()} for one in receipt.items]
-    return {**fields, "counts": receipt.counts, "items": items}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value) if isinstance(value, Path) else value
-
-
-def _receipt_row(item: ReceiptItem, *, references: bool) -> tuple[str | Text, ...]:
-    happened = item.message or STATUSES[item.status][1]
-    wanted = item.reference and (references or item.outcome != "done" or item.flagged)
-    if wanted and str(item.reference) not in happened:
-        happened = f"{happened} (support reference {item.reference})"
-    mark = "! " if item.flagged else ""
-    status = Text(mark + _status(item), _OUTCOME_COLORS[item.outcome])
-    return _named(item), status, printable(happened)
-
-
-def _named(item: ReceiptItem) -> str:
-    return f"{item.state} {item.nexus_type or 'all types'}"
-
-
-def _status(item: ReceiptItem) -> str:
-    return item.status.replace("_", " ")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from svc_tools import config
 from svc_tools.display import the_service
 from svc_tools.nexus.job import Job, Progress
+from svc_tools.nexus.receipt import EDIT_KINDS
 from svc_tools.nexus.requests import (
     ApplyError,
     Change,
@@ -147,14 +148,15 @@ def restore(
     on_progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> Receipt:
-    """Add the removed records of a receipt again, as they were.
+    """Undo a receipt: add what was removed, put back what was edited, remove what was added.
 
-    Only what is gone is added: a record that is there again as it was is left alone and counts as
-    done, another one is left alone and reported (`changed`). A restore writes its own receipt into
-    the same folder. Fields of the service that no request can set are not restored.
+    Only what is as the receipt left it is changed: a record that is there again as it was is left
+    alone and counts as done, another one is left alone and reported (`changed`). A restore writes
+    its own receipt into the same folder. Fields of the service that no request can set are not
+    restored.
 
     Args:
-        receipt: the receipt of a removal.
+        receipt: the receipt of a removal, an addition or an edit.
         client: a client of the same account.
         dry_run: only look; nothing is added, nothing is written.
         on_progress: as for `apply_plan`.
@@ -169,16 +171,17 @@ def restore(
     account = config.account_of(client)
     path = receipt.path
     if receipt.dry_run or path is None:
-        raise ApplyError("This is the receipt of a dry run: nothing was removed")
+        raise ApplyError("This is the receipt of a dry run: nothing was changed")
     if not changes:
-        raise ApplyError("Nothing of this receipt is gone: there is nothing to restore")
+        raise ApplyError("Nothing of this receipt is gone or changed: there is nothing to restore")
     if (receipt.service, receipt.account) != astuple(account):
         raise ApplyError(
             f"The receipt is of {the_service(receipt.service)}, account {receipt.account}; this is"
             f" {the_service(account.service)}, account {account.account}. Nothing was sent; use the"
             " client of that account"
         )
-    job = Job("restore", path.name, receipt.plan_id, account, changes)
+    ordered = receipt.kind in EDIT_KINDS
+    job = Job("restore", path.name, receipt.plan_id, account, changes, ordered)
     notes = tuple(not_restored(receipt, changes))
     return job.do(
         client, path.parent, dry_run=dry_run, on_progress=on_progress, stop=stop, notes=notes

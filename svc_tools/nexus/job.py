@@ -32,6 +32,7 @@ from svc_tools.nexus.journal import (
     private_folder,
 )
 from svc_tools.nexus.receipt import (
+    EDIT_KINDS,
     OPEN,
     STOPPED,
     UNSETTLED,
@@ -48,11 +49,14 @@ from svc_tools.nexus.receipt import (
 )
 from svc_tools.nexus.register import RegisterError, read_register
 from svc_tools.nexus.requests import (
+    ADDED,
+    TWO_STEPS,
     ApplyError,
     Change,
     Verdict,
     addition_verdict,
     as_listed,
+    clears,
     doubted_verdict,
     exchange,
     extra_details,
@@ -62,6 +66,7 @@ from svc_tools.nexus.requests import (
     requests_for,
     settled_verdict,
     unaddable,
+    unlike_sent,
     with_listed_record,
 )
 from svc_tools.nexus.service import ListedRecords, abilities_given, list_records
@@ -86,11 +91,13 @@ class Job:
     """What is to be done, for whom, and the journal that goes with it.
 
     Attributes:
-        kind: apply, remove_state or restore.
+        kind: apply, remove_state, add, edit or restore.
         key: identifies the job: a second one with this key continues the journal of the first.
         plan_id: the plan; "" for none.
         account: the service and the account.
         changes: the changes to make, in order.
+        ordered: whether each needs the ones before it: the first that is not done ends the run.
+        refusal: why nothing is to be done, unless an earlier run is continued; "" for nothing.
     """
 
     kind: str
@@ -98,6 +105,8 @@ class Job:
     plan_id: str
     account: Source
     changes: tuple[Change, ...]
+    ordered: bool = False
+    refusal: str = ""
 
     def do(
         self,
@@ -115,13 +124,16 @@ class Job:
             if dry_run:
                 checked = self._checked(client)
                 path, earlier = self._earlier(where)
+                self._require_work(earlier)
                 run = Run(client, self, None, earlier, *checked, self._records(path), notes=notes)
                 return run.dry()
             private_folder(where)
             lock = where / f".{_digest(self.account.service, self.account.account)}.lock"
             with locked(lock, what="changes records of this account"):
                 checked = self._checked(client)
-                journal = Journal(self._earlier(where)[0] or new_journal(where, self._named))
+                path, earlier = self._earlier(where)
+                self._require_work(earlier)
+                journal = Journal(path or new_journal(where, self._named))
                 try:
                     if not journal.events:
                         journal.add(self._head())
@@ -133,6 +145,11 @@ class Job:
                     journal.close()
         except JournalError as error:
             raise ApplyError(f"{error}. Nothing was changed") from error
+
+    def _require_work(self, earlier: JournalContent) -> None:
+        """Refuse what there is no reason to do, unless an earlier run is continued."""
+        if self.refusal and not earlier.events:
+            raise ApplyError(f"{self.refusal}. Nothing was changed")
 
     def _checked(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
         """The changes, what the service lists, and what it can do.
@@ -146,6 +163,16 @@ class Job:
             raise ApplyError(
                 f"{can.note} Nothing was changed; the records as they were are in the file next to"
                 " the receipt"
+            )
+        if self.kind in EDIT_KINDS and can.adds is False:
+            raise ApplyError(
+                "This service does not add or change nexus records; it says so in its OpenAPI"
+                " document. Nothing was changed"
+            )
+        if any(map(clears, self.changes)) and not can.adds:
+            raise ApplyError(
+                "To clear a field a record is removed and added again, and this service does not"
+                " say that it can add. Nothing was changed; leave the field as it is"
             )
         if any(one.action == "replace" for one in self.changes) and not can.adds:
             lacks = "cannot add records" if can.adds is False else "does not say that it can add"
@@ -184,8 +211,10 @@ class Job:
         return None, JournalContent()
 
     def _records(self, journal: Path | None) -> Path | None:
-        """The file of the records as they are before a removal; a restore has none."""
-        return None if journal is None or self.kind == "restore" else restore_file_of(journal)
+        """The file of the records as they are before; an addition and a restore have none."""
+        if journal is None or self.kind in {"restore", "add"}:
+            return None
+        return restore_file_of(journal)
 
     @property
     def _named(self) -> str:
@@ -403,7 +432,8 @@ class Run:
             if not before:
                 before = self._before(one)
                 records += before
-            if (record := with_listed_record(one, before).record) is not None:
+            record = with_listed_record(one, before).record
+            if record is not None and one.action == "replace":
                 records.append(record)
         return [*records, *lost]
 
@@ -418,7 +448,10 @@ class Run:
                 break
             if self._is_open(one, self._items[one.key]):
                 self._make(one, self._items[one.key])
-            self._report(as_shown(self._items[one.key]), number)
+            item = self._items[one.key]
+            self._report(as_shown(item), number)
+            if self.job.ordered and item.outcome != "done" and item.status != "planned":
+                self._why = self._why or f"{item.named} was not done, and the rest needs it"
 
     def _report(self, item: ReceiptItem, number: int) -> None:
         """Report progress; where that fails, nothing further is sent."""
@@ -453,15 +486,21 @@ class Run:
             JournalError: the journal cannot be written; nothing was sent that is not in it.
         """
         half = item.status == "removed_only"
+        if one.record is None and one.action in ADDED:  # as an earlier run had it
+            one = replace(
+                one, record=dict(item.record or {}) or None, rows=tuple(map(dict, item.before))
+            )
+        removes = one.action not in ADDED or one.action == "replace"
         there = () if self.there is None else self.there.of(*one.key)
         if self.there is not None and not half and (unfit := mismatch(one, there)):
-            missed = () if there or one.key in self._complete else self._stored.of(*one.key)
+            lacks = removes and not there and one.key not in self._complete
+            missed = self._stored.of(*one.key) if lacks else ()
             if missed:
                 facts = {"record": missed[0], "before": [*missed]}
                 gone = Verdict("gone", _MISSED.format(one.named), flagged=True)
                 self._conclude(one.key, "skipped", gone, **facts)
                 return
-            flagged = one.action == "restore" and unfit[0] != "restored"
+            flagged = one.action in {"restore", "revert"} and unfit[0] != "restored"
             verdict = Verdict(*unfit, flagged=flagged)
             self._conclude(one.key, "skipped", self._doubted(one.key, verdict))
             return
@@ -469,8 +508,9 @@ class Run:
         more = extra_details(one, there) if one.loose else ""
         one = with_listed_record(one, before)
         expected = one.expected if self.there is None else len(before)
-        if one.action == "restore":
+        if not removes and not clears(one):
             expected = None
+        half = half or (one.action == "revert" and not there)
         requests = requests_for(one, expected, half=half)
         if self.journal is None:
             self._plan(one, requests, expected, before, more=more)
@@ -512,6 +552,7 @@ class Run:
     ) -> None:
         """Send a request, once it is in the journal, and record what its response means."""
         step = "remove" if request.method == "DELETE" else "add"
+        was_half = self._items[one.key].status == "removed_only"
         self._record(
             {
                 "event": "sending",
@@ -533,11 +574,10 @@ class Run:
         item = self._items[one.key]
         if step == "remove":
             verdict = removal_verdict(one, expected, result)
-            half = one.action == "replace" and verdict.status == "removed"
+            half = one.action in TWO_STEPS and verdict.status == "removed"
         else:
-            done = "restored" if one.action == "restore" else "replaced"
-            verdict = addition_verdict(one, result, done=done)
-            half = one.action == "replace" and verdict.status == "refused"
+            verdict = addition_verdict(one, result, done=ADDED[one.action])
+            half = was_half and verdict.status == "refused"
         self._weigh(one.key, step, result, removed_only_verdict(item, verdict) if half else verdict)
 
     def _weigh(self, key: Key, step: str, result: RequestResult, verdict: Verdict) -> None:
@@ -635,12 +675,18 @@ class Run:
 
         A service may carry out a request long after its response was lost: that is seen here too.
         """
-        if not self._sent or self.there is None or not (self.file or self._doubtful):
+        quiet = self.job.kind == "restore" and not self._doubtful
+        if not self._sent or self.there is None or quiet:
             return
         after = self._listed()
         if after is None:
             self._record({"event": "looked", "at": _now(), "notes": [_NOT_COMPARED]})
             return
+        for key in sorted(self._sent if self.job.kind in EDIT_KINDS else ()):
+            item = self._items[key]
+            saved = item.step == "add" and item.outcome == "done"
+            if saved and (wrong := unlike_sent(item, after.of(*key))):
+                self._conclude(key, "settled", Verdict(item.status, wrong, flagged=True))
         for key in sorted(self._doubtful):
             item = self._items[key]
             is_done = bool(after.of(*key)) is (item.step == "add")

@@ -17,10 +17,10 @@ _TRAILING_NOTE = (
 BEFORE_REMOVING = (PERMIT_NOTE, _NO_NEXUS_NOTE, _TRAILING_NOTE)
 """The notices before anything is removed, in this order."""
 
-UNDO_NOTE = "The removal can be undone: this service can add the records again."
-NO_UNDO_NOTE = "The removal cannot be undone on this service."
+UNDO_NOTE = "This can be undone: the service lists and adds records."
+NO_UNDO_NOTE = "This cannot be undone on this service."
 UNKNOWN_UNDO_NOTE = (
-    "Whether the removal can be undone on this service is not known: the service does not describe"
+    "Whether this can be undone on this service is not known: the service does not describe"
     " whether it adds records. The first restore will show it."
 )
 ALL_TYPES_NOTE = (

@@ -58,6 +58,8 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "gone": ("done", "gone: it is no longer listed; the response to the removal was lost"),
     "replaced": ("done", "removed, and the chosen record added again"),
     "restored": ("done", "there again as it was"),
+    "added": ("done", "added"),
+    "updated": ("done", "changed as given"),
     "absent": ("not_done", "not on the service: there was nothing to remove"),
     "changed": ("not_done", "another record than expected is on the service: left alone"),
     "refused": ("not_done", "refused by the service"),
@@ -73,6 +75,8 @@ _COUNTED = {
     "removed": "removed",
     "replaced": "replaced",
     "restored": "there again",
+    "added": "added",
+    "updated": "changed",
     "gone": "gone (the response was lost)",
     "removed_only": "REMOVED BUT NOT ADDED AGAIN",
     "unknown": "not known",
@@ -87,6 +91,15 @@ STOPPED = "it was stopped"
 """Why a run ended that Ctrl+C, or the caller, stopped."""
 _RESTORABLE = UNSETTLED | {"removed", "gone", "removed_only", "lost"}
 """The statuses after which a record may have to be added again."""
+_REVERSIBLE = _RESTORABLE | {"added", "updated", "replaced"}
+"""The same of an addition or an edit: after these something may have to be put back."""
+EDIT_KINDS = frozenset({"add", "edit"})
+"""The kinds of runs that add or change a record."""
+_NOUNS = {
+    "restore": ("record", "restored"),
+    "add": ("change", "made"),
+    "edit": ("change", "made"),
+}
 _BROKEN_OFF = "the program ended in the middle, or the end of the receipt was cut off"
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
@@ -151,7 +164,8 @@ class ReceiptItem:
         message: what happened, in a sentence.
         record: the record as it was before, which a restore adds; `None` where there was none.
         before: all records that a removal of this state and type takes, as they were.
-        action: remove, replace, remove_all or restore; "" for a record that was not ticked.
+        action: remove, replace, remove_all or restore; add, edit, or revert (undo an edit); "" for
+            a record that was not ticked.
         step: the request that was sent last: remove or add; "" where none was.
         at: when its last event was (UTC); "" where nothing was sent.
     """
@@ -205,7 +219,7 @@ class Receipt:
         dry_run: whether nothing was changed on the service.
         finished: whether nothing is left to do or to find out.
         items: one per state and type.
-        kind: apply, remove_state or restore.
+        kind: apply, remove_state, add, edit or restore.
         ended: when the last run ended; `None` where it was cut off.
         stopped: why the last run ended before its end, in a sentence; "" where it did not.
         can_restore: whether the service can list and add, so that a removal can be undone; `None`
@@ -251,10 +265,10 @@ class Receipt:
             left = f"; for {other} nothing would be sent" if other else ""
             if not planned:
                 return "Dry run: nothing would be sent."
-            would = f"{counted(planned, 'request')} would be sent{left}"
+            would = f"{counted(len(self.requests), 'request')} would be sent{left}"
             return f"Dry run: {would}. Nothing was changed; only GET requests were sent."
         ticked = [item for item in self.items if item.action]
-        noun, done = ("record", "restored") if self.kind == "restore" else ("removal", "removed")
+        noun, done = _NOUNS.get(self.kind, ("removal", "removed"))
         found = Counter(item.status for item in ticked)
         parts = [f"{found[status]} {words}" for status, words in _COUNTED.items() if found[status]]
         not_done = sum(
@@ -272,9 +286,12 @@ class Receipt:
 
     @property
     def restorable(self) -> tuple[ReceiptItem, ...]:
-        """The items that a restore would check: their records are gone, or may be."""
+        """The items that a restore would check: their records are gone or changed, or may be."""
         if self.dry_run or self.kind == "restore":
             return ()
+        if self.kind in EDIT_KINDS:
+            sent = (item for item in self.items if item.step or item.status == "lost")
+            return tuple(item for item in sent if item.status in _REVERSIBLE and item.record)
         return tuple(item for item in self.items if item.status in _RESTORABLE and item.record)
 
     @property
@@ -284,7 +301,7 @@ class Receipt:
 
     @property
     def undo_note(self) -> str:
-        """`restore_note` of a removal, or of a restore that shows it; "" where nothing is gone."""
+        """`restore_note` of a change, or of a restore that shows it; "" where nothing changes."""
         may_be_removed = any(item.status not in {"absent", "changed"} for item in self.items)
         shows_it = self.dry_run and self.can_restore is None
         asked = self.kind != "restore" or shows_it
@@ -333,7 +350,7 @@ class Receipt:
                 "It is not finished. Run it again to continue where it ended; what is done is not"
                 " sent again."
             )
-        removed = self.kind != "restore" and self.counts["done"]
+        removed = self.kind in {"apply", "remove_state"} and self.counts["done"]
         return [*sentences, *self.notes, *([PERMIT_NOTE] if removed else [])]
 
     @property

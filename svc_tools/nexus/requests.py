@@ -24,7 +24,7 @@ from svc_sdk import (
 )
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
-from svc_tools.nexus.receipt import UNSETTLED, PlannedRequest
+from svc_tools.nexus.receipt import EDIT_KINDS, UNSETTLED, PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT, ListedRecords, compared
 
@@ -50,15 +50,16 @@ class ApplyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change to make: remove, replace or restore the records of a state and type.
+    """One change to make of the records of a state and type.
 
     Attributes:
         state: the postal code.
         nexus_type: the type; "" for all types of the state.
-        action: remove, replace, remove_all or restore.
+        action: remove, replace, remove_all or restore; add, edit, or revert (undo an edit).
         expected: how many records the removal should delete; `None` where that is not known.
         rows: the records as they were when the user decided.
-        record: the one to be added again: by "replace", or by a restore.
+        record: the one to be added: by "add", again by "replace" or a restore, or as an edit, or
+            its undo, leaves it.
         loose: whether a blank field of the rows matches anything: they are from the user's own
             register, and no service was listed when the plan was made.
     """
@@ -82,6 +83,19 @@ class Change:
         return f"{self.state} {self.nexus_type or '(all types)'}"
 
 
+ADDED = {
+    "replace": "replaced",
+    "restore": "restored",
+    "add": "added",
+    "edit": "updated",
+    "revert": "restored",
+}
+"""The actions that add or update a record, with the status of one that is done."""
+_EDITS = frozenset({"edit", "revert"})
+TWO_STEPS = _EDITS | {"replace"}
+"""The actions that may remove first, and then add."""
+
+
 def changes_of(plan: Plan) -> tuple[Change, ...]:
     """The changes that are ticked in a plan, in its order: one for each state and type.
 
@@ -99,7 +113,13 @@ def changes_of(plan: Plan) -> tuple[Change, ...]:
 
 
 def restorations(receipt: Receipt) -> tuple[Change, ...]:
-    """An addition for each record that may be gone; of several of one state and type, the first."""
+    """What puts back what a receipt's requests changed.
+
+    Of a removal an addition for each record that may be gone; of several of one state and type, the
+    first. Of an addition its removal, and of an edit the former record, in the opposite order.
+    """
+    if receipt.kind in EDIT_KINDS:
+        return tuple(_reversal(item) for item in reversed(receipt.restorable))
     records: dict[tuple[str, str], Record] = {}
     for item in receipt.restorable:
         alone = item.action == "replace" and item.record is not None
@@ -113,6 +133,17 @@ def restorations(receipt: Receipt) -> tuple[Change, ...]:
     )
 
 
+def _reversal(item: ReceiptItem) -> Change:
+    """The change that undoes an addition, an edit, or the removal that is a part of one."""
+    sent = dict(item.record or {})
+    if item.action == "add":
+        return Change(*item.key, "remove", 1, (sent,))
+    before = dict(item.before[0]) if item.before else sent
+    if item.action == "edit":
+        return Change(*item.key, "revert", None, (sent,), before)
+    return Change(*item.key, "restore", None, (before,), before)
+
+
 def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
     """Sentences on what a restore does not add again."""
     names = {
@@ -124,6 +155,8 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
     if names:
         listed = ", ".join(sorted(names))
         yield f"The service had more of the records ({listed}), which cannot be added again."
+    if receipt.kind in EDIT_KINDS:
+        return
     if doubtful := [one.named for one in receipt.restorable if one.status in UNSETTLED]:
         yield (
             f"Whether a removal was carried out, or will be, is not known: {', '.join(doubtful)}."
@@ -165,7 +198,9 @@ def requests_for(
 ) -> tuple[PlannedRequest, ...]:
     """The requests that make a change: a removal, an addition, or one after the other.
 
-    A removal names its type, unless the change removes all types.
+    A removal names its type, unless the change removes all types. An addition updates the record
+    that is there (WIRE), and leaves what is not given as it was: an edit that clears a field
+    removes the record first.
 
     Args:
         change: the change, with the record to be added as the service has it.
@@ -177,7 +212,8 @@ def requests_for(
         ApplyError: a removal without a type.
     """
     found = []
-    if not half and change.action != "restore":
+    removes = change.action not in ADDED or change.action == "replace" or clears(change)
+    if not half and removes:
         if not change.nexus_type and change.action != "remove_all":
             raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
         every = "every" if change.action == "remove_all" else f"the {change.nexus_type}"
@@ -186,11 +222,34 @@ def requests_for(
         purpose = f"Remove {every} record of {change.state}{count}."
         found.append(_planned(change, call, purpose, expected))
     if change.record is not None:
-        purpose = f"Then add this record of {change.named} again."
-        if change.action == "restore":
-            purpose = f"Add the record of {change.named} again, as it was."
+        purpose = _PURPOSES[change.action].format(change.named)
+        if found:
+            purpose = f"Then add this record of {change.named} again."
         found.append(_planned(change, _addition(change.record), purpose))
     return tuple(found)
+
+
+_PURPOSES = {
+    "replace": "Add the record of {} that is to stay.",
+    "restore": "Add the record of {} again, as it was.",
+    "add": "Add this record of {}.",
+    "edit": "Change the record of {}.",
+    "revert": "Put the record of {} back as it was.",
+}
+
+
+def clears(change: Change) -> bool:
+    """Whether an edit, or its undo, leaves a field empty that has a value."""
+    record = change.record
+    return (
+        change.action in _EDITS
+        and record is not None
+        and any(
+            compared(row, name) is not None and compared(record, name) is None
+            for row in change.rows
+            for name in DETAILS
+        )
+    )
 
 
 def _planned(
@@ -221,8 +280,8 @@ def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | Non
     never overwritten by a restore.
     """
     alone = [record for record, row in _with_rows(change, there) if row is None]
-    if change.action == "restore":
-        return _not_restored(change, alone) if there else _not_addable(change, change.record)
+    if change.action in ADDED and change.action != "replace":
+        return _not_put(change, there, alone)
     if not there:
         return "absent", f"There is no {change.named} on the service (any more): nothing to remove."
     if change.action == "remove_all":
@@ -246,6 +305,34 @@ def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
     if alone:
         return "changed", f"{change.named} is there again as another record; it was left alone."
     return "restored", f"{change.named} is there as it was; nothing was added."
+
+
+def _not_put(
+    change: Change, there: tuple[Record, ...], alone: list[Record]
+) -> tuple[str, str] | None:
+    """The same for a record that is to be added or changed."""
+    if change.action == "restore":
+        return _not_restored(change, alone) if there else _not_addable(change, change.record)
+    record = change.record or {}
+    if not record or (not there and change.action == "edit"):
+        return "absent", f"There is no {change.named} on the service (any more): nothing to change."
+    if len(there) == 1 and not _unlike(record, there[0], loose=False):
+        return ADDED[change.action], f"{change.named} is there as it should be; nothing was sent."
+    if there and (change.action == "add" or alone or len(there) > 1):
+        what = "; ".join(described(one) for one in there)
+        return "changed", (
+            f"{change.named} was left alone: another record than expected is on the service"
+            f" ({what})."
+        )
+    return _not_addable(change, change.record)
+
+
+def described(record: Record) -> str:
+    """The details of a record, in a few words."""
+    texts = [
+        f"{name.replace('_', ' ')} {value}" for name in DETAILS if (value := compared(record, name))
+    ]
+    return ", ".join(texts) or "no details"
 
 
 def _not_addable(change: Change, record: Record | None) -> tuple[str, str] | None:
@@ -453,10 +540,11 @@ def addition_verdict(change: Change, result: RequestResult, *, done: str) -> Ver
     if differing := _differing(response, change.record or {}):
         return Verdict(
             done,
-            f"{change.named} was added, but the service has another {differing} than was sent.",
+            f"{change.named} was saved, but the service has another {differing} than was sent.",
             flagged=True,
         )
-    return Verdict(done, f"{change.named} was added again.")
+    words = {"add": "added", "edit": "changed", "revert": "put back as it was"}
+    return Verdict(done, f"{change.named} was {words.get(change.action, 'added again')}.")
 
 
 def _other_subject(change: Change, response: NexusRemoval) -> str:
@@ -494,8 +582,10 @@ def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str
         return Verdict(
             "refused", message, stop=f"the service requires a pause{wait}; run it again after it"
         )
-    if change.action == "restore" and status in ABSENT:
-        stop = "this service does not add records, so the removal cannot be undone on it"
+    if change.action in ADDED and done == "added" and status in ABSENT:
+        stop = "this service does not add records"
+        if change.action == "restore":
+            stop += ", so the removal cannot be undone on it"
         return Verdict("refused", message, stop=stop)
     if isinstance(error, _STOPS) or status == HTTPStatus.METHOD_NOT_ALLOWED or kind == _REDIRECTED:
         return Verdict("refused", message, stop=error.message)
@@ -520,8 +610,8 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
             f"{item.named} is gone: it is no longer listed. Whether this request removed it is"
             f" not known: {of} was lost.",
         )
-        return removed_only_verdict(item, gone) if item.action == "replace" else gone
-    if sorted(map(_compared, there)) == sorted(map(_compared, item.before)):
+        return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
+    if _as_before(item, there):
         return Verdict(
             "still_there",
             f"{item.named} is still listed as it was: it was not removed, or not yet. Run it again"
@@ -542,19 +632,23 @@ def doubted_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
     if verdict.status == "absent":
         message = f"{item.named} is gone. An earlier request may have removed it."
         gone = replace(verdict, status="gone", message=message, flagged=False)
-        return removed_only_verdict(item, gone) if item.action == "replace" else gone
+        return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
     return replace(verdict, status="still_there") if verdict.status == "refused" else verdict
 
 
 def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> Verdict:
-    replacing = item.action == "replace"
     if not there:
         lost = Verdict("refused", f"{item.named} is not listed: it was not added.")
-        return removed_only_verdict(item, lost) if replacing else lost
+        return removed_only_verdict(item, lost) if item.action in TWO_STEPS else lost
     same = item.record is not None and _compared(item.record) in map(_compared, there)
     if same and len(there) == 1:
-        done = "replaced" if replacing else "restored"
-        return Verdict(done, f"{item.named} is there as it should be.")
+        return Verdict(ADDED[item.action], f"{item.named} is there as it should be.")
+    if item.action in _EDITS and _as_before(item, there):
+        return Verdict(
+            "still_there",
+            f"{item.named} is still listed as it was: it was not changed, or not yet. Run it again"
+            " to settle it.",
+        )
     if same:
         return Verdict(
             "unknown",
@@ -569,13 +663,29 @@ def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> Verdict:
     )
 
 
+def _as_before(item: ReceiptItem, there: tuple[Record, ...]) -> bool:
+    return sorted(map(_compared, there)) == sorted(map(_compared, item.before))
+
+
+def unlike_sent(item: ReceiptItem, there: tuple[Record, ...]) -> str:
+    """What is wrong where a record that was saved is not the only one listed, as it was sent."""
+    if (
+        len(there) == 1
+        and item.record is not None
+        and _compared(item.record) == _compared(there[0])
+    ):
+        return ""
+    listed = "; ".join(map(described, there)) or "no record"
+    return f"{item.message} But the service lists {listed}: look there."
+
+
 def removed_only_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
     """The verdict where only the first half of "remove, then add one" is done."""
     return replace(
         verdict,
         status="removed_only",
         message=f"{verdict.message} The record that was to stay is NOT there yet: {item.named} has"
-        " no record now. Apply the same plan again, or add it from the file of records.",
+        " no record now. Run the same again, or add it from the file of records.",
     )
 
 

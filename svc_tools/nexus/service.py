@@ -1,4 +1,4 @@
-"""The records on the service: list them, compare them with the user's register, add one.
+"""The records on the service: list them, and compare them with the user's register.
 
 Listing and adding are extensions that a service may lack (WIRE); `abilities` finds out with GET
 requests alone.
@@ -20,7 +20,6 @@ from svc_tools.extras import needs
 from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE, UNKNOWN_UNDO_NOTE
 from svc_tools.nexus.register import (
     DETAILS,
-    NEXUS_TYPES,
     RegisterError,
     nexus_type_of,
     read_register,
@@ -29,7 +28,6 @@ from svc_tools.nexus.register import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import date
 
     import pandas as pd
 
@@ -161,95 +159,6 @@ def _between(record: Registration | None, listed: Registration | None) -> list[D
 def _details(record: Registration) -> str:
     """The details of a record, in one line."""
     return "; ".join(text for text in _compared(record) if text) or "no details"
-
-
-class NotAddedError(ValueError):
-    """The service does not add nexus records."""
-
-
-class WouldChangeError(ValueError):
-    """There is, or may be, a record of this state and type; adding would change it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """A record that was added or changed.
-
-    Attributes:
-        record: the record as the service has it now.
-        before: what it was; `None` where there was none.
-        looked: whether the service could list what was there.
-    """
-
-    record: Registration
-    before: Registration | None
-    looked: bool
-
-
-def add_record(
-    client: Svc,
-    state: str,
-    *,
-    nexus_type: str,
-    registered_at: date | str | None = None,
-    address: str | None = None,
-    notes: str | None = None,
-    update: bool = False,
-) -> Added:
-    """Add a record; one that is there is changed only with `update`, in the fields that are given.
-
-    Args:
-        client: a client of the service.
-        state: its code or name.
-        nexus_type: physical, economic or marketplace.
-        registered_at: the day of the registration.
-        address: the place that gives rise to it.
-        notes: free text.
-        update: change the record that is there.
-
-    Raises:
-        WouldChangeError: there is one, or the service does not list and so there may be one, and
-            `update` was not given; nothing is sent.
-        NotAddedError: the service does not add (404, 405).
-        ValueError: the state, the type or the date is not valid; nothing is sent.
-        SvcError: the call failed (SPEC 7).
-    """
-    code, kind = state_of(state), nexus_type_of(nexus_type)
-    if code is None:
-        raise ValueError(
-            f"state: {state!r} is not a US state; expected a code or a name, such as TX"
-        )
-    if kind is None:
-        raise ValueError(f"nexus_type: {nexus_type!r} is not one of {', '.join(NEXUS_TYPES)}")
-    try:
-        there = list_register(client).groups().get((code, kind), ())
-        looked = True
-    except NotListedError as error:
-        if not update:
-            raise WouldChangeError(
-                f"{str(error).partition(';')[0]}, so whether {code} has a record of type {kind} is"
-                " not known, and adding would change it: request an update to send it nevertheless"
-            ) from None
-        there, looked = (), False
-    if there and not update:
-        details = "; ".join(filter(None, there[0].texts[2:])) or "no details"
-        raise WouldChangeError(
-            f"{code} has a record of type {kind} already ({details}), which adding would change:"
-            " request an update, or leave it"
-        )
-    try:
-        response = client.add_nexus(
-            code, nexus_type=kind, registered_at=registered_at, address=address, notes=notes
-        )
-    except SvcError as error:
-        if error.status_code in ABSENT:
-            raise NotAddedError(
-                f"The service does not add nexus records (HTTP {error.status_code}); nothing was"
-                " added"
-            ) from None
-        raise
-    record = read_register([response.model_dump()]).records[0]
-    return Added(record, there[0] if there else None, looked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -488,7 +488,11 @@ _TO_DO = {
     "remove_state": (
         "What to do: preview the removal of the state again; it shows what is still there."
     ),
-    "restore": "What to do: preview the undo of the same receipt again; it adds only what is gone.",
+    "add": "What to do: add the record again, as it was given; what is done is not sent again.",
+    "edit": "What to do: make the same change again; what is done is not sent again.",
+    "restore": (
+        "What to do: preview the undo of the same receipt again; it sends only what is left."
+    ),
 }
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _ACTS = {
     "apply": "The removal",
     "remove_state": "The removal of a whole state",
+    "add": "The addition of a record",
+    "edit": "The change of a record",
     "restore": "The undo",
 }
 

@@ -32,15 +32,22 @@ def run(*arguments, **environment):
 
 
 def test_records_are_added_listed_and_held_against_ones_own(account, tmp_path):
-    added = run("add", "texas", "--type", "physical", "--address", "1 Main St", **account)
+    account |= {"SVC_RECEIPTS": str(tmp_path / "receipts")}
+    wanted = ("texas", "--type", "Physical", "--address", "1 Main St")
+    shown = run("add", *wanted, **account)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "address: 1 Main St" in shown.stdout
+    assert json.loads(run("list", "--json", **account).stdout)["records"] == []
+    typed = shlex.split(shown.stdout.rpartition("To send it: ")[2])
+    assert typed == ["svc-tools", "nexus", "add", *wanted, "--yes"]
+    added = run(*typed[2:], **account)
     assert (added.returncode, added.stderr) == (0, "")
-    assert added.stdout.startswith("Added: TX physical (http://127.0.0.1:")
-    again = run("add", "TX", "--type", "physical", "--address", "2 Elm", **account)
+    assert "TX physical was added" in added.stdout
+    again = run("add", "TX", "--type", "physical", "--address", "2 Elm", "--yes", **account)
     assert (again.returncode, again.stdout) == (2, "")
-    assert "TX has a record of type physical already (1 Main St)" in again.stderr
-    assert "--update" in again.stderr
-    updated = run("add", "TX", "--type", "physical", "--notes", "new", "--update", **account)
-    assert "notes: empty -> new" in updated.stdout
+    assert "TX has a record of type physical already (address 1 Main St)" in again.stderr
+    updated = run("edit", "TX", "--type", "physical", "--notes", "new", "--yes", **account)
+    assert "TX physical was changed" in updated.stdout
     listed = json.loads(run("list", "--json", **account).stdout)
     assert listed["records"] == [
         {
@@ -287,17 +294,65 @@ def test_without_yes_each_command_sends_only_get(faults, scripted, invoke, tmp_p
     invoke("apply", plan_of(scripted, TX).write(tmp_path / "done.csv"), "--yes")
     (journal,) = (tmp_path / "receipts").glob("*.jsonl")
     faults.seen.clear()
+    cannot = undo == "cannot be undone"
+    for arguments in (
+        ("add", "OR", "--type", "economic"),
+        ("edit", "DE", "--type", "economic", "--notes", "x"),
+    ):
+        done = invoke(*arguments)
+        assert done.exit_code == (2 if cannot else 0)
+        assert cannot or undo in " ".join(done.stdout.split())
     for arguments in (("apply", file), ("remove-state", "TX")):
         done = invoke(*arguments)
         assert done.exit_code == 0
         assert undo in " ".join(done.stdout.split())
     done = invoke("restore", journal.name)
-    cannot = undo == "cannot be undone"
     assert done.exit_code == (2 if cannot else 0)
     assert (undo in done.stderr) is cannot
     for arguments in (("list",), ("plan", "-o", tmp_path / "new.csv"), ("receipts",)):
         assert invoke(*arguments).exit_code == 0
     assert nexus.methods == {"GET"}
+
+
+def test_an_addition_and_edits_are_shown_made_and_undone(nexus, invoke, tmp_path):
+    add = ("add", "or", "--type", "economic", "--notes", "a 'b'")
+    clear = ("edit", "DE", "--type", "economic", "--notes", "")
+    move = ("edit", "NH", "--type", "physical", "--to-state", "ME", "--registered-at", "2024-01-02")
+    for command in (add, clear, move):
+        assert invoke(*command).exit_code == 0
+    assert nexus.methods == {"GET"}
+    assert "changes notes: old -> empty" in invoke(*clear).stdout
+    assert "Dry run: 2 requests would be sent" in " ".join(invoke(*move).stdout.split())
+    before = [dict(one) for one in nexus.rows]
+    for command in (add, clear, move):
+        assert json.loads(invoke(*command, "--yes", "--json").stdout)["finished"]
+    assert nexus.records["OR", "economic"]["notes"] == "a 'b'"
+    assert not nexus.records["DE", "economic"].get("notes")
+    assert ("NH", "physical") not in nexus.keys
+    assert nexus.records["ME", "physical"]["address"] == "1 Main St\nConcord"
+    kinds = {one["kind"] for one in json.loads(invoke("receipts", "--json").stdout)}
+    assert kinds == {"add", "edit"}
+    for path in sorted((tmp_path / "receipts").glob("*.jsonl")):
+        assert invoke("restore", path.name, "--yes").exit_code == 0
+    assert nexus.rows == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("add", "Atlantis", "--type", "economic"), "'Atlantis' is not a US state"),
+        (("add", "OR", "--type", "virtual"), "'virtual' is not one of physical, economic"),
+        (("add", "OR", "--type", "economic", "--registered-at", "soon"), "'soon'"),
+        (("edit", "OR", "--type", "economic", "--notes", "x"), "no OR economic on the service"),
+        (("add", "TX", "--type", "economic"), "registered at 2022-05-01"),
+    ],
+)
+def test_an_addition_that_cannot_be_made_is_one_sentence(nexus, invoke, arguments, problem):
+    for yes in ((), ("--yes",)):
+        done = invoke(*arguments, *yes)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert problem in " ".join(done.stderr.split())
+    assert nexus.methods <= {"GET"}
 
 
 def test_removed_shown_and_restored(nexus, plan, invoke, environment, tmp_path):

@@ -18,6 +18,7 @@ from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, statuses
 from svc_tools.nexus import (
     ReceiptError,
     apply_plan,
+    edit_registration,
     read_plan,
     read_receipt,
     receipts,
@@ -323,3 +324,41 @@ def test_a_replacement_killed_between_its_two_requests(killer, faults, scripted,
         assert [one["notes"] for one in nexus.rows if one["state"] == "DE"] == ["the good one"]
         assert nexus.removals == [KEYS[0]]
         assert len(nexus.additions) == 1
+
+
+EDITS = {
+    "a field is set: one request": ({"notes": "new"}, 1),
+    "a field is cleared: removed and added": ({"notes": ""}, 2),
+    "another type: added and removed": ({"to_type": "marketplace"}, 2),
+}
+"""What is edited of the record of DE, and how many requests that takes."""
+
+
+@pytest.mark.parametrize("which", EDITS)
+def test_an_edit_killed_at_every_step(killer, faults, scripted, tmp_path, which):
+    """The same edit once more finishes it, nothing is lost, and its undo puts all back."""
+    given, requests = EDITS[which]
+    change = {"state": "DE", "nexus_type": "economic", **given}
+    whole = Nexus(faults)
+    done = killer(url=faults.base_url, edit=change, folder=str(tmp_path / "whole"))
+    assert not done["killed"]
+    steps = done["steps"]
+    assert [step.rpartition(" ")[0] for step in steps].count("request") == requests
+    finished, before = [dict(one) for one in whole.rows], [dict(one) for one in RECORDS]
+    assert finished != before
+    for number, (at, when) in enumerate([*places(steps[:-1])][::3]):
+        nexus = Nexus(faults)
+        folder = tmp_path / str(number)
+        killed = killer(url=faults.base_url, edit=change, folder=str(folder), at=at, when=when)
+        assert killed["killed"], (at, when)
+        if nexus.rows != before:  # what is gone or changed is on the disk
+            (journal,) = folder.glob("*-edit-*.jsonl")
+            assert read_receipt(journal).restorable
+        again = edit_registration(scripted, **change, dry_run=False, folder=folder)
+        assert again.finished, (at, when, str(again))
+        assert {item.outcome for item in again.items} == {"done"}, (at, when)
+        assert nexus.rows == finished, (at, when)
+        assert len(nexus.removals) <= 1
+        undone = restore(again, scripted, dry_run=False)
+        assert undone.finished, (at, when, str(undone))
+        assert nexus.rows == before, (at, when)

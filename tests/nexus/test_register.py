@@ -25,7 +25,6 @@ from svc_tools.nexus import (
     list_register,
     read_register,
 )
-from svc_tools.nexus.service import NotAddedError, WouldChangeError, add_record
 from svc_tools.places import STATES
 
 
@@ -150,52 +149,6 @@ def differing(mine, service):
     return [*found.where(found.notna(), None).itertuples(index=False, name=None)]
 
 
-def test_what_was_added_is_listed_with_all_that_it_holds(empty_account):
-    added = add_record(
-        empty_account,
-        "texas",
-        nexus_type="Physical presence",
-        registered_at="2024-05-01",
-        address="1 Main St",
-        notes="=1+1",
-    )
-    add_record(empty_account, "OR", nexus_type="economic")
-    assert (added.before, added.looked) == (None, True)
-    register = list_register(empty_account)
-    assert [record.texts for record in register.records] == [
-        ("OR", "economic", "", "", ""),
-        ("TX", "physical", "2024-05-01", "1 Main St", "=1+1"),
-    ]
-    assert differing(register, register) == []
-
-
-def test_a_record_that_is_there_is_changed_only_on_request(empty_account):
-    add_record(empty_account, "TX", nexus_type="physical", address="1 Main St", notes="old")
-    with pytest.raises(WouldChangeError, match="1 Main St"):
-        add_record(empty_account, "TX", nexus_type="physical", address="2 Elm")
-    assert list_register(empty_account).records[0].address == "1 Main St"
-    updated = add_record(empty_account, "TX", nexus_type="physical", address="2 Elm", update=True)
-    assert (updated.before.address, updated.record.address) == ("1 Main St", "2 Elm")
-    assert list_register(empty_account).records[0].notes == "old"
-
-
-@pytest.mark.parametrize(
-    ("state", "kind", "day", "problem"),
-    [
-        ("Nowhere", "economic", None, "'Nowhere'"),
-        ("TX", "virtual", None, "'virtual'"),
-        ("TX", "economic", "05/01/2024", "registered_at"),
-    ],
-)
-def test_what_cannot_be_added_is_refused_before_anything_is_sent(  # noqa: PLR0917 - fixtures
-    faults, scripted, state, kind, day, problem
-):
-    faults.will(answer(body=b'{"nexus": [], "count": 0}'))
-    with pytest.raises(ValueError, match=problem):
-        add_record(scripted, state, nexus_type=kind, registered_at=day)
-    assert [seen.method for seen in faults.seen if seen.method != "GET"] == []
-
-
 @pytest.mark.parametrize(
     ("status", "body", "error", "problem"),
     [
@@ -212,23 +165,6 @@ def test_a_register_that_cannot_be_listed(faults, scripted, status, body, error,
     faults.will(answer(status, json.dumps(body).encode()))
     with pytest.raises(error, match=problem):
         list_register(scripted)
-
-
-@pytest.mark.parametrize("status", [404, 405])
-def test_a_service_that_neither_lists_nor_adds(faults, scripted, status):
-    faults.will(answer(status, b"{}"))
-    with pytest.raises(NotAddedError, match=rf"does not add nexus records \(HTTP {status}\)"):
-        add_record(scripted, "TX", nexus_type="economic", update=True)
-
-
-def test_a_record_that_cannot_be_seen_is_overwritten_only_on_request(faults, scripted):
-    faults.will(answer(405, b"{}"))
-    with pytest.raises(WouldChangeError, match="TX"):
-        add_record(scripted, "TX", nexus_type="economic")
-    assert {seen.method for seen in faults.seen} == {"GET"}
-    faults.will(answer(405, b"{}"), answer(body=json.dumps(ECONOMIC).encode()))
-    added = add_record(scripted, "TX", nexus_type="economic", update=True)
-    assert not added.looked  # whether there was one before is not known, and not claimed
 
 
 def test_where_two_registers_differ():

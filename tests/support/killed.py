@@ -1,10 +1,11 @@
 """A process that writes and applies plans in children, and kills each where a test says.
 
-It reads one JSON object per line: url, key, plan (or receipt, to restore it), folder, and where to
-end: the name of a step, and "before" it or "half" through it (a write). It responds with the names
-of the steps that the child came to, and whether it was killed. A step is a write ("write sending
-2": the line of the second request), its way to the disk ("sync sending 2") or a request ("request
-2"); "sync records" and "sync plan" are those of the other files.
+It reads one JSON object per line: url, key, plan (or receipt, to restore it, or edit, to change a
+registration), folder, and where to end: the name of a step, and "before" it or "half" through it
+(a write). It responds with the names of the steps that the child came to, and whether it was
+killed. A step is a write ("write sending 2": the line of the second request), its way to the disk
+("sync sending 2") or a request ("request 2"); "sync records" and "sync plan" are those of the
+other files.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ import filelock
 
 from svc_sdk import Svc, models
 from svc_tools import atomic
-from svc_tools.nexus import apply_plan, job, journal, read_plan, read_receipt, restore
+from svc_tools.nexus import (
+    apply_plan,
+    edit_registration,
+    job,
+    journal,
+    read_plan,
+    read_receipt,
+    restore,
+)
 
 
 class Steps:
@@ -65,14 +74,16 @@ class Like:
 
 
 def work(task, report):
-    """Apply a plan, write it again, or restore a receipt."""
-    plan = None if task.get("receipt") else read_plan(task["plan"])
+    """Apply a plan, write it again, restore a receipt, or edit a registration."""
+    plan = read_plan(task["plan"]) if task.get("plan") else None
     Steps(task, report)
     if task.get("write"):
         plan.untick().write(task["plan"])
         return
     with Svc(task["key"], base_url=task["url"], max_retries=0) as client:
-        if plan is None:
+        if task.get("edit"):
+            edit_registration(client, **task["edit"], dry_run=False, folder=task["folder"])
+        elif task.get("receipt"):
             restore(read_receipt(task["receipt"]), client, dry_run=False)
         else:
             apply_plan(plan, client, dry_run=False, folder=task["folder"])
