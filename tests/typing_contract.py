@@ -169,7 +169,7 @@ def cleaning_up(client: Svc, sales: pd.DataFrame) -> None:
     added: nexus.Receipt = nexus.add_registration(client, "TX", nexus_type="economic")
     edited: nexus.Receipt = nexus.edit_registration(client, "TX", nexus_type="economic", notes="")
     print(differing, row, of_file, since, able.lists, requests[0].line, item.status, undone.counts)
-    print(kept, whole.sentence)
+    print(kept, whole.sentence, added.sentence, edited.sentence)
 
 
 def shown(client: Svc) -> None:
