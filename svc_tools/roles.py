@@ -290,3 +290,63 @@ def plain_name(label: Hashable) -> str:
 
 def _in_words(role: str) -> str:
     return _IN_WORDS.get(role, role.replace("_", " "))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PARTIES = _words(
+    "ship shipping shipto bill billing billto sold deliver delivery destination customer cust"
+    " client buyer purchaser recipient receiver consignee contact payer payee payor card cardholder"
+    " holder guest person employee staff team member salesperson owner sender return user"
+    " subscriber attendee donor home work mailing residential primary secondary to from of"
+)
+"""Words for a person, or for the address that a name or a street belongs to."""
+_PERSONAL = (
+    (
+        _words("email phone telephone tel mobile cell fax ip ipaddress"),
+        _words("address number no nr line id order account login receipt browser remote"),
+    ),
+    (
+        _words("name fullname firstname lastname surname username nickname attn attention"),
+        _words("full first last middle given family second user and"),
+    ),
+    (
+        _words("address addr street apt apartment suite"),
+        _words("line full name no number po box"),
+    ),
+    (_words("company organization note message instruction"), _words("name")),
+)
+"""Words that make a column personal, with the words that may stand beside them."""
+_ONLY_OF_A_PARTY = _PERSONAL[-1][0]
+"""A company alone is no person, and a note alone may be your own."""
+_ALONE = _words(
+    "customer client buyer purchaser recipient receiver consignee contact payer payee cardholder"
+    " card_holder guest employee team_member salesperson sales_rep staff user ship_to bill_to"
+    " shipto billto sold_to deliver_to first_name last_name po_box care_of"
+)
+"""Labels that are personal as they stand: a person, or an address as one block."""
+
+
+def is_personal(label: Hashable) -> bool:
+    """Whether a column holds names, e-mails, phones, street addresses or IP addresses of persons.
+
+    Decided by all words of the label: "Shipping Name" and "Customer Full Name" are personal,
+    "Lineitem name" and "Shipping Province Name" are not. City, state, ZIP Code, country, numbers of
+    orders and customers, and amounts are none. "Name" alone is personal, although an export may
+    have the number of the order there (see `exports`).
+    """
+    plain = re.sub(r"[0-9]+", "", plain_name(label).replace("e_mail", "email"))
+    words = [word for word in plain.split("_") if word]
+    if "_".join(words) in _ALONE:
+        return True
+    for kinds, beside in _PERSONAL:
+        known = kinds | _PARTIES | beside
+        singular = [word if word in known else word.removesuffix("s") for word in words]
+        found = kinds.intersection(singular)
+        if not found or not known.issuperset(singular):
+            continue
+        if found.isdisjoint(_ONLY_OF_A_PARTY) or not _PARTIES.isdisjoint(singular):
+            return True
+    return False

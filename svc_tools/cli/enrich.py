@@ -7,6 +7,7 @@ a log.
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import sys
@@ -118,6 +119,7 @@ class Files:
     delimiter: Annotated[str | None, _file(help="Between the cells of a CSV.")] = None
     encoding: Annotated[str | None, _file(help="Of a CSV, as cp1252.")] = None
     report: Annotated[Path | None, _file(help="Write a report: .xlsx, .html.")] = None
+    report_columns: Annotated[str | None, _file(help="Your columns in it: a,b,c.")] = None
     force: Annotated[bool, _file("--force", help="Replace the output.")] = False
 
 
@@ -190,6 +192,7 @@ def enrich(
             delimiter=_DELIMITERS.get(files.delimiter or "", files.delimiter),
             encoding=files.encoding,
             report=files.report,
+            report_columns=_names_in(files.report_columns),
             force=files.force or run.plan,
             progress=FileProgress(console, shown=not run.quiet),
         )
@@ -202,16 +205,23 @@ def enrich(
     raise typer.Exit(_exit_code(result, strict=run.strict))
 
 
+def _names_in(text: str | None) -> list[str] | None:
+    """The names of columns in an option; one with a comma stands in double quotes."""
+    if text is None:
+        return None
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in names] or [""]
+
+
 def _terms(places: Places, tax: Tax, files: Files) -> Terms:
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.options import LookupOptions  # noqa: PLC0415 - as above
 
-    columns = None if files.columns is None else [one.strip() for one in files.columns.split(",")]
     options = LookupOptions(
         **places.given(),  # type: ignore[arg-type]  # checked there
         prefix=files.prefix,
         detail=files.detail,
-        columns=columns,
+        columns=_names_in(files.columns),
         tz=places.tz,
         as_of_grain=cast("Grain", places.as_of_grain),
     )

@@ -24,7 +24,7 @@ from svc_tools.lookup.plan import price_of
 if TYPE_CHECKING:
     import datetime as dt
     import os
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
     from decimal import Decimal
     from pathlib import Path
 
@@ -461,6 +461,7 @@ class SvcAccessor:
         amount: Hashable | None = None,
         title: str | None = None,
         prefix: str = "",
+        columns: Sequence[Hashable] | None = None,
     ) -> Path:
         """Write a report that others can check: a workbook, or a page for the browser.
 
@@ -470,23 +471,33 @@ class SvcAccessor:
         itself; `.html` is one file that needs no network and shows the first lines and how many
         more there are. The file is written whole or not at all; an existing one is replaced.
 
+        Your columns with names, e-mails, phones, street addresses or IP addresses of persons, also
+        as shops name them ("Shipping Name", "buyer-email"), are left out, which the report says.
+        City, state, ZIP Code, country, numbers of orders and amounts stay.
+
         Args:
             path: the file; its suffix `.xlsx` or `.html` decides which of the two is written.
             amount: the column of amounts; by default the one that the tax was computed from.
             title: the report's title.
             prefix: the prefix of the lookup's columns.
+            columns: your columns to show, in this order, personal ones too; the others are left
+                out. The added columns always follow; name one of them to have it among yours.
 
         Returns:
             The path of the file.
 
         Raises:
-            ValueError: another suffix; a frame that has not been looked up; no such amounts.
+            TypeError: `columns` is not a list.
+            ValueError: another suffix; a frame that has not been looked up; no such amounts or
+                columns.
             FileNotFoundError: the folder does not exist.
             ModuleNotFoundError: the extra `report` is not installed (`.xlsx`).
         """
         from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
 
-        return write_report(self._frame, path, amount=amount, title=title, prefix=prefix)
+        return write_report(
+            self._frame, path, amount=amount, title=title, prefix=prefix, columns=columns
+        )
 
     @property
     def plot(self) -> Plots:

@@ -13,7 +13,7 @@ from svc_tools.frames.results import lookups_of
 from svc_tools.places import STATES, Cells, Question, state_code, where
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Collection, Hashable, Iterable, Mapping
 
     import pandas as pd
 
@@ -63,7 +63,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     return Coded(codes, values)
 
 
-def _inputs_of(
+def inputs_of(
     frame: pd.DataFrame, *, prefix: str = ""
 ) -> tuple[Mapping[str, Hashable], Mapping[str, object]]:
     """The arguments of the lookup: columns that the frame still has, and values for all rows.
@@ -84,13 +84,17 @@ def _inputs_of(
     )
 
 
-def places_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
+def places_of_rows(
+    frame: pd.DataFrame, *, prefix: str = "", without: Collection[Hashable] = ()
+) -> Coded:
     """Each row's place as it was looked up, such as `1 Main St, Atlanta, GA 30303`.
 
     The columns are those that the lookup used, if they are stored with the frame; ZIP and city are
-    otherwise those found. Empty where nothing names a place.
+    otherwise those found. Empty where nothing names a place. `without` names columns that are not
+    to be quoted.
     """
-    used, _ = _inputs_of(frame, prefix=prefix)
+    used, _ = inputs_of(frame, prefix=prefix)
+    used = {role: label for role, label in used.items() if label not in without}
     columns = [states_of_rows(frame, prefix=prefix)]
     names = ("address", "city", "zip", "location", "lat", "lng")
     columns += [coded(frame, used.get(name, _NO_COLUMN)) for name in names]
@@ -111,7 +115,7 @@ def _label(cells: tuple[str, ...]) -> str:
 
 def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded:
     """The cells of some rows that name the state or the ZIP Code, as text."""
-    columns, values = _inputs_of(frame, prefix=prefix)
+    columns, values = inputs_of(frame, prefix=prefix)
     if role in values:
         return Coded(np.zeros(len(rows), np.int64), (str(values[role]),))
     label = columns.get(role) if columns or values else _usual(frame, role)

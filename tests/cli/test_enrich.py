@@ -710,3 +710,26 @@ def test_progress_has_the_rate_and_the_time_left(monkeypatch, arguments, steps, 
         assert lines[-1].split(": ")[2] in written
     else:
         assert written.splitlines() == lines
+
+
+def test_the_report_leaves_personal_columns_out_unless_they_are_named(account, tmp_path):
+    orders = tmp_path / "orders.csv"
+    orders.write_text(
+        'state,zip,date,amount,buyer-email,"Name, first"\n'
+        "TX,78701,2026-05-01,$1.00,ann@shop.example,Ann\n"
+    )
+    report = tmp_path / "report.html"
+    command = ("enrich", orders, "-o", tmp_path / "out.csv", "--tax", "amount", "--force")
+    assert svc_tools(*command, "--report", report, **account[1]).returncode == 0
+    page = report.read_text(encoding="utf-8")
+    assert "ann@shop.example" not in page
+    assert "Columns left out as personal: buyer-email, Name, first." in page
+    assert "ann@shop.example" in (tmp_path / "out.csv").read_text()
+    chosen = ("--report-columns", 'buyer-email, "Name, first"')
+    assert svc_tools(*command, "--report", report, *chosen, **account[1]).returncode == 0
+    page = report.read_text(encoding="utf-8")
+    assert "ann@shop.example</td><td>Ann</td>" in page
+    assert "Columns left out, as requested: state, zip, date, amount." in page
+    done = svc_tools(*command, "--report", report, "--report-columns", "nope", **account[1])
+    assert done.returncode == 2
+    assert "no column 'nope'" in done.stderr

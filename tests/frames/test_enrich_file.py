@@ -362,6 +362,8 @@ def test_answers_of_a_lock_file_without_any_request(scripted, faults, tmp_path):
         ({"report": "report.pdf"}, "report"),
         ({"report": "nowhere/report.html"}, "report"),
         ({"report": "out.csv"}, "report"),
+        ({"report": "report.html", "report_columns": ["zop"]}, "no column 'zop'"),
+        ({"report_columns": ["note"]}, "no report"),
         ({"columns": ["rate"]}, "rate"),
         ({"sheet": "A"}, "sheets"),
         ({"delimiter": "ab"}, "ab"),
@@ -376,7 +378,7 @@ def test_what_cannot_be_used_is_refused_before_any_request(
 ):
     source = csv_file(tmp_path / "in.csv")
     if "report" in terms:
-        terms = {"report": tmp_path / terms["report"]}
+        terms = terms | {"report": tmp_path / terms["report"]}
     with pytest.raises(ValueError, match=named):
         enrich_file(source, tmp_path / "out.csv", client=scripted, **terms)
     assert (faults.seen, (tmp_path / "out.csv").exists()) == ([], False)

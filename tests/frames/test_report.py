@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.frames import enriched, partial, row
+from support.shops import COLUMNS, columns_of
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports import page as report_page
@@ -281,3 +282,132 @@ def test_a_frame_that_lost_columns_of_ours_has_its_report_too(page, columns):
 def test_the_review_is_that_of_the_frame(page):
     frame = enriched(*MIXED)
     assert SvcAccessor(frame).review().sentence in page(frame).said
+
+
+@pytest.fixture(params=[".html", ".xlsx"])
+def report(request, tmp_path):
+    """Write a frame's report of either kind, and return all texts in it, cell by cell."""
+
+    def write(frame, **arguments):
+        path = SvcAccessor(frame).report(tmp_path / f"report{request.param}", **arguments)
+        if request.param == ".html":
+            return Page(path.read_text(encoding="utf-8")).text
+        book = openpyxl.load_workbook(path)
+        rows = (row for sheet in book for row in sheet.iter_rows(values_only=True))
+        return [str(cell) for row in rows for cell in row if cell is not None]
+
+    return write
+
+
+@pytest.mark.parametrize("shop", COLUMNS)
+def test_the_personal_columns_of_a_shop_s_export_stay_out_of_its_report(report, shop):
+    names, personal = columns_of(shop)
+    cells = {name: [f"cell {place} of a row"] for place, name in enumerate(names)}
+    frame = pd.concat([pd.DataFrame(cells), enriched(row(rate=None))], axis=1)
+    texts = report(frame)
+    shown = [name for name in names if cells[name][0] in texts]
+    assert shown == [name for name in names if name not in personal]
+    (line,) = [text for text in texts if text.startswith("Columns left out as personal:")]
+    assert all(name in line for name in personal)
+    assert "columns=[…]" in line
+    assert "--report-columns" in line
+
+
+def test_the_number_of_an_order_is_no_name_and_a_name_elsewhere_is_one(report):
+    own = {"name": ["Ann Customer"], "company": ["Ann & Sons"]}
+    texts = report(enriched(row(), **own))
+    assert "Ann Customer" not in texts
+    assert "Ann & Sons" in texts
+
+
+def test_columns_that_are_named_are_shown_in_that_order_and_no_others(page, tmp_path):
+    frame = enriched(row(), email=["a@b.example"], order_id=["A1"], note=["x"], phone=["555"])
+    columns = ["email", "tax", "order_id"]
+    path = SvcAccessor(frame).report(tmp_path / "report.xlsx", columns=columns)
+    lines = openpyxl.load_workbook(path)["Lines"]
+    heads = [cell.value for cell in lines[1]]
+    # the added columns follow; the one that was named stands among the user's
+    assert heads[:6] == ["email", "tax", "order_id", "combined_rate", "at_stake", "lookup_status"]
+    assert not {"note", "phone", "state", "amount"} & {*heads}
+    assert lines["A2"].value == "a@b.example"
+    made = page(frame, columns=columns)
+    assert "Columns left out, as requested: state, zip, amount, note, phone." in made.said
+    assert "555" not in made.said
+    said = page(frame.set_index("phone"), columns=("order_id",)).said
+    assert "555" not in said
+    assert "555" in page(frame.set_index("phone"), columns=["phone"]).said
+    assert "555" not in page(frame.set_index("phone")).said
+    assert "left out" not in page(frame[frame.columns.difference(["email", "phone"])]).said
+
+
+def test_columns_that_are_not_there_are_refused(tmp_path):
+    accessor = SvcAccessor(enriched(row()))
+    with pytest.raises(ValueError, match=r"no column 'order_id'.*columns="):
+        accessor.report(tmp_path / "report.html", columns=["order_id"])
+    with pytest.raises(TypeError, match=r"expected a list .* not 'zip'"):
+        accessor.report(tmp_path / "report.html", columns="zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_is_quoted_nowhere_unless_its_column_is_shown(report, embedded):
+    """Neither as the place of a row to review nor in the reason of a row that failed."""
+    streets = ["1 Hidden Way", "9" * 240]  # the second one is too long
+    orders = pd.DataFrame(
+        {"street_line": streets, "city": "Austin", "state": "TX", "zip": "78701", "amount": 5}
+    )
+    rated = orders.svc.lookup(
+        address="street_line", client=embedded, cache=False, as_of="2026-02-01", progress=False
+    )
+    taxed = rated.svc.tax("amount", progress=False)
+    assert taxed.svc.review().totals.rows == 2
+
+    def quoted(texts):
+        return [text for text in texts if "Hidden Way" in text or "99999999" in text]
+
+    texts = report(taxed)
+    assert not quoted(texts)
+    assert any("given (not shown)" in text for text in texts)
+    assert any("Columns left out as personal: street_line." in text for text in texts)
+    assert quoted(report(taxed, columns=["street_line"]))
+
+
+def test_what_prints_and_shows_a_comparison_or_a_return_has_no_columns_of_the_user(embedded):
+    frame = enriched(row("NJ"), email=["a@b.example"], tax_collected=["1.00"])
+    made = SvcAccessor(frame).reconcile()
+    for text in (str(made), repr(made), made._repr_html_()):
+        assert "a@b.example" not in text
+
+
+def test_amounts_that_are_text_become_numbers_and_zips_keep_their_zeros(tmp_path, page):
+    """Also those that a spreadsheet sums: the totals tie to the lines."""
+    amounts = ["$1,234.50", "19.99", "(15.00)", None]
+    frame = enriched(*(row() for _ in amounts), taxed=False)
+    frame["amount"] = pd.array(amounts, dtype="str")
+    frame["delivery"] = pd.array(["5.00", "0", None, "n/a"], dtype="str")
+    frame["freight_taxable"] = pd.array([True] * 4, dtype="boolean")
+    taxed = SvcAccessor(frame).tax("amount", shipping="delivery", progress=False)
+    path = SvcAccessor(taxed).report(tmp_path / "report.xlsx")
+    book = openpyxl.load_workbook(path)
+    lines = book["Lines"]
+    head = {cell.value: cell.column_letter for cell in lines[1]}
+    cells = [lines[f"{head['amount']}{at}"] for at in range(2, 6)]
+    assert [cell.value for cell in cells] == [1234.5, 19.99, -15, None]
+    assert {cell.number_format for cell in cells[:3]} == {"#,##0.00_);[Red]-#,##0.00_)"}
+    delivery = [lines[f"{head['delivery']}{at}"].value for at in range(2, 6)]
+    assert delivery == [5, 0, None, "n/a"]  # what is no amount stays as it is
+    zips = [lines[f"{head['zip']}{at}"] for at in range(2, 6)]
+    assert [(cell.value, cell.data_type) for cell in zips] == [("07030", "s")] * 4
+    tied = [cells for cells in book["Summary"].iter_rows(values_only=True) if cells[0] == "Sales"]
+    assert any("SUM('Lines'!" in str(cells[2]) for cells in tied)
+    (line,) = [cells for cells in page(taxed).rows if cells[:2] == ["1", "NJ"]]
+    assert line[3] == "1,234.50"
+
+
+def test_a_column_of_yes_and_no_is_no_column_of_dollars(tmp_path):
+    frame = enriched(row(), row(), taxed=False)
+    frame["free"] = ["yes", "no"]
+    taxed = SvcAccessor(frame).tax("amount", exempt="free", progress=False)
+    path = SvcAccessor(taxed).report(tmp_path / "report.xlsx")
+    lines = openpyxl.load_workbook(path)["Lines"]
+    cell = next(cell for cell in lines[2] if cell.value == "yes")
+    assert cell.number_format == "General"

@@ -54,6 +54,7 @@ def enrich_file(
     delimiter: str | None = None,
     encoding: str | None = None,
     report: str | Path | None = None,
+    report_columns: Sequence[str] | None = None,
     force: bool = False,
     cache: CacheChoice = None,
     locked: str | Path | None = None,
@@ -91,6 +92,7 @@ def enrich_file(
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.
         report: a `.xlsx` or `.html` file for `df.svc.report()` too; it needs all rows in memory.
+        report_columns: as `columns` for `df.svc.report()`.
         force: replace existing files.
         cache: as for `df.svc.lookup()`.
         locked: a lock file used instead of the service; no request is sent.
@@ -131,6 +133,7 @@ def enrich_file(
                 delimiter=delimiter,
                 encoding=encoding,
                 report=None if report is None else Path(report),
+                report_columns=report_columns,
                 force=force,
                 progress=progress,
             )

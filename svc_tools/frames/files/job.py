@@ -39,6 +39,7 @@ from svc_tools.frames.files.writing import (
     check_columns,
     check_output,
     check_report,
+    check_report_columns,
     check_rows,
     write_table,
 )
@@ -55,7 +56,7 @@ from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
 
@@ -86,12 +87,14 @@ class FileJob:
         delimiter: str | None = None,
         encoding: str | None = None,
         report: Path | None = None,
+        report_columns: Sequence[str] | None = None,
         force: bool = False,
         ranked: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self._ranked = ranked
         self.source, self.output, self.report = source, output, report
+        self.report_columns = report_columns
         self._progress = progress
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
         if report is not None:
@@ -105,6 +108,7 @@ class FileJob:
             # wrong arguments of the tax are refused now, before any request
             self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
             check_columns(self.kind, self._names())
+            check_report_columns(report_columns, report, self._names())
         except BaseException:
             self.rows.close()
             raise
@@ -316,7 +320,9 @@ class FileJob:
         frame.attrs = attrs
         title = f"Sales tax of {self.source.name}"
         try:
-            SvcAccessor(frame).report(path, title=title, prefix=self.terms.lookup.prefix)
+            SvcAccessor(frame).report(
+                path, title=title, prefix=self.terms.lookup.prefix, columns=self.report_columns
+            )
         except OSError as error:
             raise FileError(
                 f"cannot write the report {path}: {error.strerror or error}; the rows are in"

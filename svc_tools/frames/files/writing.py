@@ -18,7 +18,7 @@ from svc_tools.tabular import cell_text
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from svc_tools.frames.reports.xlsx import Values
     from svc_tools.tabular import Chunk
@@ -58,6 +58,32 @@ def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None
     if path.resolve() == output.resolve():
         raise FileError(f"report: {path} is the output; name another file", "place")
     _check_place(path, source, force=force)
+
+
+def check_report_columns(
+    columns: Sequence[str] | None, report: Path | None, names: Collection[str]
+) -> None:
+    """Check that a report can show these columns.
+
+    Args:
+        columns: the columns requested, if any.
+        report: the report, if one is to be written.
+        names: the columns that the output will have.
+
+    Raises:
+        FileError: there is no report, or no such column.
+    """
+    if columns is None:
+        return
+    if report is None:
+        raise FileError("columns of a report are named, but no report: name its file too")
+    absent = [name for name in columns if name not in names]
+    if absent:
+        there = ", ".join(names)
+        raise FileError(
+            f"columns of the report: the file has no column {absent[0]!r}; it will have: {there}",
+            "columns",
+        )
 
 
 def _check_place(path: Path, source: Path, *, force: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,23 +12,19 @@ from svc_tools.codes import codes_in, meaning_of, what_to_do
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.lookup_columns import (
-    ADDED_COLUMNS,
     COLUMN_MEANINGS,
     LEVEL_TAX_COLUMNS,
-    RANGE_COLUMNS,
-    RATE_COLUMNS,
     require_columns,
 )
 from svc_tools.frames.money import Money, dollars, money, sums_by
-from svc_tools.frames.reports.xlsx import Column, column_kind
 from svc_tools.frames.review import reviewed
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.row_states import places_of_rows, states_of_rows
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
     from decimal import Decimal
 
     from svc_tools.frames.review import Review, Reviewed
@@ -122,6 +118,7 @@ def facts_of(
     title: str | None = None,
     prefix: str = "",
     summary: Summary | None = None,
+    private: Collection[Hashable] = (),
 ) -> Facts:
     """Gather the contents of a report.
 
@@ -131,6 +128,7 @@ def facts_of(
         title: the report's title.
         prefix: the prefix of the lookup's columns.
         summary: the result of `summarize(frame)`, if you have it.
+        private: columns that no place in the report may quote.
 
     Raises:
         ValueError: the frame has not been looked up, or has a tax and no such amounts.
@@ -143,6 +141,10 @@ def facts_of(
     known = column if column in frame.columns else None
     listed = reviewed(frame, amount=known, prefix=prefix)
     review = listed.review
+    if private and len(listed.positions):
+        places = places_of_rows(frame.iloc[listed.positions], prefix=prefix, without=private)
+        texts = pd.array([place or None for place in places.values], dtype="str")  # noqa: PD011 - no frame's
+        review.rows[f"{prefix}review_place"] = texts.take(places.codes)
     summary = summary or summarize(frame, amount=column, prefix=prefix, review=review)
     tax = money(frame, f"{prefix}tax")
     whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
@@ -391,74 +393,3 @@ def _column_term(terms: Mapping[str, object], name: str, absent: str) -> str:
 
 def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-_MAIN = (
-    "combined_rate",
-    "tax",
-    "at_stake",
-    "tax_due",
-    "lookup_status",
-    "confidence",
-    "warnings",
-)
-"""The added columns that come first on the sheet Lines, and are printed."""
-_MONEY = (
-    *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
-    *("tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
-)
-
-
-class ReportColumns(NamedTuple):
-    """The frame's columns as the sheets show them: the main ones first."""
-
-    main: list[Column]
-    details: list[Column]
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, facts: Facts) -> ReportColumns:
-        """The user's columns followed by the main added ones; and the other added ones."""
-        prefix = facts.prefix
-        kinds = _kinds(facts)
-        main_names = [f"{prefix}{name}" for name in _MAIN]
-        added = {f"{prefix}{name}" for name in ADDED_COLUMNS}
-        columns = [
-            _column(str(name), frame.iloc[:, place], kinds)
-            for place, name in enumerate(frame.columns)
-        ]
-        first = [*_index_columns(frame), *(one for one in columns if one.name not in added)]
-        main = [one for name in main_names for one in columns if one.name == name]
-        details = [one for one in columns if one.name in added.difference(main_names)]
-        return cls([*first, *main], details)
-
-    def named(self, name: Hashable) -> int | None:
-        """The position of a column on the sheet Lines."""
-        names = [column.name for column in (*self.main, *self.details)]
-        return names.index(str(name)) if str(name) in names else None
-
-
-def _kinds(facts: Facts) -> Mapping[str, str]:
-    prefix = facts.prefix
-    return (
-        {f"{prefix}{name}": "rate" for name in (*RATE_COLUMNS, *RANGE_COLUMNS)}
-        | {f"{prefix}{name}": "money" for name in _MONEY}
-        | {f"{prefix}warnings": "wrapped", f"{prefix}looked_up_at": "utc"}
-        | {f"{prefix}lookup_status": "indented"}  # it follows a number
-        | ({} if facts.amount is None else {str(facts.amount): "money"})
-    )
-
-
-def _index_columns(frame: pd.DataFrame) -> list[Column]:
-    """The levels of an index, unless it only numbers the rows."""
-    if isinstance(frame.index, pd.RangeIndex):
-        return []
-    names = ["index" if name is None else str(name) for name in frame.index.names]
-    return [
-        _column(name, pd.Series(frame.index.get_level_values(level).array), {})
-        for level, name in enumerate(names)
-    ]
-
-
-def _column(name: str, data: pd.Series, kinds: Mapping[str, str]) -> Column:
-    kind = kinds.get(name) or column_kind(data)
-    return Column(name, data, kind, 48 if kind == "wrapped" else 64)

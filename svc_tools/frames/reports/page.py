@@ -22,7 +22,8 @@ from svc_tools.frames.charting.tile_map import (
     ROWS,
     tile_map,
 )
-from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
+from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
+from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def write_page(
     amount: Hashable | None = None,
     title: str | None = None,
     prefix: str = "",
+    columns: Sequence[Hashable] | None = None,
 ) -> None:
     """Write an enriched frame's report as one HTML file, whole or not at all.
 
@@ -58,15 +60,34 @@ def write_page(
         amount: the column of amounts; by default the one that the tax was computed from.
         title: the report's title.
         prefix: the prefix of the lookup's columns.
+        columns: the user's columns to show; by default those that are not personal.
 
     Raises:
-        ValueError: the frame has not been looked up, or has no such amounts.
+        TypeError: the columns are not a list.
+        ValueError: the frame has not been looked up, or has no such amounts or columns.
         FileNotFoundError: the folder does not exist.
     """
-    facts = facts_of(frame, amount=amount, title=title, prefix=prefix)
-    columns = ReportColumns.of(frame, facts)
+    facts, shown = contents_of(frame, amount=amount, title=title, prefix=prefix, columns=columns)
     with whole_file(path) as draft:
-        draft.write_text(page(facts, columns, len(frame)), encoding="utf-8", newline="\n")
+        draft.write_text(page(facts, shown, len(frame)), encoding="utf-8", newline="\n")
+
+
+def contents_of(
+    frame: pd.DataFrame,
+    *,
+    amount: Hashable | None,
+    title: str | None,
+    prefix: str,
+    columns: Sequence[Hashable] | None,
+    summary: Summary | None = None,
+) -> tuple[Facts, ReportColumns]:
+    """The contents of a report and its columns; see `write_page`."""
+    choice = Choice.of(frame, columns, prefix)
+    frame = without_quotes(frame, choice, prefix)
+    facts = facts_of(
+        frame, amount=amount, title=title, prefix=prefix, summary=summary, private=choice.private
+    )
+    return facts, ReportColumns.of(frame, choice, amount=facts.amount, prefix=prefix)
 
 
 class _Grid(NamedTuple):
@@ -89,7 +110,7 @@ class _Bar(NamedTuple):
 def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
     """The whole page."""
     sections = [
-        ("summary", "Summary", _summary(facts)),
+        ("summary", "Summary", _summary(facts, columns)),
         ("states", "Tax by state", _states(facts)),
         ("failures", "Rows without a tax or a whole rate", _failures(facts, columns)),
         ("review", "Rows to review", _review(facts, columns)),
@@ -121,7 +142,7 @@ def _grid(
     return _Grid(caption, as_columns(heads), [*rows], total, text)
 
 
-def _summary(facts: Facts) -> list[object]:
+def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
     summary, money = facts.summary, facts.summary.money
     cards: list[tuple[str, str]] = []
     if money is not None:
@@ -140,7 +161,7 @@ def _summary(facts: Facts) -> list[object]:
         ("Rows", f"{summary.rows:,}"),
         ("Rows to review", f"{facts.review.totals.rows:,}"),
     ]
-    texts = (stake_sentence(facts), facts.review.sentence)
+    texts = (stake_sentence(facts), facts.review.sentence, columns.choice.sentence)
     counts = (
         ("Rows by status", "Status", summary.by_status),
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),
@@ -149,7 +170,7 @@ def _summary(facts: Facts) -> list[object]:
     return [
         *_counts("What can be used", "Use", summary.by_use),
         {"cards": cards},
-        *(text for text in texts if text is not None),
+        *(text for text in texts if text),
         *(table for one in counts for table in _counts(*one)),
     ]
 

@@ -19,11 +19,10 @@ from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
 from svc_tools.display import as_columns, counted, number
 from svc_tools.extras import require
-from svc_tools.frames.arrow import first_column
 from svc_tools.frames.money import money
 from svc_tools.frames.reports import xlsx
-from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
-from svc_tools.frames.reports.page import write_page
+from svc_tools.frames.reports.facts import stake_sentence
+from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Head
     from svc_tools.frames.money import Totals
+    from svc_tools.frames.reports.columns import ReportColumns
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
     from svc_tools.frames.review import StateReason
@@ -53,15 +53,16 @@ def write_report(
     amount: Hashable | None = None,
     title: str | None = None,
     prefix: str = "",
+    columns: Sequence[Hashable] | None = None,
 ) -> Path:
     """Write a report; see `SvcAccessor.report`."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in {".html", ".htm"}:
-        write_page(frame, path, amount=amount, title=title, prefix=prefix)
+        write_page(frame, path, amount=amount, title=title, prefix=prefix, columns=columns)
     elif suffix == ".xlsx":
         require("A report as .xlsx (unlike one as .html)", "report", "xlsxwriter")
-        write_workbook(frame, path, amount=amount, title=title, prefix=prefix)
+        write_workbook(frame, path, amount=amount, title=title, prefix=prefix, columns=columns)
     else:
         given = f"ends in {path.suffix!r}" if path.suffix else "has no suffix"
         raise ValueError(
@@ -78,6 +79,7 @@ def write_workbook(
     amount: Hashable | None = None,
     prefix: str = "",
     title: str | None = None,
+    columns: Sequence[Hashable] | None = None,
 ) -> None:
     """Write an enriched frame as a workbook: Summary, Lines, Failures, Review, Sources.
 
@@ -93,10 +95,12 @@ def write_workbook(
         amount: the column of amounts; by default the one that the tax was computed from.
         prefix: the prefix of the lookup's columns.
         title: the title on the sheet Summary.
+        columns: the user's columns to show; by default those that are not personal.
 
     Raises:
-        ValueError: the frame has not been looked up, has too many columns for a sheet, or `path`
-            does not end in `.xlsx`.
+        TypeError: the columns are not a list.
+        ValueError: the frame has not been looked up, has no such columns, or too many for a sheet;
+            or `path` does not end in `.xlsx`.
         FileNotFoundError: the folder does not exist.
     """
     path = Path(path)
@@ -107,22 +111,23 @@ def write_workbook(
             f"a sheet holds {xlsx.MOST_COLUMNS:,} columns, the frame has"
             f" {len(frame.columns):,}: leave columns out, or write it as CSV or Parquet"
         )
-    facts = facts_of(frame, amount=amount, title=title, prefix=prefix, summary=summary)
-    columns = ReportColumns.of(frame, facts)
+    facts, shown = contents_of(
+        frame, amount=amount, title=title, prefix=prefix, columns=columns, summary=summary
+    )
     with whole_file(path) as draft, open_book(draft, title=facts.title) as book:
         first = book.sheet("Summary")
         lines = book.table(
             "Lines",
-            [*columns.main, *columns.details],
+            shown.every,
             len(frame),
             frozen_columns=1,
-            printed=len(columns.main),
+            printed=len(shown.main),
         )
         failed = facts.reviewed.failed
-        _flagged(book, "Failures", np.flatnonzero(failed), facts, columns)
-        _flagged(book, "Review", np.arange(len(failed)), facts, columns)
+        _flagged(book, "Failures", np.flatnonzero(failed), facts, shown)
+        _flagged(book, "Review", np.arange(len(failed)), facts, shown)
         _write_sources(book.sheet("Sources"), facts)
-        write_summary(first, facts, _ties(frame, facts, columns, lines))
+        write_summary(first, facts, _ties(frame, facts, shown, lines), shown.choice.sentence)
 
 
 _REVIEW_SHOWN = (
@@ -178,8 +183,8 @@ def _ties(
     tax = columns.named(f"{facts.prefix}tax")
     if facts.amount is None or tax is None:
         return None
-    amounts = first_column(frame, facts.amount)
     amount = columns.named(facts.amount)
+    amounts = None if amount is None else columns.every[amount].data
     adds_up = (
         amounts is not None
         and not any(isinstance(value, str) for value in amounts.unique().tolist())
@@ -194,8 +199,8 @@ def _ties(
     )
 
 
-def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
-    """Fill `sheet`: totals, rows to review, counts, notes, and tax by state.
+def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None, left_out: str = "") -> None:
+    """Fill `sheet`: totals, columns left out, rows to review, counts, notes, and tax by state.
 
     The table of states comes last: its header is repeated where it continues on another page.
     """
@@ -205,7 +210,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     if headline := summary.rests_on.sentence:
         sheet.paragraph(1, (0, _LAST_COLUMN), headline, lines=_lines(headline, _PER_LINE))
     row = _counts(sheet, 3, ("What can be used", "Use"), summary.by_use)
-    row = _facts(sheet, row, facts)
+    row = _facts(sheet, row, facts, left_out)
     row = _to_review(sheet, row, facts.review.state_reasons)
     if summary.money is not None:
         row = _by_confidence(sheet, row, summary)
@@ -225,7 +230,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     sheet.on_paper(repeated_row=None if summary.money is None else row + 1)
 
 
-def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
+def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
     summary = facts.summary
     shown: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
@@ -249,8 +254,8 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    for text in (stake_sentence(facts), facts.review.sentence):
-        if text is not None:
+    for text in (stake_sentence(facts), facts.review.sentence, left_out):
+        if text:
             sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
             row += 1
     return row + 1
