@@ -35,6 +35,11 @@ class Sum:
     plus: tuple[Hashable, ...]
     minus: tuple[Hashable, ...] = ()
 
+    @property
+    def all(self) -> tuple[Hashable, ...]:
+        """The columns that are added and taken off."""
+        return (*self.plus, *self.minus)
+
     def __str__(self) -> str:
         """The columns with their signs, such as 'item-price' - 'item-promotion-discount'."""
         added = " + ".join(map(repr, self.plus))
@@ -93,6 +98,15 @@ class Export:
         """The column of each role of the other place among these."""
         return _first(self.billing, _by_name(columns))
 
+    def used(self, columns: Iterable[Hashable]) -> list[Hashable]:
+        """The columns among these that tell the export, or that it is read from."""
+        known = _by_name(columns)
+        several = (*self.columns.values(), *self.billing.values(), self.known_by)
+        names = {name for names in several for name in names}
+        names |= {*map(str, (name for one in (*self.amount, *self.shipping) for name in one.all))}
+        names |= {*self.no_sale, *self.delivery}
+        return [label for name, label in known.items() if name in names]
+
     def found_words(
         self, columns: Iterable[Hashable]
     ) -> tuple[dict[Hashable, tuple[str, ...] | None], dict[Hashable, tuple[str, ...]]]:
@@ -140,7 +154,7 @@ def _first(
 
 def _sum(sums: tuple[Sum, ...], known: Mapping[str, Hashable]) -> Sum | None:
     for one in sums:
-        if known.keys() >= {*one.plus, *one.minus}:
+        if known.keys() >= {*one.all}:
             return Sum(
                 tuple(known[str(name)] for name in one.plus),
                 tuple(known[str(name)] for name in one.minus),

@@ -144,7 +144,7 @@ def _print_error(sentence: Text) -> None:
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
     text = str(error)
     if isinstance(error, ColumnError):
-        text = f"{error.fact}; {_advice(error)}"
+        text = f"{error.fact}; {_advice(error, options)}"
     elif isinstance(error, FileError) and error.code in options:
         text = f"{text} ({options[error.code]})"
     elif isinstance(error, AuthError):
@@ -169,7 +169,7 @@ _ADVICE = {
 """What to do about an error of `svc_tools.roles`, by its code, and its code and role."""
 
 
-def _advice(error: ColumnError) -> str:
+def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     """What to do about the columns of a file, by options."""
     if isinstance(error, ColumnAmbiguous) and error.alike:
         return error.advice
@@ -182,7 +182,7 @@ def _advice(error: ColumnError) -> str:
         return "name --zip, or --address and --city, or --location, or --lat and --lng"
     if error.role == "as_of":
         return "name it with --as-of, or --as-of today"
-    return f"name it with --{error.role.replace('_', '-')}"
+    return f"name it with {options.get(error.role, '--' + error.role.replace('_', '-'))}"
 
 
 def _fields_of(error: Exception) -> dict[str, object]:

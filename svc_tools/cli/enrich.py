@@ -86,7 +86,8 @@ class Places:
 class Tax:
     """The options of the tax."""
 
-    tax: Annotated[str | None, _tax(help="Column of amounts: add the tax.")] = None
+    tax: Annotated[str | None, _tax(help="Column of amounts, else found by its name.")] = None
+    no_tax: Annotated[bool, _tax("--no-tax", help="Add no tax.")] = False
     shipping: Annotated[str | None, _tax(help="Column of delivery charges.")] = None
     exempt: Annotated[str | None, _tax(help="Column of exempt lines.")] = None
     invoice: Annotated[str | None, _tax(help="Column of invoices: round once each.")] = None
@@ -98,14 +99,12 @@ class Tax:
 
     def given(self) -> dict[str, Any] | None:
         """The arguments of the tax that were given; `None` for no tax."""
-        others = _named(self, [one.name for one in fields(self) if one.name != "tax"])
-        if self.tax is not None:
-            return {"amount": self.tax, **others}
-        if others:
-            raise ValueError(
-                f"--{next(iter(others)).replace('_', '-')} is for a tax: name --tax too"
-            )
-        return None
+        given = _named(self, [one.name for one in fields(self) if one.name != "no_tax"])
+        if self.no_tax and given:
+            named = next(iter(given)).replace("_", "-")
+            raise ValueError(f"--{named} is for a tax, and --no-tax leaves the tax out")
+        amount = {"amount": given.pop("tax")} if "tax" in given else {}
+        return None if self.no_tax else {**amount, **given}
 
 
 @dataclass(frozen=True)
@@ -159,9 +158,10 @@ def enrich(
     run: Run,
     service: Service,
 ) -> None:
-    """Add the rate, and with --tax the tax, to every row of a file.
+    """Add the rate and the tax to every row of a file.
 
-    Columns are found by their usual names, else name them. Your own columns
+    The exports of shops are recognized (docs/ENRICH.md); other columns are
+    found by their usual names, else name them. Your own columns
     stay as they are; a CSV is text throughout, so no ZIP loses its zero. Each
     distinct place is requested once, and results are cached: run it again after
     an interrupt, and it requests only the rest. The output appears whole
@@ -200,6 +200,8 @@ def enrich(
             if not _looked_up(job, run, service):
                 return
             result = job.finish(started)
+            if not run.quiet:
+                say(note for note in result.notes if note not in job.notes)
     with _perhaps_read():
         _show(result, output, as_json=run.as_json, quiet=run.quiet)
     raise typer.Exit(_exit_code(result, strict=run.strict))
@@ -264,8 +266,9 @@ _FILE_OPTIONS = {
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "sheet": "--sheet",
+    "amount": "--tax",
 }
-"""The option that settles a fault of a file, by its code."""
+"""The option that settles a fault of a file, by its code, or of a column, by its role."""
 
 
 _CONTINUED = (

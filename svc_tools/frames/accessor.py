@@ -174,7 +174,7 @@ class SvcAccessor:
     @takes(TaxArguments, TaxOptions)
     def tax(
         self,
-        amount: Hashable = "amount",
+        amount: Hashable | None = None,
         *,
         progress: bool = True,
         **arguments: Unpack[TaxArguments],
@@ -187,7 +187,10 @@ class SvcAccessor:
         is -0.35. Rates are general ones: state what is exempt with `exempt`.
 
         Args:
-            amount: the column of what the goods cost, in dollars without tax; negative for
+            amount: the column of what the goods cost; by default as the export has it that the
+                columns are recognized as (docs/ENRICH.md, which says the same of `shipping` and
+                `channel`; `False` leaves those out), else `amount`, else the only column with a
+                usual name such as subtotal. In dollars without tax; negative for
                 refunds. Numbers, decimals and text ($1,234.50, (15.00)) are understood. A float
                 within a millionth of a dollar of a whole cent is that cent; other fractions of a
                 cent leave the row without a tax.

@@ -118,7 +118,9 @@ class DaskSvcAccessor:
         return plan_queries(found.inputs, found.queries, options, price_of(price))
 
     @takes(TaxArguments, TaxOptions)
-    def tax(self, amount: Hashable = "amount", **arguments: Unpack[TaxArguments]) -> dd.DataFrame:
+    def tax(
+        self, amount: Hashable | None = None, **arguments: Unpack[TaxArguments]
+    ) -> dd.DataFrame:
         """Add the tax, exact to the cent, partition by partition and lazily; see `df.svc.tax`.
 
         The arguments are those of `df.svc.tax`. Each `invoice` must lie within one partition, which

@@ -32,8 +32,10 @@ RANGE_COLUMNS = ("rate_low", "rate_high")
 """The lowest and highest combined rate among the places that fit the query."""
 LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
 """The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
-TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", "shipping_tax")
-"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, and with `shipping=`."""
+SALE_COLUMNS = ("sale_amount", "sale_shipping")
+"""The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
+TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", *SALE_COLUMNS, "shipping_tax")
+"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
 DETAIL_COLUMNS = ("lookup_jurisdictions",)
 """The columns that `lookup(detail=True)` adds to the others."""
 COLUMN_MEANINGS = {
@@ -50,6 +52,8 @@ COLUMN_MEANINGS = {
     "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
     "taxable_amount": "what the tax is on, US dollars",
     "exempt_amount": "what of the sale is not taxed, US dollars",
+    "sale_amount": "what the goods cost, as the columns of the export give it, US dollars",
+    "sale_shipping": "the delivery charged, as the columns of the export give it, US dollars",
     "state_rate": "the rate's part for the state",
     "county_rate": "the rate's part for the county",
     "city_rate": "the rate's part for the city",
@@ -118,6 +122,8 @@ TERMS = "svc_tax_terms"
 """The frame's attribute with the terms of its taxes, by prefix: see `taxes.due.terms_of`."""
 ADDED = "svc_columns"
 """The frame's attribute with the columns that a lookup added and their dtypes, by prefix."""
+COUNTED = "svc_sale"
+"""The frame's attribute with what the tax of an export's rows counted: see `orders.Counts`."""
 TAXED = "svc_tax"
 """The frame's attribute with the list of the prefixes of its taxes."""
 
@@ -305,8 +311,10 @@ def _was_computed(frame: pd.DataFrame, prefix: str, name: str) -> bool:
         return False
     given = ("shipping",) if name == f"{prefix}shipping_tax" else ("nexus", "channel")
     column = frame[name]
+    of_sale = name in {f"{prefix}{one}" for one in SALE_COLUMNS}
+    was_given = [terms.get(argument) is not None for argument in given]
     return (
-        any(terms.get(argument) is not None for argument in given)
+        (name in terms.values() if of_sale else any(was_given))
         and isinstance(column, pd.Series)
         and pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "empty"}
     )

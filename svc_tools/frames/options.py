@@ -186,7 +186,7 @@ class TaxOptions:
         ValueError: a choice is not known; it names the argument and what is expected.
     """
 
-    amount: Hashable = "amount"
+    amount: Hashable | None = None
     shipping: Hashable | None = None
     exempt: Hashable | None = None
     rounding: Rounding = "half_up"

@@ -6,16 +6,20 @@ which places, dates and amounts are read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from svc_tools.exports import PLACE_ROLES
+from svc_tools.display import counted
+from svc_tools.exports import PLACE_ROLES, Sum
+from svc_tools.frames.money import dollars, whole_cents
 from svc_tools.places.place import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.exports import Export
 
@@ -89,3 +93,250 @@ def _blank(column: pd.Series) -> np.ndarray:
 def _either(column: pd.Series, other: pd.Series, rows: np.ndarray) -> pd.Series:
     """The column, with the other one's values in these rows."""
     return column.astype(object).where(~rows, other.astype(object))
+
+
+class Dollars(NamedTuple):
+    """An amount of each row in whole cents; 0 where there is a reason why it has none."""
+
+    cents: np.ndarray
+    wrong: dict[int, str]
+    snapped: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """What is counted while the rows of an export are read as sales.
+
+    Attributes:
+        rows: rows that are no sale, by their column; refunds; orders that do not add up.
+        refunded: the refunds in cents.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    refunded: int = 0
+
+    def add(self, counted: Mapping[str, int]) -> None:
+        """Add those of further rows, as `as_dict` gives them."""
+        self.rows.update({name: rows for name, rows in counted.items() if name != "cents"})
+        self.refunded += counted.get("cents", 0)
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts as plain values."""
+        return {**self.rows, "cents": self.refunded}
+
+    def sentences(self, export: Export, columns: Iterable[Hashable]) -> list[str]:
+        """The counts in sentences for the user."""
+        found = export.found(columns)
+        no_sale, _ = export.found_words(columns)
+        said = []
+        if rows := self.rows["no sale"]:
+            named = " or ".join(map(repr, no_sale))
+            said.append(f"{counted(rows, 'row')} cancelled or not paid by {named}: amount 0.00")
+        if rows := self.rows["refunded"]:
+            said.append(
+                f"refunds are not taken off ({found['refunded']!r}: {counted(rows, 'row')},"
+                f" ${dollars(self.refunded):,}): the export does not say when and of what; deduct"
+                " them in the period of the refund"
+            )
+        if rows := self.rows["off"]:
+            said.append(
+                f"in {counted(rows, 'row')} amount, delivery and tax do not add up to"
+                f" {found['total']!r}: tips, gift cards, other discounts, or tax inside the amount"
+            )
+        if rows := self.rows["currency"]:
+            said.append(f"{counted(rows, 'row')} in another currency than US dollars: no tax")
+        return said
+
+
+class Sale(NamedTuple):
+    """The rows of an export as sales.
+
+    Attributes:
+        amount: what the goods cost.
+        shipping: the delivery that is charged; `None` where the export has none.
+        counts: what was counted.
+        no_sale: rows that are no sale; their amounts are 0.
+    """
+
+    amount: Dollars
+    shipping: Dollars | None
+    counts: Counts
+    no_sale: np.ndarray
+
+    @property
+    def wrong(self) -> dict[int, str]:
+        """Why rows have no amount or no delivery, by row."""
+        return {**(self.shipping.wrong if self.shipping else {}), **self.amount.wrong}
+
+
+def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | None) -> Sale:
+    """The amounts of an export's rows as whole cents, as its columns together give them."""
+    labels = frame.columns
+    found = export.found(labels)
+    once = further_rows(frame, export)
+    of_orders = {*order_columns(export, labels)}
+    each = np.zeros(len(frame), bool)  # a column of the lines counts in each of them
+    goods, delivery = (
+        one and _added(frame, one, named, once if {*one.all} <= of_orders else each, needed=needed)
+        for one, named, needed in ((amount, "amount", True), (shipping, "shipping", False))
+    )
+    _, delivery_words = export.found_words(labels)
+    if delivery_words and shipping is None:
+        of_delivery = _worded(frame, delivery_words)
+        delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
+        goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
+    no_sale = _no_sale(frame, export)
+    counts = Counts()
+    counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~once & (goods.cents != 0)))
+    for one in (goods, *filter(None, [delivery])):
+        one.cents[no_sale] = 0
+        for row in np.flatnonzero(no_sale).tolist():
+            one.wrong.pop(row, None)
+    foreign = _foreign(frame, found.get("currency")) if "currency" in found else {}
+    foreign = {row: reason for row, reason in foreign.items() if not no_sale[row]}
+    counts.rows["currency"] = len(foreign)
+    goods.wrong.update(foreign)
+    _count_refunds(frame, found, once | no_sale, counts)
+    _count_off(frame, found, (goods, delivery), once | no_sale, counts)
+    for one in (goods, *filter(None, [delivery])):
+        if one.wrong:
+            one.cents[np.fromiter(one.wrong, np.int64, len(one.wrong))] = 0
+    return Sale(goods, delivery, counts, no_sale)
+
+
+def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray, *, needed: bool) -> Dollars:
+    """The sum of the columns in each row; 0 in rows whose amounts count elsewhere."""
+    cents = np.zeros(len(frame), np.int64)
+    wrong: dict[int, str] = {}
+    snapped = 0
+    for place, label in enumerate(one.all):
+        of_column, reasons, near = whole_cents(frame[label], named)
+        missing = f"{named}: missing"
+        for row, reason in reasons.items():
+            if not once[row] and (reason != missing or (needed and place == 0)):
+                wrong.setdefault(row, reason)
+        cents += of_column if place < len(one.plus) else -np.abs(of_column)
+        snapped += near
+    cents[once] = 0
+    return Dollars(cents, wrong, snapped)
+
+
+def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
+    """The rows whose amounts count in another row of their order: empty there, or the same."""
+    none = np.zeros(len(frame), bool)
+    found = export.found(frame.columns)
+    if not export.once or "order" not in found or not len(frame):
+        return none
+    money = order_columns(export, frame.columns)
+    orders = pd.factorize(frame[found["order"]])[0]
+    empty = np.logical_and.reduce([_blank(frame[label]) for label in money])
+    first = _first_rows(orders, ~empty)[orders]
+    same = np.ones(len(frame), bool)
+    dated = [found["as_of"]] if "as_of" in found else []
+    for label in [*money, *dated]:
+        codes = pd.factorize(frame[label])[0]
+        same &= (codes == codes[first]) | ((codes < 0) & (label in dated))
+    row = np.arange(len(frame))
+    further: np.ndarray = (orders >= 0) & (first >= 0) & (row != first) & (empty | same)
+    return further
+
+
+def order_columns(export: Export, columns: Iterable[Hashable]) -> list[Hashable]:
+    """The columns of the amounts of a whole order, where the export has such."""
+    labels = [*columns]
+    sums = [export.found_amount(labels), export.found_shipping(labels)]
+    named = [label for one in sums if one is not None for label in one.all]
+    return [*dict.fromkeys(named)] if export.once else []
+
+
+def _no_sale(frame: pd.DataFrame, export: Export) -> np.ndarray:
+    words, _ = export.found_words(frame.columns)
+    return _worded(frame, words)
+
+
+def _worded(frame: pd.DataFrame, words: Mapping[Hashable, tuple[str, ...] | None]) -> np.ndarray:
+    """The rows that have one of the words in the column that they belong to."""
+    rows = np.zeros(len(frame), bool)
+    for label, meant in words.items():
+        codes, values = pd.factorize(frame[label])
+        hits = [_is_meant(value, meant) for value in list(values)]
+        rows |= np.array([*hits, False], bool)[codes]
+    return rows
+
+
+def _is_meant(value: object, meant: Sequence[str] | None) -> bool:
+    text = text_of(value)
+    if text is None or meant is None:
+        return text is not None
+    plain = " ".join(text.casefold().rpartition(":")[2].replace("-", " ").split())
+    return plain.removeprefix("wc ") in {word.replace("-", " ") for word in meant}
+
+
+def _foreign(frame: pd.DataFrame, label: Hashable) -> dict[int, str]:
+    """Why the rows in another currency than US dollars have no amount, by row."""
+    codes, values = pd.factorize(frame[label])
+    reasons = {}
+    for code, value in enumerate(list(values)):
+        text = text_of(value)
+        if text is not None and text.upper() not in {"USD", "US$", "$"}:
+            reason = f"amount: in {text[:20]}, not in US dollars"
+            reasons |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), reason)
+    return reasons
+
+
+def _count_refunds(
+    frame: pd.DataFrame, found: Mapping[str, Hashable], others: np.ndarray, counts: Counts
+) -> None:
+    if "refunded" in found:
+        refunded = np.abs(whole_cents(frame[found["refunded"]])[0])
+        refunded[others] = 0
+        counts.rows["refunded"] = int(np.count_nonzero(refunded))
+        counts.refunded = int(refunded.sum())
+
+
+def _count_off(
+    frame: pd.DataFrame,
+    found: Mapping[str, Hashable],
+    parts: tuple[Dollars, Dollars | None],
+    others: np.ndarray,
+    counts: Counts,
+) -> None:
+    """Count the rows whose amounts with the tax collected are not the total."""
+    if "total" not in found:
+        return
+    total, wrong, _ = whole_cents(frame[found["total"]])
+    known = ~others
+    known[[*wrong, *(row for part in parts if part is not None for row in part.wrong)]] = False
+    added = sum(part.cents for part in parts if part is not None)
+    if "collected" in found:
+        added = added + whole_cents(frame[found["collected"]])[0]
+    counts.rows["off"] = int(np.count_nonzero(known & (added != total)))
+
+
+class InOrder:
+    """Completes the rows of a file slice by slice: an order may begin in the slice before."""
+
+    def __init__(self, export: Export, columns: Mapping[str, Hashable]) -> None:
+        self._export, self._columns = export, columns
+        self._head: pd.DataFrame | None = None
+
+    def take(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows with their places and dates; amounts that count in a row above are 0."""
+        if not self._export.once:
+            return completed(frame, self._export, self._columns)
+        head = self._head
+        whole = frame if head is None else pd.concat([head, frame], ignore_index=True)
+        whole = completed(whole, self._export, self._columns)
+        found = self._export.found(whole.columns)
+        if "order" not in found or not len(whole):
+            return whole
+        once = further_rows(whole, self._export)
+        done = whole.copy(deep=False)
+        others = [found[role] for role in ("collected", "refunded", "total") if role in found]
+        for label in {*order_columns(self._export, whole.columns), *others}:
+            numeric = pd.api.types.is_numeric_dtype(whole[label].dtype)
+            done[label] = whole[label].where(~once, 0 if numeric else "0")
+        orders = pd.factorize(whole[found["order"]])[0]
+        last = orders[-1]
+        self._head = done.iloc[[int(np.argmax(orders == last))]] if last >= 0 else None
+        return done if head is None else done.iloc[1:].set_axis(frame.index)

@@ -733,3 +733,26 @@ def test_the_report_leaves_personal_columns_out_unless_they_are_named(account, t
     done = svc_tools(*command, "--report", report, "--report-columns", "nope", **account[1])
     assert done.returncode == 2
     assert "no column 'nope'" in done.stderr
+
+
+def test_a_tax_is_added_where_an_amount_is_found(account, tmp_path):
+    _, environment = account
+
+    def enriched(header, *arguments):
+        (tmp_path / "in.csv").write_text(f"zip,state,{header}\n02134,MA,10.00\n")
+        command = ("enrich", "in.csv", "-o", "out.csv", "--force", *arguments)
+        done = svc_tools(*command, folder=tmp_path, **environment)
+        out = tmp_path / "out.csv"
+        return done, out.read_text().partition("\n")[0].split(",") if out.exists() else []
+
+    done, rows = enriched("subtotal")
+    assert "tax" in rows
+    assert "amount from column 'subtotal'" in done.stderr
+    assert "tax" not in enriched("subtotal", "--no-tax")[1]
+    done, rows = enriched("price")
+    assert "tax" not in rows
+    assert "no tax is added" in done.stderr
+    assert "tax" in enriched("price", "--tax", "price")[1]
+    assert "--tax" in enriched("price", "--rounding", "up")[0].stderr
+    done, _ = enriched("amount", "--no-tax", "--shipping", "zip")
+    assert (done.returncode, "--shipping" in done.stderr) == (2, True)

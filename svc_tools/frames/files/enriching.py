@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING
 
 from svc_tools.config import configured, connect, unconfigured
 from svc_tools.frames.arrow import frame_of
-from svc_tools.frames.columns import propose
+from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.options import LookupOptions
+from svc_tools.frames.options import LookupOptions, TaxOptions
 from svc_tools.frames.reports.xlsx import is_missing
+from svc_tools.frames.taxes.tax import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
+from svc_tools.roles import ColumnAmbiguous
 from svc_tools.tabular import Chunk, cell_text, open_table
 
 if TYPE_CHECKING:
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Literal
 
+    import pandas as pd
+
     from svc_sdk import Svc
+    from svc_tools.exports import Export
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
@@ -78,8 +83,9 @@ def enrich_file(
             no cache.
         lookup: the arguments of `df.svc.lookup()` that say where the place and the date are, such
             as `{"zip": "ship_zip", "as_of": "order_date"}`; by default found by the usual names.
-        tax: the arguments of `df.svc.tax()`, such as `{"amount": "total"}`; none for no tax.
-            With `invoice`, lines of one invoice may lie anywhere in the file.
+        tax: the arguments of `df.svc.tax()`, such as `{"amount": "total"}`; `{}` for a tax where
+            the column of amounts is found, `None` for no tax. With `invoice`, lines of one invoice
+            may lie anywhere in the file.
         client: the service; by default the configured one, else the embedded one.
         prefix: put before the names of the added columns.
         columns: which of the lookup's columns to add, as for `df.svc.lookup()`; status and error
@@ -166,6 +172,10 @@ class FileView:
             which the user has to choose.
         notes: how the file was read, in sentences.
         sheets: the sheets of a workbook, in order; none for other files.
+        export: the export that the columns were recognized as; `None` for another file.
+        amount: the amount of a tax without arguments, in words: of an export its columns with their
+            signs, of another file the column; "" where none is found.
+        shipping: the delivery likewise; only exports have one.
     """
 
     path: Path
@@ -176,6 +186,9 @@ class FileView:
     unclear: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
     sheets: tuple[str, ...] = ()
+    export: Export | None = None
+    amount: str = ""
+    shipping: str = ""
 
 
 def view_of_file(
@@ -216,6 +229,20 @@ def view_of_file(
             unclear={role: tuple(map(str, some)) for role, some in proposed.unclear.items()},
             notes=tuple(rows.notes),
             sheets=rows.sheets,
+            export=proposed.export,
+            **_sale_in_words(frame),
         )
     finally:
         rows.close()
+
+
+def _sale_in_words(frame: pd.DataFrame) -> dict[str, str]:
+    """Where a tax without arguments finds amount and delivery."""
+    try:
+        source = amounts_of_tax(free_labels(frame), TaxOptions())
+    except ColumnAmbiguous:
+        return {}
+    if source.amount is None:
+        amount = source.terms.amount
+        return {"amount": str(amount)} if is_label(frame, amount) else {}
+    return {"amount": str(source.amount), "shipping": str(source.shipping or "")}

@@ -31,6 +31,7 @@ from svc_tools.frames.files.rates import (
     layout_of,
     names_added,
     queries_of,
+    settled,
     with_attrs,
 )
 from svc_tools.frames.files.result import INTERRUPTED, FileRun, FileTotals
@@ -43,7 +44,8 @@ from svc_tools.frames.files.writing import (
     check_rows,
     write_table,
 )
-from svc_tools.frames.lookup_columns import NOTE
+from svc_tools.frames.lookup_columns import COUNTED, NOTE
+from svc_tools.frames.orders import Counts
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.lookup import Run, look_up
@@ -104,7 +106,9 @@ class FileJob:
         ):  # a workbook is read whole to know its columns
             self.rows = open_table(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
-            self.layout = layout_of(self.rows.schema, self._first(), terms)
+            first = self._first()
+            terms, of_tax = settled(first, terms)
+            self.layout = layout_of(self.rows.schema, first, terms)
             # wrong arguments of the tax are refused now, before any request
             self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
             check_columns(self.kind, self._names())
@@ -112,7 +116,7 @@ class FileJob:
         except BaseException:
             self.rows.close()
             raise
-        self.notes = [*self.rows.notes, *self.layout.notes]
+        self.notes = [*self.rows.notes, *self.layout.notes, *of_tax]
         self.surveyed = Survey()
         self._split = SplitInvoices()
         self._run: Run | None = None
@@ -148,11 +152,12 @@ class FileJob:
             NoUsableRows: the file has rows, and none of them can be looked up.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
+        in_order = self.layout.in_order()
         with stage(self._progress, "Reading", None, "rows") as shown:
             for chunk in self.rows.chunks(self.layout.used):
                 if stop is not None and stop.is_set():
                     return surveyed
-                frame = frame_of(chunk)
+                frame = in_order(frame_of(chunk))
                 queries = queries_of(frame, self.layout, self.terms)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
@@ -449,6 +454,7 @@ class _FileWriting:
         self._attrs = attrs
         # what was looked up; not the results themselves, which pandas would copy for each chunk
         self._noted: dict[Hashable, object] = {NOTE: attrs.get(NOTE)}
+        self._counts = Counts()
         self.notes: list[str] = []
 
     def write(
@@ -476,8 +482,10 @@ class _FileWriting:
 
         def joined() -> Iterator[Chunk]:
             number = 0
+            in_order = self._layout.in_order()
             for chunk in self._rows.chunks():
-                enriched = self._enriched(chunk, number, held)
+                frame = in_order(frame_of(chunk, self._layout.used))
+                enriched = self._enriched(frame, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
                 if seen is not None:
@@ -487,6 +495,9 @@ class _FileWriting:
 
         with _whole_output(target) as place:
             self.notes += write_table(kind, place, schema, joined(), rows)
+        export = self._layout.inputs.export
+        if export is not None:
+            self.notes += self._counts.sentences(export, self._rows.schema.names)
 
     def _split_lines(self, split: SplitInvoices) -> pd.DataFrame | None:
         """The lines of the invoices that lie in several chunks, with their tax."""
@@ -494,16 +505,18 @@ class _FileWriting:
         if invoice is None or not split.any():
             return None
         pieces, number = [], 0
+        in_order = self._layout.in_order()
         for chunk in self._rows.chunks(self._layout.used):
-            frame = frame_of(chunk)
+            frame = in_order(frame_of(chunk))
             frame.index = pd.RangeIndex(number, number + len(frame))
             pieces.append(frame[split.rows(frame[invoice])])
             number += len(frame)
         return self._rated(pd.concat(pieces))
 
-    def _enriched(self, chunk: Chunk, number: int, held: pd.DataFrame | None) -> pd.DataFrame:
+    def _enriched(
+        self, frame: pd.DataFrame, number: int, held: pd.DataFrame | None
+    ) -> pd.DataFrame:
         """The rows of a chunk, of which the first has this number in the file."""
-        frame = frame_of(chunk, self._layout.used)
         if held is None:
             return self._rated(frame)
         frame.index = pd.RangeIndex(number, number + len(frame))
@@ -518,7 +531,9 @@ class _FileWriting:
         return joined
 
     def _rated(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return enriched_rows(frame, self._layout, self._terms, self._results)
+        rated = enriched_rows(frame, self._layout, self._terms, self._results)
+        self._counts.add(rated.attrs.get(COUNTED, {}))
+        return rated
 
     def _schema(self) -> pa.Schema:
         """The columns of the output: those of the file that are passed, then the added ones."""

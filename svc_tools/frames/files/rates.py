@@ -19,7 +19,7 @@ import pyarrow as pa
 from svc_tools.config import Source
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import frame_of
-from svc_tools.frames.columns import Inputs, find_inputs, is_label
+from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label
 from svc_tools.frames.lookup_columns import (
     ADDED_COLUMNS,
     NOTE,
@@ -31,17 +31,21 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
-from svc_tools.frames.options import LookupOptions
+from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
+from svc_tools.frames.orders import InOrder
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
 from svc_tools.frames.taxes.due import register_of
+from svc_tools.frames.taxes.tax import amounts_of_tax
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from datetime import date
 
     from svc_tools.frames.queries import Queries
+    from svc_tools.frames.taxes.tax import AmountsOfTax
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Place
 
@@ -52,7 +56,8 @@ class Terms:
 
     Attributes:
         lookup: the options of the lookup.
-        tax: the arguments of `df.svc.tax()`; `None` for no tax.
+        tax: the arguments of `df.svc.tax()`; `None` for no tax. Without any there is a tax where
+            the column of amounts is found.
         date_format: the format of the dates in the column `as_of`, such as `%m/%d/%Y`.
     """
 
@@ -77,9 +82,57 @@ class Layout:
     passed: tuple[int, ...]
     notes: tuple[str, ...]
 
+    def in_order(self) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """What completes the rows of an export, chunk by chunk from the first one on."""
+        export = self.inputs.export
+        return InOrder(export, self.inputs.columns).take if export is not None else _unchanged
+
+
+def _unchanged(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame
+
 
 _OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-_TAX_COLUMN_ARGUMENTS = ("amount", "shipping", "exempt", "invoice", "channel", "ship_from")
+_TAX_COLUMN_ARGUMENTS = ("exempt", "invoice", "channel", "ship_from")
+_NO_AMOUNT = (
+    "no tax is added, because no column has a usual name of amounts before tax, such as amount or"
+    " subtotal; name the column of amounts"
+)
+
+
+def settled(first: pd.DataFrame, terms: Terms) -> tuple[Terms, list[str]]:
+    """The terms with the amounts of the tax, or without a tax; and what was decided, in sentences.
+
+    Args:
+        first: the first rows, with all columns.
+        terms: the terms as given.
+
+    Raises:
+        ValueError: no column has the amounts, and arguments of a tax were given; or several may.
+    """
+    if terms.tax is None:
+        return terms, []
+    try:
+        source = _amounts(first, terms)
+    except ColumnAmbiguous as error:
+        if terms.tax:
+            raise
+        return replace(terms, tax=None), [f"no tax is added: {error.fact}; name one of them"]
+    if source.export is not None:
+        return terms, [*source.notes]
+    amount = source.terms.amount
+    named = terms.tax.get("amount") is not None
+    if named or is_label(first, amount):
+        notes = [] if named else [f"amount from column {amount!r}"]
+        return replace(terms, tax={**terms.tax, "amount": amount}), notes
+    if terms.tax:
+        raise ColumnMissing("amount", list(first.columns))
+    return replace(terms, tax=None), [_NO_AMOUNT]
+
+
+def _amounts(first: pd.DataFrame, terms: Terms) -> AmountsOfTax:
+    options = options_of(TaxOptions, "tax", terms.tax or {})
+    return amounts_of_tax(free_labels(first), options)
 
 
 def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
@@ -102,6 +155,8 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     former |= _options_of(names, former, terms.lookup.prefix)
     passed = tuple(position for position in range(len(names)) if position not in former)
     labels = [*(str(label) for label in inputs.columns.values()), *_tax_columns(first, terms)]
+    if inputs.export is not None:
+        labels += map(str, inputs.export.used(free_labels(first)))
     # where one place is given for all rows, any column serves to count them
     used = tuple(sorted({names.index(label) for label in labels})) or (0,)
     notes = list(inputs.notes)
@@ -128,11 +183,15 @@ def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
     """The columns that the tax reads."""
     if terms.tax is None:
         return []
-    amount = terms.tax.get("amount", "amount")
-    require_columns(first, (amount,), "name the column of amounts")
+    source = _amounts(first, terms)
+    if source.amount is None:
+        require_columns(first, (source.terms.amount,), "name the column of amounts")
+        amounts: list[object] = [source.terms.amount, source.terms.shipping]
+    else:
+        amounts = [*source.amount.all, *(source.shipping.all if source.shipping else ())]
     # anything but a column is one value for all rows, or the tax refuses it by name
-    others = [terms.tax.get(name) for name in _TAX_COLUMN_ARGUMENTS if name != "amount"]
-    labels = [amount, *(str(one) for one in others if is_label(first, one))]
+    others = [getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS]
+    labels = [str(one) for one in (*amounts, *others) if is_label(first, one)]
     for label in labels:
         require_one(first, label, "tax")
     return labels

@@ -8,25 +8,33 @@ always that of the destination, on the whole amount.
 
 from __future__ import annotations
 
+import re
 import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.codes import codes_of
+from svc_tools.exports import Sum, recognized
 from svc_tools.frames.arrow import MONEY, decimals
-from svc_tools.frames.columns import distinct_values, is_label
+from svc_tools.frames.columns import distinct_values, free_labels, is_label
+from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup_columns import (
+    COUNTED,
     LEVEL_TAX_COLUMNS,
+    SALE_COLUMNS,
     TAXED,
     names_of_lookup,
     placed,
     require_columns,
+    require_one,
     tax_columns,
     without_tax,
 )
+from svc_tools.frames.orders import Sale, sale_of
 from svc_tools.frames.taxes.due import (
     Sales,
     channel_of,
@@ -41,12 +49,14 @@ from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines, rows_of_states
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
+from svc_tools.roles import ColumnAmbiguous, Role
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from pandas.api.extensions import ExtensionArray
 
+    from svc_tools.exports import Export
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.due import Channel
@@ -142,13 +152,19 @@ class _WithGaps(NamedTuple):
 def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) -> pd.DataFrame:
     """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms."""
     prefix = terms.prefix
+    source = amounts_of_tax(free_labels(frame), terms)
+    sold = None if source.export is None else _sold(frame, source)
+    own = {} if sold is None else _sale_columns(sold)
+    terms = source.terms_with({name: prefix + name for name in own})
     register = None if terms.nexus is None else register_of(terms.nexus)
     due = terms.nexus is not None or terms.channel is not None
     options = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
+    options |= {name: name in own for name in SALE_COLUMNS}
     every = tax_columns(names_of_lookup(frame, prefix))
     added = [name for name in every if options.get(name, True)]
     rest = without_tax(frame, prefix, added)
-    lines = read_lines(frame, terms)
+    frame = with_columns(frame, prefix, own) if own else frame
+    lines = read_lines(frame, terms, {} if sold is None else sold.wrong)
     if moved := changed_rows(frame, prefix):
         warnings.warn(
             f"{moved:,} of {len(frame):,} rows have another place, date or rate than their lookup"
@@ -157,7 +173,7 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
             stacklevel=3,
         )
     tax, incomplete = _tax(frame, lines, terms)
-    columns = _money(lines, tax, terms)
+    columns = {**_money(lines, tax, terms), **own}
     sales = _sales(frame, lines, terms)
     marks = _marks(frame, lines, terms, sales)
     marks["invoice_incomplete"] = incomplete
@@ -171,11 +187,120 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)
+    counts = sold.counts.sentences(source.export, frame.columns) if sold and source.export else []
+    if sold is not None:
+        taxed.attrs[COUNTED] = sold.counts.as_dict()
     if progress:
-        say(_notes(lines, columns, sales.channel))
+        say([*source.notes, *counts, *_notes(lines, columns, sales.channel)])
     if terms.errors == "raise":
         _raise_for(lines, taxed)
     return taxed
+
+
+_AMOUNT = Role(
+    "amount",
+    re.compile(
+        r"amount|(?:order|line|item|invoice|sales?|net|taxable)_amount|(?:order_|line_|item_)?sub_?total"
+        r"|net_sales?|extended_price"
+    ),
+)
+"""The usual names of amounts before tax; not those that may contain tax, or be the price of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AmountsOfTax:
+    """Where a tax finds its amounts.
+
+    Attributes:
+        terms: the terms, with the channel of the export.
+        export: the export whose columns they are; `None` for columns that are used as they are.
+        amount: the columns of the amount, where they are those of an export.
+        shipping: the columns of the delivery, likewise.
+        notes: what was decided, in sentences.
+    """
+
+    terms: TaxOptions
+    export: Export | None = None
+    amount: Sum | None = None
+    shipping: Sum | None = None
+    notes: tuple[str, ...] = ()
+
+    def terms_with(self, columns: Mapping[str, str]) -> TaxOptions:
+        """The terms, with the columns that are added for the sale instead of the export's own."""
+        return replace(
+            self.terms,
+            amount=columns.get("sale_amount", self.terms.amount),
+            shipping=columns.get("sale_shipping", self.terms.shipping),
+        )
+
+
+def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTax:
+    """Where a tax finds its amounts among columns: as named, else as the export has them.
+
+    Without either, the amount is the column `amount`, or the only one with a usual name.
+
+    Raises:
+        ValueError: several columns have a usual name of the amount.
+    """
+    off = {
+        name: None for name in ("shipping", "channel", "invoice") if getattr(terms, name) is False
+    }
+    plain = replace(terms, **off)
+    export = recognized(labels)
+    amount = _sum_of(terms.amount, labels, export and export.found_amount(labels))
+    if export is None or amount is None:
+        named = _usual_amount(labels) if terms.amount is None else terms.amount
+        return AmountsOfTax(replace(plain, amount=named))
+    shipping = _sum_of(terms.shipping, labels, export.found_shipping(labels))
+    if terms.channel is None:
+        of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
+        plain = replace(plain, channel=of_sales)
+    parts = (
+        f"amount from {amount} ({export.amounts})" if terms.amount is None else f"amount {amount}"
+    )
+    parts += "" if shipping is None else f", delivery from {shipping}"
+    notes = [f"{export.name}: {parts}"]
+    if export.marketplace and terms.channel is None:
+        notes.append(f"{export.name}: the marketplace collects and remits the tax, so none is due")
+    return AmountsOfTax(plain, export, amount, shipping, tuple(notes))
+
+
+def _sum_of(given: object, labels: Sequence[Hashable], of_export: Sum | None) -> Sum | None:
+    """The columns that are given, else those of the export; `None` for no column."""
+    if given is None:
+        return of_export
+    return Sum((given,)) if given is not False and given in labels else None
+
+
+def _usual_amount(labels: Sequence[Hashable]) -> Hashable:
+    """The column of amounts by its usual name; `amount` where there is none."""
+    found = _AMOUNT.candidates(labels)
+    if "amount" in found or not found:
+        return "amount"
+    if len(found) > 1:
+        raise ColumnAmbiguous("amount", found, "say which one with amount='…'")
+    return found[0]
+
+
+def _sold(frame: pd.DataFrame, source: AmountsOfTax) -> Sale:
+    """The amounts of an export's rows."""
+    assert source.export is not None  # noqa: S101 - checked by the caller
+    assert source.amount is not None  # noqa: S101 - an export's tax has an amount
+    for label in (*source.amount.all, *(source.shipping.all if source.shipping else ())):
+        require_one(frame, label, "amount")
+    return sale_of(frame, source.export, source.amount, source.shipping)
+
+
+def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
+    """The columns that are added for a sale."""
+    parts = dict(zip(SALE_COLUMNS, (sold.amount, sold.shipping), strict=True))
+    columns = {}
+    for name, part in parts.items():
+        if part is not None:
+            missing = np.zeros(len(part.cents), bool)
+            missing[[*part.wrong]] = True
+            columns[name] = decimals(part.cents, missing, MONEY)
+    return columns
 
 
 def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> Sales:

@@ -134,8 +134,15 @@ class Lines:
         self.reasons.add_each({row: why})
 
 
-def read_lines(frame: pd.DataFrame, terms: TaxOptions) -> Lines:
+def read_lines(
+    frame: pd.DataFrame, terms: TaxOptions, wrong: Mapping[int, str] | None = None
+) -> Lines:
     """Read every row; a row that cannot be read has a reason.
+
+    Args:
+        frame: the rows.
+        terms: the terms of the tax; amounts are in one column each.
+        wrong: why rows have no amounts, by row, where that is known better than from the columns.
 
     Raises:
         ValueError: a column is missing, or an argument is neither a column nor a value.
@@ -149,8 +156,9 @@ def read_lines(frame: pd.DataFrame, terms: TaxOptions) -> Lines:
     for name in LOOKUP_COLUMNS:
         require_one(frame, prefix + name, "lookup")
     inputs = Reasons(len(frame))
-    goods, wrong, snapped = whole_cents(frame[terms.amount])
-    inputs.add_each(wrong)
+    inputs.add_each(wrong or {})
+    goods, unread, snapped = whole_cents(frame[terms.amount])
+    inputs.add_each(unread)
     exempt = _exempt(frame, terms.exempt, goods, inputs)
     shipping, snapped_too = (
         (np.zeros_like(goods), 0)
