@@ -17,6 +17,7 @@ import svc_tools  # noqa: F401 - registers df.svc
 from svc_tools.frames.lookup_columns import (
     ADDED_COLUMNS,
     DETAIL_COLUMNS,
+    SALE_COLUMNS,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
@@ -170,7 +171,7 @@ def test_a_tax_of_yours_in_place_of_ours_stays(embedded):
         exact.svc.tax()
 
 
-ADDED = [name for name in ADDED_COLUMNS if name not in DETAIL_COLUMNS]
+ADDED = [name for name in ADDED_COLUMNS if name not in {*DETAIL_COLUMNS, *SALE_COLUMNS}]
 
 
 @pytest.mark.parametrize("prefix", ["", "svc_"])
@@ -181,7 +182,8 @@ def test_a_tax_stands_behind_the_rate_and_its_columns_where_they_are_read(prefix
     taxed = frame.svc.tax(**terms, prefix=prefix, progress=False)
     assert list(taxed.columns) == ["amount", *(prefix + name for name in ADDED), "mine"]
     texts = {"tax_error", "tax_review", "tax_due_reason"}
-    money = [prefix + name for name in (*TAX_COLUMNS, *TAX_OPTION_COLUMNS) if name not in texts]
+    of_tax = {*TAX_COLUMNS, *TAX_OPTION_COLUMNS} - {*SALE_COLUMNS} - texts
+    money = [prefix + name for name in of_tax]
     assert {str(taxed[name].dtype) for name in money} == {"decimal128(18, 2)[pyarrow]"}
     again = taxed.svc.tax(prefix=prefix, progress=False)
     there = [prefix + name for name in ADDED if name not in TAX_OPTION_COLUMNS]
