@@ -242,12 +242,15 @@ def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTa
     Raises:
         ValueError: several columns have a usual name of the amount.
     """
-    off = {
-        name: None for name in ("shipping", "channel", "invoice") if getattr(terms, name) is False
-    }
-    plain = replace(terms, **off)
+    plain = replace(
+        terms,
+        shipping=_unless_off(terms.shipping),
+        channel=_unless_off(terms.channel),
+        invoice=_unless_off(terms.invoice),
+    )
     export = recognized(labels)
-    amount = _sum_of(terms.amount, labels, export and export.found_amount(labels))
+    of_export = None if export is None else export.found_amount(labels)
+    amount = _sum_of(terms.amount, labels, of_export)
     if export is None or amount is None:
         named = _usual_amount(labels) if terms.amount is None else terms.amount
         return AmountsOfTax(replace(plain, amount=named))
@@ -265,7 +268,14 @@ def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTa
     return AmountsOfTax(plain, export, amount, shipping, tuple(notes))
 
 
-def _sum_of(given: object, labels: Sequence[Hashable], of_export: Sum | None) -> Sum | None:
+def _unless_off(given: Hashable | None) -> Hashable | None:
+    """What is given; `None` for `False`."""
+    return None if given is False else given
+
+
+def _sum_of(
+    given: Hashable | None, labels: Sequence[Hashable], of_export: Sum | None
+) -> Sum | None:
     """The columns that are given, else those of the export; `None` for no column."""
     if given is None:
         return of_export
@@ -294,7 +304,7 @@ def _sold(frame: pd.DataFrame, source: AmountsOfTax) -> Sale:
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
     """The columns that are added for a sale."""
     parts = dict(zip(SALE_COLUMNS, (sold.amount, sold.shipping), strict=True))
-    columns = {}
+    columns: dict[str, ExtensionArray] = {}
     for name, part in parts.items():
         if part is not None:
             missing = np.zeros(len(part.cents), bool)
