@@ -176,10 +176,11 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     once = further_rows(frame, export)
     of_orders = {*order_columns(export, labels)}
     each = np.zeros(len(frame), bool)  # a column of the lines counts in each of them
-    goods, delivery = (
-        one and _added(frame, one, named, once if {*one.all} <= of_orders else each, needed=needed)
-        for one, named, needed in ((amount, "amount", True), (shipping, "shipping", False))
-    )
+    goods = _added(frame, amount, "amount", once if {*amount.all} <= of_orders else each)
+    delivery = None
+    if shipping is not None:
+        of_all = {*shipping.all} <= of_orders
+        delivery = _added(frame, shipping, "shipping", once if of_all else each)
     _, delivery_words = export.found_words(labels)
     if delivery_words and shipping is None:
         of_delivery = _worded(frame, delivery_words)
@@ -204,8 +205,12 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     return Sale(goods, delivery, counts, no_sale)
 
 
-def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray, *, needed: bool) -> Dollars:
-    """The sum of the columns in each row; 0 in rows whose amounts count elsewhere."""
+def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dollars:
+    """The sum of the columns in each row; 0 in rows whose amounts count elsewhere.
+
+    Without a value in its first column a row has no amount; delivery may be missing.
+    """
+    needed = named == "amount"
     cents = np.zeros(len(frame), np.int64)
     wrong: dict[int, str] = {}
     snapped = 0
@@ -275,7 +280,7 @@ def _is_meant(value: object, meant: Sequence[str] | None) -> bool:
 def _foreign(frame: pd.DataFrame, label: Hashable) -> dict[int, str]:
     """Why the rows in another currency than US dollars have no amount, by row."""
     codes, values = pd.factorize(frame[label])
-    reasons = {}
+    reasons: dict[int, str] = {}
     for code, value in enumerate(list(values)):
         text = text_of(value)
         if text is not None and text.upper() not in {"USD", "US$", "$"}:
