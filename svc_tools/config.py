@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from svc_sdk import AsyncSvc, Svc, __version__
 from svc_sdk._settings import checked_url
 from svc_tools.extras import needs
+from svc_tools.notebook import in_notebook
 
 if TYPE_CHECKING:
     from svc_tools.service.serving import EmbeddedService
@@ -49,7 +50,7 @@ _UNCONFIGURED = (
     "No service is configured, so the rates come from the EMBEDDED service and its own rate book"
     f" (edition {{edition}}). For your account set {URL_VARIABLE} and {KEY_VARIABLE}, or pass"
     ' client=svc_tools.connect(...). client=svc_tools.connect("embedded") chooses the embedded'
-    " service without this warning."
+    " service without this message."
 )
 
 
@@ -117,7 +118,7 @@ def connect(
     `connect("embedded")` starts the embedded service on a free loopback port in a background
     thread, with a generated key, and stops it when the process ends. `connect()` takes the key
     and the address from the arguments, else from `SVC_API_KEY` and `SVC_BASE_URL`; where neither
-    is set it is the embedded service too, with a warning that says so.
+    is set it is the embedded service too, with a warning that says so (a note in a notebook).
 
     Args:
         target: "embedded", or nothing.
@@ -208,7 +209,7 @@ def serve_key() -> SecretStr | None:
 
 
 def unconfigured(*, stacklevel: int, timeout: float = 10.0, max_retries: int = 3) -> EmbeddedSvc:
-    """The embedded service where nothing is configured, with a warning that says so."""
+    """The embedded service where nothing is configured, with a warning (or note) that says so."""
     service = _embedded()
     _warn_unconfigured(service.book_edition, stacklevel=stacklevel + 1)
     return EmbeddedSvc(service, timeout=timeout, max_retries=max_retries)
@@ -216,7 +217,10 @@ def unconfigured(*, stacklevel: int, timeout: float = 10.0, max_retries: int = 3
 
 def _warn_unconfigured(edition: str, *, stacklevel: int) -> None:
     message = _UNCONFIGURED.format(edition=edition)
-    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+    if in_notebook():  # a warning is a red block there, and this is the usual way
+        print(f"svc: {message}")  # noqa: T201 - for the user, as the notes of a lookup
+    else:
+        warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
 
 def configured(

@@ -16,6 +16,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol
 
 from svc_tools.display import duration, visible
+from svc_tools.notebook import in_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,11 +161,13 @@ class Bar(NoProgress):
 def say(notes: Iterable[str]) -> None:
     """Print notes on standard error, as the progress bar: standard output is the caller's.
 
-    On a terminal they are wrapped at words; in a log each is one line.
+    On a terminal they are wrapped at words; in a log each is one line. In a notebook they are
+    printed with the output of the cell: what is on standard error looks like a failure there.
     """
     width = get_terminal_size().columns if sys.stderr.isatty() else None
+    where = sys.stdout if in_notebook() else sys.stderr
     for note in notes:
-        print(_wrapped(f"svc: {visible(note)}", width), file=sys.stderr)  # noqa: T201 - for the user, as tqdm does
+        print(_wrapped(f"svc: {visible(note)}", width), file=where)
 
 
 def _wrapped(line: str, width: int | None) -> str:

@@ -16,6 +16,7 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
+from svc_tools.frames.plain import plain
 from svc_tools.frames.review import review
 from svc_tools.frames.split import split
 from svc_tools.frames.taxes.tax import add_tax
@@ -375,6 +376,23 @@ class SvcAccessor:
             ValueError: the frame has not been looked up, or a column is missing.
         """
         return split(self._frame, amount=amount, prefix=prefix)
+
+    def plain(self) -> pd.DataFrame:
+        """Return a copy in the standard types of pandas, for what takes no exact decimals.
+
+        Rates and money become `float64`, days `datetime64` at midnight, times naive `datetime64` in
+        UTC, categories text, flags `bool` (`boolean` where one is missing). `to_excel`, `to_sql`,
+        `to_json`, `to_csv`, `to_parquet`, `describe`, `nlargest` and sums by group then work as
+        usual. Floats are the nearest ones of the exact figures, so sums of them may be off in the
+        last digits: file and reconcile from the exact frame. Works on any frame, such as the rows
+        of a review.
+
+        Returns:
+            A new frame with the same rows and columns. Your own columns are as they were, unless
+            they hold exact decimals of Arrow: these become `float64` too. Attributes (`attrs`)
+            that JSON cannot hold are left out.
+        """
+        return plain(self._frame)
 
     def exposure(
         self,

@@ -316,7 +316,7 @@ def _was_computed(frame: pd.DataFrame, prefix: str, name: str) -> bool:
     return (
         (name in terms.values() if of_sale else any(was_given))
         and isinstance(column, pd.Series)
-        and pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "empty"}
+        and pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "floating", "empty"}
     )
 
 

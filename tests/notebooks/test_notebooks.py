@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.notebooks import FOLDER, OUTPUT, ROOT, run
+from support.notebooks import FOLDER, OUTPUT, ROOT, run, run_cells
 
 import svc_tools
 from svc_tools.demo import orders
@@ -187,6 +187,28 @@ def test_a_large_file_a_cluster_and_a_lock_file_give_the_same_cents(tmp_path, ta
     offline = f"{len(taxed) * times:,} rows; asked for: 0; not in the lock file: 0"
     assert offline in ran.shown("offline = ")
     assert ran.shown("first.equals").strip().endswith("True")
+
+
+def test_notes_and_progress_are_in_the_output_of_a_cell_and_nothing_is_red(tmp_path):
+    cells = run_cells(
+        "import svc_tools; from svc_tools.demo import orders; lines = orders().iloc[::25]",
+        "rated = lines.svc.lookup(cache='rates.db')",  # nothing is configured, nothing is quiet
+        "taxed = rated.svc.tax()",
+        "taxed.svc.exposure(amount='amount', date='order_date'); svc_tools.connect().close()",
+        "import sys; print('mine', file=sys.stderr)",
+        folder=tmp_path,
+    )
+    *ours, last = cells
+    streams = [output for outputs in ours for output in outputs if "name" in output]
+    assert {output.name for output in streams} == {"stdout"}
+    lookup, tax, exposure = (
+        "".join(output.text for output in outputs if "text" in output) for outputs in ours[1:]
+    )
+    assert "svc: No service is configured" in lookup
+    assert "svc: rows: " in lookup
+    assert "svc: " in tax
+    assert exposure.count("svc: ") > 1
+    assert [output.name for output in last] == ["stderr"]
 
 
 def _counts(shown):
