@@ -31,7 +31,7 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
         if floats is not None:
             made.isetitem(place, floats)
         elif label in added:
-            made.isetitem(place, _of_added(column, str(label)))
+            made.isetitem(place, _of_added(column, str(label)).array)
     made.attrs = {name: value for name, value in frame.attrs.items() if _is_json(value)}
     for prefix, forms in stored(frame, ADDED).items():  # they have other types now
         names = [name.removeprefix(prefix) for name in forms if name in made.columns]
