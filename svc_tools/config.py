@@ -1,4 +1,4 @@
-"""Configuration: key, address, cache and folders, from arguments or the environment; clients.
+"""Configuration: key, address, cache, zone and folders, from arguments or environment; clients.
 
 This is the only module that reads the environment.
 """
@@ -19,10 +19,13 @@ from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
 from svc_sdk._settings import checked_url
+from svc_tools.dates import time_zone
 from svc_tools.extras import needs
 from svc_tools.notebook import in_notebook
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from svc_tools.service.serving import EmbeddedService
 
 KEY_VARIABLE = "SVC_API_KEY"
@@ -36,6 +39,8 @@ CACHE_VARIABLE = "SVC_CACHE"
 """The cache: a path, or "off" for none."""
 _CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
 """How many hours rates of today are cached, where that is longer than until the day's end."""
+_ZONE_VARIABLE = "SVC_TZ"
+"""The seller's time zone: times in UTC have their date there."""
 _RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
 _EXCEL_VARIABLE = "SVC_EXCEL"
@@ -402,6 +407,18 @@ def cache_hours() -> float | None:
             f" and up to {_MOST_HOURS} (a year)"
         )
     return hours
+
+
+def seller_zone() -> tzinfo | None:
+    """`SVC_TZ`: the seller's time zone, such as America/Chicago; `None` where it is not set.
+
+    Raises:
+        ConfigurationError: it is not the name of a time zone.
+    """
+    try:
+        return time_zone(_variable(_ZONE_VARIABLE) or None)
+    except ValueError as error:
+        raise ConfigurationError(f"{_ZONE_VARIABLE}: {error}") from None
 
 
 def _variable(name: str) -> str:

@@ -5,7 +5,7 @@ ColumnError              a column cannot be used for its role
 ├── ColumnAmbiguous      several columns could have it
 ├── ColumnsOfTwoParties  the columns found may belong to different parties
 ├── FlagsAmbiguous       a column of exempt lines holds only 0 and 1
-├── TimeZoneMissing      a column of moments has no calendar dates without a time zone
+├── DatesAmbiguous       the dates could be month first or day first
 └── NoUsableRows         no row of a file names a place and a date that can be looked up
 
 Each error has a `code`, its fields, a `fact` that holds in every host, and an `advice` in terms of
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -119,27 +119,39 @@ class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
         self.advice = "name the columns in the call, and False for one that is not to be used"
 
 
-class TimeZoneMissing(ColumnError):  # noqa: N818 - as above
-    """A column of dates has moments in a time zone, so its calendar dates depend on the place.
+class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
+    """The dates of a column could be month first or day first, or are both.
 
     Attributes:
-        column: the column.
-        zone: the time zone of its moments.
+        column: the column; `None` for a single value.
+        shown: one or two of its values.
+        kind: `either` where no value decides, `both` where they decide differently, `exchanged`
+            where a spreadsheet seems to have read day and month in the wrong order.
     """
 
-    code = "time_zone_missing"
+    code = "dates_ambiguous"
 
-    def __init__(self, role: str, column: Hashable, zone: object) -> None:
-        super().__init__(role, column, zone)
-        self.role, self.column, self.zone = role, column, str(zone)
+    def __init__(
+        self,
+        role: str,
+        column: Hashable,
+        values: Sequence[str],
+        kind: Literal["either", "both", "exchanged"],
+    ) -> None:
+        super().__init__(role, column, values, kind)
+        self.role, self.column, self.shown, self.kind = role, column, tuple(values), kind
+        of = "the value" if column is None else f"column {column!r}"
+        listed = " and ".join(map(repr, values))
         self.fact = (
-            f"{_in_words(role)}: column {column!r} has times in {zone}, so its calendar date"
-            " depends on the place"
+            f"{_in_words(role)}: {of} "
+            + {
+                "either": f"could be month first or day first: {listed}",
+                "both": f"is both month first and day first: {listed}",
+                "exchanged": f"has dates and the text {listed}: where a spreadsheet takes the month"
+                " for the day, it leaves such texts, and exchanges the two in its dates",
+            }[kind]
         )
-        self.advice = (
-            "say whose date counts, for instance with tz='America/Chicago', or convert it first:"
-            f" df[{column!r}].dt.tz_convert('America/Chicago').dt.date"
-        )
+        self.advice = "say which with date_format='month first' or date_format='day first'"
 
 
 class FlagsAmbiguous(ColumnError):  # noqa: N818 - as above

@@ -34,6 +34,9 @@ NO_RESULT = 1
 _NOT_USABLE = 2
 INTERRUPTED = 130
 
+DATE_FORMAT_HELP = "month first, day first, or as %m/%d/%Y."
+TZ_HELP = "Whose date counts, as America/Chicago (else SVC_TZ)."
+
 Json = Annotated[
     bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
 ]
@@ -160,7 +163,7 @@ _ADVICE = {
     "columns_of_two_parties": (
         "name the columns by their options, and leave one out with --without"
     ),
-    "time_zone_missing": "say whose date counts, for instance with --tz America/Chicago",
+    "dates_ambiguous": "say which with --date-format 'month first' or --date-format 'day first'",
     "no_usable_rows": "name the columns of the places, such as --zip, --state or --country",
     "no_usable_rows as_of": (
         "say how the dates are written with --date-format, or name their column with --as-of"

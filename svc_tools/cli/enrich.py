@@ -22,7 +22,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.common import INTERRUPTED, NO_RESULT, Service, explained, grouped
+from svc_tools.cli.common import (
+    DATE_FORMAT_HELP,
+    INTERRUPTED,
+    NO_RESULT,
+    TZ_HELP,
+    Service,
+    explained,
+    grouped,
+)
 from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
@@ -69,8 +77,8 @@ class Places:
         None
     )
     as_of: Annotated[str | None, _place(help="Column of sale dates, a date, or today.")] = None
-    date_format: Annotated[str | None, _place(help="How dates are written, as %m/%d/%Y.")] = None
-    tz: Annotated[str | None, _place(help="Whose calendar counts, as America/Chicago.")] = None
+    date_format: Annotated[str | None, _place(help=DATE_FORMAT_HELP)] = None
+    tz: Annotated[str | None, _place(help=TZ_HELP)] = None
     as_of_grain: Annotated[str, _place(help="day, month or quarter: fewer lookups.")] = "day"
 
     def given(self) -> dict[str, object]:
@@ -225,9 +233,10 @@ def _terms(places: Places, tax: Tax, files: Files) -> Terms:
         detail=files.detail,
         columns=_names_in(files.columns),
         tz=places.tz,
+        date_format=places.date_format,
         as_of_grain=cast("Grain", places.as_of_grain),
     )
-    return Terms(options, tax.given(), places.date_format)
+    return Terms(options, tax.given())
 
 
 def _looked_up(job: FileJob, run: Run, service: Service) -> bool:

@@ -22,7 +22,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from svc_tools.places import day_of
+from svc_tools.dates import iso_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -372,7 +372,7 @@ def _of_number(value: float) -> date:
     day = int(value // 1)  # the fraction is the time of day
     if day in _SERIALS:
         return FIRST_DAY + timedelta(days=day)
-    if day == value and day in _WRITTEN and (found := _iso(str(day))):
+    if day == value and day in _WRITTEN and (found := iso_day(str(day))):
         return _in_range(found)
     raise BadValueError(
         f"as_of: {value:.15g} is not the number of a day from 1982 to 2091; {_EXPECTED}."
@@ -381,7 +381,7 @@ def _of_number(value: float) -> date:
 
 def _day_of_text(text: str) -> date:
     shown = text.strip().lstrip("'").strip()
-    if found := _iso(shown):
+    if found := iso_day(shown):
         return _in_range(found)
     why = "may mean two days" if _TWO_MEANINGS.match(shown) else "is not a date in ISO form"
     raise BadValueError(f'as_of: "{shown[:40]}" {why}; {_EXPECTED}.')
@@ -392,10 +392,3 @@ def _in_range(day: date) -> date:
     if (day - FIRST_DAY).days not in _SERIALS:
         raise BadValueError(f"as_of: {day} is not a day from 1982 to 2091; {_EXPECTED}.")
     return day
-
-
-def _iso(text: str) -> date | None:
-    try:
-        return day_of(text)
-    except ValueError:
-        return None

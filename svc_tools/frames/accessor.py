@@ -13,6 +13,7 @@ from svc_tools.frames.options import (
     LookupOptions,
     TaxArguments,
     TaxOptions,
+    dates_of,
     options_of,
     takes,
 )
@@ -85,8 +86,13 @@ class SvcAccessor:
             as_of: date of the sale; one obvious date column is found. Several, dates under another
                 name or in the index, and months or quarters alone are an error that names them;
                 "today" for today's rates.
-            tz: the time zone whose calendar date counts where dates are moments in a time zone,
-                such as "America/Chicago". Dates without a zone are taken as they stand.
+            tz: the time zone whose date counts for all times with a zone, such as
+                "America/Chicago". By default a time with an offset, or of a column in another zone,
+                has the date that is written, and one in UTC that in the seller's zone (`SVC_TZ`),
+                else that in UTC; a note says how many rows' month depends on it.
+            date_format: "month first" or "day first" for a column whose dates could be either
+                (03/04/2026), or the format of all its texts, such as "%m%d%Y". By default every
+                unambiguous form is understood, and the other cells of the column decide.
             as_of_grain: "month" or "quarter" look up the first day of the row's month or quarter:
                 fewer requests, and `as_of_status` is `unverified` where that is another day.
             client: the service to use; by default the configured one, else the embedded one.
@@ -253,6 +259,8 @@ class SvcAccessor:
         by: Hashable | list[Hashable] | None = None,
         period: Period | None = None,
         date: Hashable | None = None,
+        tz: str | dt.tzinfo | None = None,
+        date_format: str | None = None,
         worst: int = 20,
         prefix: str = "",
     ) -> Reconciliation:
@@ -270,6 +278,8 @@ class SvcAccessor:
             by: a column, or a list of columns, for a table of sums by their values.
             period: "month", "quarter" or "year" for a table of sums by the period of the date.
             date: the column of dates for `period`; by default the date of the lookup.
+            tz: as for `lookup`.
+            date_format: as for `lookup`.
             worst: how many of the rows with the largest differences to list.
             prefix: the prefix of the lookup.
 
@@ -288,6 +298,7 @@ class SvcAccessor:
             by=by,
             period=period,
             date=date,
+            dates=dates_of(date_format, tz),
             worst=worst,
             prefix=prefix,
         )
@@ -298,6 +309,8 @@ class SvcAccessor:
         *,
         period: Period | None = None,
         date: Hashable | None = None,
+        tz: str | dt.tzinfo | None = None,
+        date_format: str | None = None,
         amount: Hashable | None = None,
         prefix: str = "",
     ) -> Filing:
@@ -314,6 +327,8 @@ class SvcAccessor:
             state: a code or a name; one state per call.
             period: "month", "quarter" or "year" for rows by the period of the date.
             date: the column of dates for `period`; by default the date of the lookup.
+            tz: as for `lookup`.
+            date_format: as for `lookup`.
             amount: the column of amounts, for the sales of the lines left out; by default that of
                 the tax.
             prefix: the prefix of the lookup.
@@ -327,7 +342,15 @@ class SvcAccessor:
                 row in the state, or there is no such state.
             TypeError: several states.
         """
-        return filing(self._frame, state, period=period, date=date, amount=amount, prefix=prefix)
+        return filing(
+            self._frame,
+            state,
+            period=period,
+            date=date,
+            dates=dates_of(date_format, tz),
+            amount=amount,
+            prefix=prefix,
+        )
 
     def review(
         self, *, amount: Hashable | None = None, share: int = 90, prefix: str = ""
@@ -409,6 +432,7 @@ class SvcAccessor:
         thresholds: Thresholds | str | Path | None = None,
         covers: tuple[dt.date | str, dt.date | str] | None = None,
         tz: str | dt.tzinfo | None = None,
+        date_format: str | None = None,
         progress: bool = True,
     ) -> pd.DataFrame:
         """Compare your sales with every state's economic threshold; one row a state.
@@ -420,7 +444,7 @@ class SvcAccessor:
 
         Args:
             amount: the column of sales in dollars, without tax: gross sales.
-            date: the column of days of sale; of moments in a time zone, the day in `tz`.
+            date: the column of days of sale.
             state: the column of states that the sales went to, or one state for all rows.
             channel: a column (or one word for all rows) that says "direct" or "marketplace"; other
                 words count as direct, and are reported. Without it all sales are direct.
@@ -437,7 +461,8 @@ class SvcAccessor:
                 such as "2026-05-01"; by default the first and last day with a sale, of those
                 without a calendar month in between in which nothing was sold anywhere. What they do
                 not cover is never reported as below.
-            tz: the time zone in which moments have their date, such as "America/Chicago".
+            tz: as for `lookup`.
+            date_format: as for `lookup`.
             progress: print which columns are used, and what was left out and why.
 
         Returns:
@@ -471,7 +496,7 @@ class SvcAccessor:
             register=register,
             thresholds=thresholds,
             covers=covers,
-            tz=tz,
+            dates=dates_of(date_format, tz),
             progress=progress,
         )
 

@@ -10,31 +10,31 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from svc_tools.cells import text_of
+from svc_tools.dates import Dates
 from svc_tools.exports import PLACE_ROLES, recognized
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
-from svc_tools.places import day_of, normal_zip, state_code
-from svc_tools.places.place import text_of
+from svc_tools.places import normal_zip, state_code
 from svc_tools.roles import (
     ColumnAmbiguous,
+    ColumnError,
     ColumnMissing,
     ColumnsOfTwoParties,
     Found,
     Role,
-    TimeZoneMissing,
     find,
     plain_name,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
-    from datetime import tzinfo
 
     from svc_tools.exports import Export
     from svc_tools.places import Grain
@@ -50,12 +50,10 @@ class Inputs:
     scalars: Mapping[str, object]
     notes: tuple[str, ...]
     """How the arguments were found, in sentences."""
-    tz: tzinfo | None = None
-    """The time zone in which moments have their calendar date."""
+    dates: Dates = field(default_factory=Dates)
+    """How the dates of the column `as_of` are read."""
     grain: Grain = "day"
     """Whether the day itself is looked up, or the first one of its month or quarter."""
-    warning: str = ""
-    """What may be misread, in a sentence; it is among the notes too."""
     export: Export | None = None
     """The export that the columns were recognized as."""
 
@@ -68,22 +66,22 @@ class Inputs:
 def find_inputs(
     frame: pd.DataFrame,
     given: Mapping[str, object],
-    tz: tzinfo | None = None,
+    dates: Dates | None = None,
     grain: Grain = "day",
 ) -> Inputs:
     """Find the column or the value of each argument.
 
     An argument is a column label, else a value for all rows; `False` excludes columns. Arguments
-    that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `tz` and
-    `grain` define how dates are read.
+    that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `dates`
+    and `grain` define how dates are read.
 
     Raises:
         ValueError: several columns have usual names for one argument or belong to different
-            parties, several look like a date, none names a place, a date column has time zones
-            and `tz` is not given, or labels are not unique.
+            parties, several look like a date, none names a place, or labels are not unique.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
     require_flat(frame)
+    dates = dates or Dates()
     columns: dict[str, Hashable] = {}
     scalars: dict[str, object] = {}
     named = {role: value for role, value in given.items() if value is not None}
@@ -91,7 +89,7 @@ def find_inputs(
         if is_label(frame, value):
             columns[role] = value
         elif value is not False:
-            scalars[role] = one_value(role, value, frame, tz)
+            scalars[role] = one_value(role, value, frame, dates)
     free = [label for label in free_labels(frame) if label not in columns.values()]
     export = recognized(free_labels(frame))
     usual = _found_in(export, free, named)
@@ -106,19 +104,27 @@ def find_inputs(
     note = ""
     if "as_of" not in columns:
         left = [label for label in free if label not in columns.values()]
-        dates, note = _date(frame, left, named)
-        columns |= dict(zip(["as_of"], dates, strict=False))
+        dated, note = _date(frame, left, named)
+        columns |= dict(zip(["as_of"], dated, strict=False))
     if scalars.get("as_of") == "today":
         del scalars["as_of"]
     for role, label in columns.items():
-        _check_column(frame, role, label, tz)
-    period = ""
-    if grain != "day" and "as_of" in {**columns, **scalars}:
-        period = f"rates as of the first day of each {grain}, as requested"
-    midnight = _at_midnight(frame, columns.get("as_of"), tz)
-    used = used_notes(columns, scalars, export)
-    notes = tuple(filter(None, (*used, note, period, midnight)))
-    return Inputs(columns, scalars, notes, tz, grain, midnight, export)
+        require_one(frame, label, role)
+    dates.column = columns.get("as_of")
+    follow(dates, export, frame)
+    if dates.date_format and "as_of" not in {**columns, **scalars}:
+        raise ValueError("date_format: no column is the date of the sale; choose it")
+    coarse = grain != "day" and "as_of" in {**columns, **scalars}
+    period = f"rates as of the first day of each {grain}, as requested" if coarse else ""
+    notes = tuple(filter(None, (*used_notes(columns, scalars, export), note, period)))
+    return Inputs(columns, scalars, notes, dates, grain, export)
+
+
+def follow(dates: Dates, export: Export | None, frame: pd.DataFrame) -> None:
+    """Read dates by the convention of an export where the column is its date of the sale."""
+    if export is not None and export.found(frame.columns).get("as_of", export) == dates.column:
+        dates.month_first = export.month_first
+        dates.zone = UTC if export.zone == "UTC" else None
 
 
 def _found_in(
@@ -300,42 +306,6 @@ def _check_index(frame: pd.DataFrame, known: Collection[str]) -> None:
             )
 
 
-def _at_midnight(frame: pd.DataFrame, label: Hashable | None, tz: tzinfo | None) -> str:
-    """A note where all moments of a time zone are at midnight there: they may be dates."""
-    column = None if label is None or tz is None else frame[label]
-    if column is None or _zone(column.dtype) is None or str(_zone(column.dtype)) == str(tz):
-        return ""
-    moments = column.dropna()
-    try:
-        dates = not moments.empty and bool((moments.dt.normalize() == moments).all())
-    except (ValueError, OverflowError):  # the first day that pandas has has no midnight
-        dates = False
-    if not dates:
-        return ""
-    return (
-        f"as_of: all times of column {label!r} are midnight in {_zone(column.dtype)}, so they may"
-        f" be dates rather than moments, and in {tz} many are the day before or after; for the"
-        " dates as they stand, remove the time zone from the column"
-    )
-
-
-def _zone(dtype: object) -> object:
-    """The time zone of a column's moments; `None` where they have none."""
-    if isinstance(dtype, pd.CategoricalDtype):
-        return None
-    return getattr(dtype, "tz", None) or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
-
-
-def _check_column(frame: pd.DataFrame, role: str, label: Hashable, tz: tzinfo | None) -> None:
-    require_one(frame, label, role)
-    dtype = frame[label].dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        dtype = dtype.categories.dtype
-    zone = _zone(dtype)
-    if role == "as_of" and zone is not None and tz is None:
-        raise TimeZoneMissing(role, label, zone)
-
-
 _SHIP_WORDS = (
     r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
 )
@@ -502,8 +472,8 @@ _SHOWN = 12
 _EXPECTED = {"state": "a state", "zip": "a ZIP", "lat": "degrees", "lng": "degrees"}
 
 
-def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None = None) -> object:
-    """The value of an argument that is not a column; of a moment its date in `tz`.
+def one_value(role: str, value: object, frame: pd.DataFrame, dates: Dates | None = None) -> object:
+    """The value of an argument that is not a column; of a date its day.
 
     Raises:
         ValueError: it is missing, or is not valid for the argument, or is almost the name of a
@@ -533,7 +503,7 @@ def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None =
     if not _fits(role, value):
         expected = _EXPECTED.get(role, "text")
         raise ValueError(f"{role}: {value!r} is neither a column ({there}) nor {expected}")
-    return _day(value, there, tz) if role == "as_of" else value
+    return _day(value, there, dates or Dates()) if role == "as_of" else value
 
 
 def _is_clear(role: str, value: str) -> bool:
@@ -544,7 +514,7 @@ def _is_clear(role: str, value: str) -> bool:
         if role == "zip":
             normal_zip(value, None)
         elif role == "as_of":
-            datetime.fromisoformat(value)
+            Dates().day(value)
     except ValueError:
         return False
     return role in {"zip", "as_of"}
@@ -560,16 +530,15 @@ def _fits(role: str, value: object) -> bool:
     return role == "as_of" or isinstance(value, str)
 
 
-def _day(value: object, there: str, tz: tzinfo | None) -> object:
+def _day(value: object, there: str, dates: Dates) -> object:
     expected = "a column's name, a date such as '2026-05-01', or 'today'"
     if value == "today":
         return value
-    if isinstance(value, date):
-        return day_of(value, tz)
-    if not isinstance(value, str):
+    if not isinstance(value, date | str):
         raise TypeError(f"as_of: expected {expected}, not {type(value).__name__}")
     try:
-        moment = datetime.fromisoformat(value)
+        return dates.day(value)
+    except ColumnError:
+        raise
     except ValueError:
         raise ValueError(f"as_of: {value!r} is not {expected}; the columns: {there}") from None
-    return day_of(moment, tz)

@@ -77,7 +77,7 @@ class LookupFailedError(Exception):
 def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
     """Look every row up; see `SvcAccessor.lookup` for the meaning of the options."""
     rest = free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
+    inputs = find_inputs(frame, options.given, options.dates(), options.as_of_grain)
     return enrich_queries(rest, inputs, read_queries(frame, inputs), options)
 
 
@@ -90,7 +90,7 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
     if options.locked is not None:
         raise ValueError("locked: a locked lookup requests nothing, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
+    inputs = find_inputs(frame, options.given, options.dates(), options.as_of_grain)
     return plan_queries(inputs, read_queries(frame, inputs), options, price)
 
 
@@ -107,7 +107,7 @@ def enrich_queries(
     """
     places = dict.fromkeys(queries.places())
     with _source_of_results(options) as results_from:
-        notes = [*inputs.notes, *_repairs(queries), *results_from.notes]
+        notes = [*inputs.notes, *_found(inputs, queries), *results_from.notes]
         if options.progress:
             say(notes)
         run = results_from.request(places)
@@ -240,10 +240,11 @@ REPAIRS = {
 """The corrections that are reported, by the attribute of a place that names them."""
 
 
-def _repairs(queries: Queries) -> list[str]:
-    """How many rows were understood only after a correction."""
+def _found(inputs: Inputs, queries: Queries) -> list[str]:
+    """How the dates were read, and how many rows were understood only after a correction."""
     counted = ((text, queries.count(attribute)) for attribute, text in REPAIRS.items())
-    return [f"{text}: {count:,}" for text, count in counted if count]
+    repairs = [f"{text}: {count:,}" for text, count in counted if count]
+    return [*inputs.dates.notes(queries.rests), *repairs]
 
 
 def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
@@ -274,16 +275,17 @@ def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
     Raises:
         LookupFailedError: rows have no usable result.
     """
-    reasons: Counter[str] = Counter()
+    reasons: Counter[tuple[str, str]] = Counter()
     for outcome, rows in zip(
         outcomes_of(queries, run.outcomes), queries.rows.tolist(), strict=True
     ):
         if outcome.status not in WITH_RATE:
-            reasons[f"{outcome.status}: {outcome.error or ''}"] += rows
+            reasons[outcome.status, outcome.error or ""] += rows
     if not reasons:
         return
-    shown = "; ".join(f"{rows} x {text}" for text, rows in reasons.most_common(3))
-    more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""  # noqa: PLR2004
+    alike = counted_alike((*reason, rows) for reason, rows in reasons.items())
+    shown = "; ".join(f"{rows} x {status}: {why}" for status, why, rows in alike[:3])
+    more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""  # noqa: PLR2004
     raise LookupFailedError(
         f"{reasons.total():,} of {int(queries.rows.sum()):,} rows have no usable result:"
         f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
@@ -337,7 +339,7 @@ def plan_queries(
             cache=cache,
             options=options,
             price=price,
-            notes=(*inputs.notes, *_repairs(queries)),
+            notes=(*inputs.notes, *_found(inputs, queries)),
         )
 
 

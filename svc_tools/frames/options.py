@@ -12,9 +12,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
+from svc_tools.config import seller_zone
+from svc_tools.dates import Dates, checked_format, time_zone
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.frames.taxes.rounding import ROUNDINGS
-from svc_tools.places import GRAINS, time_zone
+from svc_tools.places import GRAINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -60,6 +62,7 @@ class LookupArguments(TypedDict, total=False):
     country: Hashable | None
     as_of: Hashable | date | None
     tz: str | tzinfo | None
+    date_format: str | None
     as_of_grain: Grain
     client: Svc | None
     prefix: str
@@ -93,6 +96,7 @@ class LookupOptions:
     country: Hashable | None = None
     as_of: Hashable | date | None = None
     tz: str | tzinfo | None = None
+    date_format: str | None = None
     as_of_grain: Grain = "day"
     client: Svc | None = None
     prefix: str = ""
@@ -122,6 +126,7 @@ class LookupOptions:
                 "locked and client: a locked lookup requests nothing; leave one of them out"
             )
         object.__setattr__(self, "tz", time_zone(self.tz))
+        checked_format(self.date_format)
         object.__setattr__(self, "columns", _columns(self.columns, detail=self.detail))
 
     @property
@@ -129,15 +134,24 @@ class LookupOptions:
         """The arguments that name places and dates."""
         return {role: getattr(self, role) for role in ROLES}
 
-    @property
-    def zone(self) -> tzinfo | None:
-        """The time zone in which moments have their date."""
-        return time_zone(self.tz)
+    def dates(self) -> Dates:
+        """How the dates of a column are read: decided by its cells."""
+        return dates_of(self.date_format, self.tz)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that will be added, in their order, without the prefix."""
         return lookup_columns(detail=self.detail) if self.columns is None else tuple(self.columns)
+
+
+def dates_of(date_format: str | None, tz: str | tzinfo | None) -> Dates:
+    """How the dates of a column are read by these arguments; times in UTC by the seller's zone.
+
+    Raises:
+        ValueError: the format does not give year, month and day, or there is no such zone.
+        TypeError: an argument has the wrong type.
+    """
+    return Dates(date_format, time_zone(tz), seller_zone())
 
 
 def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: ANN401 - checked here

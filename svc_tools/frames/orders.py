@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools.cells import text_of
 from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES, Sum
 from svc_tools.frames.money import dollars, whole_cents
-from svc_tools.places.place import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -6,7 +6,8 @@ no hashing, which is several times faster.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_tools.dates import HOURS_BEHIND, NoDate, same_zone
 from svc_tools.frames.orders import completed
 from svc_tools.lookup.outcomes import all_stay
-from svc_tools.places import NO_DATE, Cells, Question, Refusal, day_of, first_day, on_days, where
+from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
-    from datetime import tzinfo
 
+    from svc_tools.dates import Dates, Day
     from svc_tools.frames.columns import Inputs
     from svc_tools.places import Grain, Place
 
@@ -44,6 +46,8 @@ class Queries:
     """The places without the date; several queries may share one."""
     part_of: np.ndarray
     """For each query the index of its part."""
+    rests: Counter[str] = field(default_factory=Counter)
+    """Rows by what their day rests on, as in `Days`."""
 
     def places(self) -> list[Place]:
         """The places to look up; some of them may be equal."""
@@ -62,23 +66,25 @@ def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
     if inputs.export is not None:
         frame = completed(frame, inputs.export, inputs.columns)
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
+    rests: Counter[str] = Counter()
     with all_stay():
         codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))
         parts = _places(inputs, columns, count)
         if "as_of" in inputs.columns:
-            by_row, read = _dates(frame, inputs)
+            by_row, read, rests = _dates(frame[inputs.columns["as_of"]], inputs.dates)
             together, first = combined([codes, by_row], len(frame))
             dated = _Dated(parts, codes[first], read, by_row[first])
             codes = together
         elif "as_of" in inputs.scalars:
             one = np.zeros(count, np.intp)
-            dated = _Dated(parts, np.arange(count), [_read(inputs.scalars["as_of"], inputs)], one)
+            day = inputs.dates.day(inputs.scalars["as_of"]) or NO_DATE
+            dated = _Dated(parts, np.arange(count), [day], one)
         else:
             rows = np.bincount(codes, minlength=count)
             return Queries(codes, parts, rows, [None] * count, parts, np.arange(count))
         questions, days = dated.questions(inputs.grain)
     rows = np.bincount(codes, minlength=len(questions))
-    return Queries(codes, questions, rows, days, parts, dated.part_of)
+    return Queries(codes, questions, rows, days, parts, dated.part_of, rests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +189,62 @@ class _Dated:
         return [distinct[code] for code in codes.tolist()]
 
 
-def _dates(frame: pd.DataFrame, inputs: Inputs) -> tuple[np.ndarray, list[date | Refusal]]:
-    """For each row the number of its date, and the dates; each is read once."""
-    label = inputs.columns["as_of"]
-    codes, values = _by_day(frame[label], inputs.tz) or factorized(frame[label], label)
-    read = [*(_read(value, inputs) for value in values), NO_DATE]
+@dataclass(frozen=True, slots=True)
+class Days:
+    """The days of a column's rows.
+
+    Attributes:
+        codes: for each row the number of its value; -1 where it is missing.
+        each: the day of each value, and `None` as the last one, for the rows without a value.
+        rests: rows by what their day rests on: `utc`, `other_month`, `moved` and `midnight`, as
+            `svc_tools.dates.Read` has them.
+    """
+
+    codes: np.ndarray
+    each: list[Day]
+    rests: Counter[str]
+
+
+def read_days(column: pd.Series, dates: Dates) -> Days:
+    """The days of a column; each distinct value is read once.
+
+    Raises:
+        DatesAmbiguous: the column could be month first or day first, or it is both.
+        TypeError: it holds lists, or other values without a hash.
+    """
+    found = _by_day(column, dates)
+    if found is not None:
+        return found
+    codes, values = factorized(column, column.name)
+    read = dates.read(values)
+    rests: Counter[str] = Counter()
+    if read.utc or read.moved:
+        rows = np.bincount(codes[codes >= 0], minlength=len(values))
+        for name in ("utc", "other_month", "moved", "midnight"):
+            rests[name] = int(rows[getattr(read, name)].sum())
+    return Days(codes, [*read.days, None], rests)
+
+
+def _dates(
+    column: pd.Series, dates: Dates
+) -> tuple[np.ndarray, list[date | Refusal], Counter[str]]:
+    """For each row the number of its date, the dates, and what they rest on."""
+    found = read_days(column, dates)
+    codes = found.codes
+    read = [_date_or_refusal(day) for day in found.each]
     numbers: dict[date | Refusal, int] = {}
     for one in read:
         numbers.setdefault(one, len(numbers))
-    if len(numbers) == len(read) and codes.min(initial=0) >= 0:
-        return codes, read
-    return np.array([numbers[one] for one in read], np.int32).take(codes), list(numbers)
+    if len(numbers) < len(read) or codes.min(initial=0) < 0:
+        codes = np.array([numbers[one] for one in read], np.int32).take(codes)
+        read = list(numbers)
+    return codes, read, found.rests
+
+
+def _date_or_refusal(day: Day) -> date | Refusal:
+    if isinstance(day, NoDate):
+        return Refusal("invalid", f"as_of: {day}")
+    return day or NO_DATE
 
 
 _DAYS = (-719_162, 2_932_896)
@@ -201,46 +252,77 @@ _DAYS = (-719_162, 2_932_896)
 _A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
-def _by_day(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, list[object]] | None:
-    """The days of a column of moments, which are few; `None` for other columns."""
-    dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
+def _by_day(column: pd.Series, dates: Dates) -> Days | None:
+    """The days of a column of times, which are few; `None` for other columns."""
     if not pd.api.types.is_datetime64_any_dtype(column.dtype) or not len(column):
         return None
+    dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
+    unit = _unit(dtype)
+    zone = getattr(dtype, "tz", None)
     try:
-        if getattr(dtype, "tz", None) is not None:
-            column = column.dt.tz_convert(tz).dt.tz_localize(None)
-        unit = _unit(dtype)
-        moments = column.to_numpy(f"datetime64[{unit}]")
+        own = moments = _local(column, unit, zone)
+        if zone is None and dates.zone is not None and (own.view(np.int64) % _A_DAY[unit]).any():
+            zone, column = dates.zone, column.dt.tz_localize(dates.zone)
+        target = None if zone is None else dates.counting(zone)
+        if target is not None:
+            moments = _local(column.dt.tz_convert(target), unit, target)
     except (ValueError, TypeError, OverflowError):  # the first and the last day of the calendar
         return None
     missing = np.isnat(moments)
     # not by NumPy's conversion to days, which is wrong for the first day of the calendar
     numbers = moments.view(np.int64) // _A_DAY[unit]
     if missing.all():
-        return np.full(len(column), -1, np.int32), []
+        return Days(np.full(len(column), -1, np.int32), [None], Counter())
     highest = int(numbers.max())
     lowest = int(numbers.min(where=~missing, initial=highest))
     if not _DAYS[0] <= lowest <= highest <= _DAYS[1]:
         return None
+    rests: Counter[str] = Counter()
+    if target is not None:
+        moved = not same_zone(zone, target)
+        rests = _rests(own[~missing].view(np.int64), numbers[~missing], _A_DAY[unit], moved=moved)
+        if dates.tz is not None:
+            del rests["utc"], rests["other_month"]
     keys = np.where(missing, 0, numbers - (lowest - 1)).astype(np.int32)
     codes, first = numbered(keys, highest - lowest + 2)
     before = date(1970, 1, 1).toordinal() + lowest - 1
-    values = [date.fromordinal(before + key) if key else None for key in keys[first].tolist()]
-    return codes, list(values)
+    values: list[Day] = [
+        date.fromordinal(before + key) if key else None for key in keys[first].tolist()
+    ]
+    return Days(codes, [*values, None], rests)
 
 
 def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow
-    """What moments are counted in; Arrow's dates, in days."""
+    """What times are counted in; Arrow's dates, in days."""
     return (
         np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else getattr(dtype, "unit", "D")
     )
 
 
-def _read(value: object, inputs: Inputs) -> date | Refusal:
-    try:
-        return day_of(value, inputs.tz) or NO_DATE
-    except ValueError as error:
-        return Refusal("invalid", str(error))
+def _local(column: pd.Series, unit: str, zone: object) -> np.ndarray:
+    """Times as they are written in their zone."""
+    plain = column if zone is None else column.dt.tz_localize(None)
+    moments: np.ndarray = plain.to_numpy(f"datetime64[{unit}]")
+    return moments
+
+
+def _rests(own: np.ndarray, days: np.ndarray, a_day: int, *, moved: bool) -> Counter[str]:
+    """What the days of times rest on, for times in UTC and for those moved to another zone.
+
+    Args:
+        own: the times in their own zone.
+        days: the days that count, from 1970.
+        a_day: the units of a day.
+        moved: whether the days are those of another zone.
+    """
+    written = own // a_day
+    there = days if moved else (own - HOURS_BEHIND * a_day // 24) // a_day
+    at = np.flatnonzero(there != written)
+    months = (of[at].astype("datetime64[D]").astype("datetime64[M]") for of in (there, written))
+    rests = Counter(utc=len(own), other_month=int(np.count_nonzero(np.not_equal(*months))))
+    if moved:
+        rests.update(moved=len(own), midnight=int(np.count_nonzero(own % a_day == 0)))
+    return rests
 
 
 def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarray, np.ndarray]:

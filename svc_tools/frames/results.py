@@ -30,6 +30,7 @@ import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import EmbeddedSvc, Source, service_name
+from svc_tools.dates import Dates
 from svc_tools.exports import named_export
 from svc_tools.frames.arrow import OntoRows
 from svc_tools.frames.columns import Inputs
@@ -43,7 +44,7 @@ from svc_tools.lookup.outcomes import (
     review_reasons,
     warnings_of,
 )
-from svc_tools.places import Question, time_zone
+from svc_tools.places import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -169,6 +170,7 @@ def remember(frame: pd.DataFrame, lookup: UsedLookup) -> None:
 
     A lookup of the same prefix is replaced; those of other prefixes stay.
     """
+    lookup.inputs.dates.settle()  # fewer rows of the frame might not decide, or differently
     before = frame.attrs.get(RESULTS)
     lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
     frame.attrs[RESULTS] = _Remembered({**lookups, lookup.prefix: lookup})
@@ -205,7 +207,7 @@ def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
             role: {"date": value.isoformat()} if isinstance(value, date) else value
             for role, value in inputs.scalars.items()
         },
-        "tz": None if inputs.tz is None else str(inputs.tz),
+        "dates": inputs.dates.as_json(),
         "grain": inputs.grain,
         "export": inputs.export and inputs.export.name,
     }
@@ -228,7 +230,7 @@ def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
     }
     inputs = Inputs(
         *(stored["columns"], scalars, ()),
-        time_zone(stored["tz"]),
+        Dates.from_json(stored["dates"]),
         stored["grain"],
         export=named_export(stored.get("export")),
     )
@@ -259,7 +261,7 @@ def note_of(lookup: UsedLookup, run: Run, *, rows: int, notes: Iterable[str]) ->
         "inputs": {
             "columns": {role: _json(label) for role, label in inputs.columns.items()},
             "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
-            "tz": None if inputs.tz is None else str(inputs.tz),
+            "tz": None if inputs.dates.tz is None else str(inputs.dates.tz),
         },
     }
 

@@ -8,13 +8,11 @@ from svc_tools.places.place import (
     Place,
     Question,
     Refusal,
-    day_of,
     first_day,
     on_day,
     on_days,
     question,
     same_place,
-    time_zone,
     where,
 )
 from svc_tools.places.states import (
@@ -41,7 +39,6 @@ __all__ = [
     "Question",
     "Refusal",
     "agreed_state",
-    "day_of",
     "first_day",
     "is_washington_dc",
     "normal_zip",
@@ -52,6 +49,5 @@ __all__ = [
     "state_and_zip",
     "state_code",
     "states_of",
-    "time_zone",
     "where",
 ]

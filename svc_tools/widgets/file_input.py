@@ -13,6 +13,7 @@ import ipywidgets
 
 from svc_sdk import SvcError
 from svc_tools.csv_files import FileError
+from svc_tools.dates import FORMATS, ZONES
 from svc_tools.display import capital, plain
 from svc_tools.frames.columns import place_role
 from svc_tools.frames.options import ROLES
@@ -77,25 +78,15 @@ _NONE = NO_TAX = ("none", "")
 _ONE = ("one", "")
 _TODAY = ("today", "")
 _FORMATS = (
-    ("As found: 2026-01-15", ""),
-    ("01/15/2026, month first", "%m/%d/%Y"),
-    ("01/15/26, month first", "%m/%d/%y"),
-    ("01-15-2026, month first", "%m-%d-%Y"),
-    ("15/01/2026, day first", "%d/%m/%Y"),
-    ("15.01.2026, day first", "%d.%m.%Y"),
-    ("20260115", "%Y%m%d"),
-    ("Jan 15, 2026", "%b %d, %Y"),
+    ("As found: 2026-01-31", ""),
+    *((f"{name}: {example}", name) for name, example in FORMATS.items()),
 )
 _ZONES = (
     ("As written", ""),
-    ("Eastern (New York)", "America/New_York"),
-    ("Central (Chicago)", "America/Chicago"),
-    ("Mountain (Denver)", "America/Denver"),
-    ("Arizona (Phoenix)", "America/Phoenix"),
-    ("Pacific (Los Angeles)", "America/Los_Angeles"),
-    ("Alaska (Anchorage)", "America/Anchorage"),
-    ("Hawaii (Honolulu)", "Pacific/Honolulu"),
-    ("UTC", "UTC"),
+    *(
+        (f"{name} ({zone.rpartition('/')[2].replace('_', ' ')})", zone)
+        for zone, name in ZONES.items()
+    ),
 )
 
 
@@ -450,7 +441,6 @@ _ADVICE = {
     ),
     "column_ambiguous": "choose one, or “Not used”",
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
-    "time_zone_missing": "choose the “Time zone”",
     "dates_ambiguous": "choose the “Date format”",
     "no_usable_rows": "choose the columns of the place",
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
@@ -464,7 +454,6 @@ _ADVICE_ON_DATES = {
 _OF_DATES = {
     "dates_ambiguous": "date_format",
     "no_usable_rows": "date_format",
-    "time_zone_missing": "tz",
 }
 """The field that settles an error about the column of dates, by its code."""
 _READING_FAULTS = {"encoding", "delimiter", "sheet"}

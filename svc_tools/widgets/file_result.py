@@ -109,7 +109,7 @@ class PlanView:
 
 def _notes(notes: Sequence[str], name: str, inputs: Inputs) -> str:
     """What was decided while the file was read, without what its fields show."""
-    shown = [text for text in notes if text not in inputs.notes or text == inputs.warning]
+    shown = [text for text in notes if text not in inputs.notes]
     return "".join(note(text).value for text in dict.fromkeys(in_words(one, name) for one in shown))
 
 

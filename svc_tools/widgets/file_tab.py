@@ -157,8 +157,9 @@ class FileTab:
                 **self.columns.lookup(),  # type: ignore[arg-type]  # checked there
                 prefix=self.columns.prefix.value.strip(),
                 tz=self.columns.zone(),
+                date_format=self.columns.written(),
             )
-            terms = Terms(options, self.columns.tax(), self.columns.written())
+            terms = Terms(options, self.columns.tax())
             output = self._output(source)
             self.code.show(
                 _code_of(self.session.code, source, output, terms, reading),
@@ -400,7 +401,7 @@ def _code_of(connected: str, source: Path, output: Path, terms: Terms, reading: 
         output,
         lookup={name: of for name, of in terms.lookup.given.items() if of is not None} or None,
         tax=None if terms.tax is None else dict(terms.tax),
-        date_format=terms.date_format,
+        date_format=terms.lookup.date_format,
         tz=None if terms.lookup.tz is None else str(terms.lookup.tz),
         prefix=terms.lookup.prefix or None,
         **reading,
@@ -419,7 +420,7 @@ def _command_of(
     words = ["svc-tools", "enrich", str(source), "-o", str(output), *session.options]
     for name, value in {
         **options,
-        "date_format": terms.date_format,
+        "date_format": terms.lookup.date_format,
         "tz": terms.lookup.tz,
         **({} if terms.tax is None else {"tax": terms.tax["amount"], **terms.tax, "amount": None}),
         "prefix": terms.lookup.prefix or None,

@@ -84,7 +84,7 @@ def test_every_cell_is_what_the_rules_say_of_its_own_answer(grain, rows, data):
     columns = {"zip": "zip", "city": "city"}
     if data.draw(st.booleans(), "dated"):
         columns["as_of"] = "sold"
-    asked = read_queries(frame, Inputs(columns, {"state": "TX"}, (), None, grain))
+    asked = read_queries(frame, Inputs(columns, {"state": "TX"}, (), grain=grain))
     outcomes = {place: data.draw(OUTCOME) for place in dict.fromkeys(asked.places())}
     made = result_columns(asked, outcomes, WHO, today=TODAY)
     assert tuple(made) == LOOKUP_COLUMNS

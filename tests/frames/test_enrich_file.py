@@ -25,7 +25,7 @@ from svc_sdk import Svc
 from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
 from svc_tools.frames.lookup_columns import ADDED_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS
-from svc_tools.roles import NoUsableRows
+from svc_tools.roles import DatesAmbiguous, NoUsableRows
 from svc_tools.tabular import open_table
 
 HEADER = ["order", "zip", "state", "date", "amount", "note"]
@@ -264,15 +264,19 @@ def test_lines_of_split_invoices_are_reviewed_as_in_the_whole_frame(
 
 
 def test_dates_as_they_are_written_in_the_file_decide_and_stay(scripted, faults, tmp_path):
-    rows = [["zip", "state", "sold"], ["78701", "TX", "04/03/2026"], ["78701", "TX", "31/12/2025"]]
+    rows = [["zip", "state", "sold"], ["78701", "TX", "04/03/2026"], ["78701", "TX", "12/01/2025"]]
     source = csv_file(tmp_path / "in.csv", rows)
     terms = {"lookup": {"as_of": "sold"}, "client": scripted}
-    with pytest.raises(NoUsableRows) as refused:
+    with pytest.raises(DatesAmbiguous) as refused:
         enrich_file(source, tmp_path / "a.csv", **terms)
-    assert (refused.value.role, (tmp_path / "a.csv").exists()) == ("as_of", False)
-    run = enrich_file(source, tmp_path / "b.csv", date_format="%d/%m/%Y", **terms)
-    assert run.totals.statuses == {"ok": 2}
-    assert {seen.target.split("as_of=")[1] for seen in faults.seen} == {"2026-03-04", "2025-12-31"}
+    assert refused.value.shown == ("04/03/2026", "12/01/2025")
+    assert faults.seen == []
+    for date_format in ("%d/%m/%Y", "day first"):
+        to = tmp_path / "b.csv"
+        run = enrich_file(source, to, date_format=date_format, force=True, cache=False, **terms)
+        assert run.totals.statuses == {"ok": 2}
+    days = {seen.target.split("as_of=")[1] for seen in faults.seen}
+    assert days == {"2026-03-04", "2025-01-12"}
     assert own_columns(tmp_path / "b.csv", 3) == rows
     with pytest.raises(ValueError, match=r"date_format.*year, month and day"):
         enrich_file(source, tmp_path / "c.csv", date_format="%d/%m", **terms)

@@ -14,12 +14,14 @@ import pytest
 from support.faults import answer, echoing
 
 import svc_tools
+from svc_tools.config import ConfigurationError
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
 from svc_tools.frames.results import decode
+from svc_tools.roles import DatesAmbiguous
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"
@@ -68,24 +70,63 @@ def test_moments_have_their_date_in_the_zone_that_is_named(scripted, faults, dat
     assert result.attrs["svc_lookup"]["inputs"]["tz"] == "America/Chicago"
 
 
-def test_the_error_about_a_zone_names_the_argument(scripted, faults):
-    frame = pd.DataFrame(PLACE | {"sold_at": pd.to_datetime([LATE])})
-    with pytest.raises(ValueError, match=r"tz='America/Chicago'"):
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.to_datetime([LATE, "2024-03-05 12:00Z"], format="ISO8601"),
+        pd.array([LATE, "2024-03-05T12:00Z"], dtype="timestamp[us, tz=UTC][pyarrow]"),
+        [LATE, "2024-03-05 12:00:00 UTC"],
+    ],
+    ids=["datetime64", "arrow", "text"],
+)
+def test_times_in_utc_have_their_date_where_the_seller_is(scripted, faults, monkeypatch, dates):
+    frame = pd.DataFrame([PLACE] * 2).assign(sold_at=dates)
+    utc = looked(frame, scripted)
+    assert [str(day) for day in utc["lookup_as_of"]] == ["2024-03-01", "2024-03-05"]
+    assert any("US time zone: 1 of 2" in note for note in utc.attrs["svc_lookup"]["notes"])
+    monkeypatch.setenv("SVC_TZ", "America/Chicago")
+    own = looked(frame, scripted)
+    assert [str(day) for day in own["lookup_as_of"]] == ["2024-02-29", "2024-03-05"]
+    (note,) = [one for one in own.attrs["svc_lookup"]["notes"] if "UTC" in one]
+    assert "date in America/Chicago counts" in note
+    assert "another one there: 1 of 2" in note
+    given = looked(frame, scripted, tz="UTC")
+    assert list(given["lookup_as_of"]) == list(utc["lookup_as_of"])
+    assert not any("UTC" in one for one in given.attrs["svc_lookup"]["notes"])
+    monkeypatch.setenv("SVC_TZ", "Texas")
+    with pytest.raises(ConfigurationError, match=r"SVC_TZ.*'Texas'"):
         looked(frame, scripted)
-    assert faults.seen == []
-    text = looked(pd.DataFrame(PLACE | {"sold_at": [LATE, "2024-03-01"]}), scripted)
-    assert list(text["lookup_status"]) == ["invalid", "ok"]
-    assert "time zone whose date counts" in text["lookup_error"].iloc[0]
 
 
-def test_one_moment_for_all_rows_needs_its_zone_too(scripted, faults):
-    moment = datetime.fromisoformat(LATE)
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.to_datetime([LATE]).tz_convert("America/Chicago"),
+        pd.Categorical(pd.to_datetime([LATE]).tz_convert("America/Chicago")),
+        ["2024-02-29 20:30:00 -0600"],
+        ["2024-02-29T20:30:00-06:00"],
+        [datetime.fromisoformat(LATE).astimezone(timezone(timedelta(hours=-6)))],
+    ],
+    ids=["datetime64", "categorical", "shopify", "iso", "object"],
+)
+def test_a_time_with_an_offset_counts_as_the_day_that_is_written(scripted, monkeypatch, dates):
+    frame = pd.DataFrame(PLACE | {"sold_at": dates})
+    for home in ("", "Pacific/Honolulu", "Asia/Tokyo"):
+        monkeypatch.setenv("SVC_TZ", home)
+        assert list(looked(frame, scripted)["lookup_as_of"]) == [date(2024, 2, 29)]
+    assert list(looked(frame, scripted, tz="UTC")["lookup_as_of"]) == [date(2024, 3, 1)]
+
+
+def test_one_time_for_all_rows_is_read_as_a_column_is(scripted, faults):
     frame = pd.DataFrame([PLACE])
-    for value in (moment, LATE):
-        with pytest.raises(ValueError, match="time zone whose date counts"):
-            looked(frame, scripted, as_of=value)
+    for value in (datetime.fromisoformat(LATE), LATE):
+        looked(frame, scripted, as_of=value)
         looked(frame, scripted, as_of=value, tz=ZoneInfo("America/New_York"))
-    assert asked_days(faults) == ["2024-02-29"] * 2
+    looked(frame, scripted, as_of="02/29/2024")
+    looked(frame, scripted, as_of="03/02/2024", date_format="month first")
+    assert asked_days(faults) == ["2024-02-29"] * 3 + ["2024-03-01"] * 2 + ["2024-03-02"]
+    with pytest.raises(DatesAmbiguous, match="'03/02/2024'"):
+        looked(frame, scripted, as_of="03/02/2024")
 
 
 @pytest.mark.parametrize(

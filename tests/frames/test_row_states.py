@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 from support.frames import enriched, line, money, row, taxed
 
+from svc_tools.dates import Dates
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.analysis.periods import periods_of_rows
 from svc_tools.frames.row_states import states_of_rows
@@ -123,7 +125,7 @@ MOMENTS = [None if day is None else datetime.combine(day, LATE) for day in DAYS]
 
 
 def of(values, period):
-    codes, names = periods_of_rows(pd.DataFrame({"sold": values}), "sold", period)
+    (codes, names), _ = periods_of_rows(pd.DataFrame({"sold": values}), "sold", period, Dates())
     return [names[code] for code in codes]
 
 
@@ -149,26 +151,29 @@ def test_every_form_of_date_has_its_period(values):
 @pytest.mark.parametrize(
     "values",
     [
-        pd.to_datetime(MOMENTS).tz_localize("UTC"),
-        pd.array(MOMENTS, dtype=pd.ArrowDtype(pa.timestamp("us", "UTC"))),
-        [datetime(2026, 5, 31, 23, tzinfo=timezone(timedelta(hours=-5))), "?"],
-        ["2026-05-31", "2026-06-01T02:00:00Z"],
-        ["2026-05-31T23:00:00-05:00"],
+        pd.to_datetime(MOMENTS).tz_localize("America/Chicago"),
+        pd.to_datetime(["2026-06-01 04:59Z", None, "1970-01-01 05:59Z", "2026-06-02 04:59Z"]),
+        ["2026-06-01T04:59:00Z", "", "1970-01-01 05:59:00 UTC", "2026-06-02T04:59:00Z"],
+        ["2026-05-31T23:59:00-05:00", "", "12/31/1969", "June 1, 2026"],
     ],
-    ids=["datetime64", "timestamp", "objects", "text in UTC", "text with an offset"],
+    ids=["of a zone", "utc", "text in UTC", "text with an offset"],
 )
-def test_moments_in_a_time_zone_have_no_date_of_their_own(values):
-    with pytest.raises(ValueError, match="calendar date depends on the place"):
-        of(values, "month")
+def test_times_with_a_zone_have_the_period_of_their_date(values):
+    label = "sold"
+    dates = Dates(home=ZoneInfo("America/Chicago"))
+    (codes, names), how = periods_of_rows(pd.DataFrame({label: values}), label, "month", dates)
+    assert [names[code] for code in codes] == ["2026-05", "", "1969-12", "2026-06"]
+    if "UTC" in str(values):
+        assert "rows whose month is another one there: 2 of 3" in how[0]
 
 
 @pytest.mark.parametrize("ask", ["reconcile", "filing"])
 def test_rows_in_no_period_are_counted_in_words(ask):
-    sold = ["2026-05-01", "05/03/2026", None]
+    sold = ["2026-05-01", "soon", None]
     frame = taxed([line()] * 3, ["10.00"] * 3, sold=sold, collected=money(["0.89"] * 3))
     named = {"collected": "collected"} if ask == "reconcile" else {"state": "GA"}
     made = getattr(frame.svc, ask)(**named, period="month", date="sold")
-    note = "Rows in no period, because their date is missing or is no ISO date: 2."
+    note = "Rows in no period, because their date is missing or cannot be read: 2."
     assert made.notes == (note,)
     assert note in str(made)
     assert getattr(frame.svc, ask)(**named).notes == ()

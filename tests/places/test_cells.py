@@ -1,4 +1,4 @@
-"""ZIPs and dates as spreadsheets and databases write them; places as keys."""
+"""ZIPs as spreadsheets and databases write them; places as keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import datetime as dt
 import pickle
 import subprocess
 import sys
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import assume, given
@@ -18,11 +17,9 @@ from svc_tools.places import (
     STATES,
     Elsewhere,
     Place,
-    day_of,
     first_day,
     normal_zip,
     states_of,
-    time_zone,
 )
 
 
@@ -131,33 +128,6 @@ def test_any_text_is_a_zip_or_elsewhere_or_refused(text, state):
         assert isinstance(found, Elsewhere) or (len(found) in {5, 10} and found[:5].isdecimal())
 
 
-CHICAGO = ZoneInfo("America/Chicago")
-
-
-@pytest.mark.parametrize(
-    ("cell", "day"),
-    [
-        ("2024-03-01T02:30:00Z", dt.date(2024, 2, 29)),
-        ("2024-03-01 02:30:00+00:00", dt.date(2024, 2, 29)),
-        (dt.datetime(2024, 3, 1, 5, 59, tzinfo=dt.UTC), dt.date(2024, 2, 29)),
-        (dt.datetime(2024, 3, 1, 6, 0, tzinfo=dt.UTC), dt.date(2024, 3, 1)),
-        (dt.datetime(2024, 3, 1, 0, 0), dt.date(2024, 3, 1)),  # noqa: DTZ001 - it has no zone
-        ("2024-03-01", dt.date(2024, 3, 1)),
-        (None, None),
-    ],
-)
-def test_a_moment_has_the_date_of_the_zone_that_counts(cell, day):
-    assert day_of(cell, CHICAGO) == day
-    if "Z" in str(cell):
-        with pytest.raises(ValueError, match="time zone"):
-            day_of(cell)
-
-
-def test_a_moment_at_the_end_of_time_is_an_error_of_its_cell():
-    with pytest.raises(ValueError, match="out of range"):
-        day_of(dt.datetime(1, 1, 1, tzinfo=dt.UTC), CHICAGO)
-
-
 @given(st.dates())
 def test_the_first_day_of_a_period_lies_in_it_and_not_after_the_day(day):
     assert first_day(day, "day") == day
@@ -166,14 +136,6 @@ def test_the_first_day_of_a_period_lies_in_it_and_not_after_the_day(day):
     assert (month.year, month.month, month.day) == (day.year, day.month, 1)
     assert quarter.month in {1, 4, 7, 10}
     assert (day.month - 1) // 3 == (quarter.month - 1) // 3
-
-
-@pytest.mark.parametrize("name", ["Texas", "", "America/Nowhere", "../etc/passwd", -6])
-def test_a_zone_that_is_none_is_refused(name):
-    assert time_zone(CHICAGO) is CHICAGO
-    assert time_zone(None) is None
-    with pytest.raises(TypeError if name == -6 else ValueError, match="tz"):
-        time_zone(name)
 
 
 _PLACES = st.builds(

@@ -37,6 +37,7 @@ from svc_tools.places import STATES, state_code
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    from svc_tools.dates import Dates
     from svc_tools.display import Head, Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.taxes.taxed_rows import TaxedRows
@@ -81,6 +82,7 @@ def filing(
     *,
     period: Period | None,
     date: Hashable | None,
+    dates: Dates,
     amount: Hashable | None,
     prefix: str,
 ) -> Filing:
@@ -101,15 +103,16 @@ def filing(
     rows = taxed_rows(frame, prefix)
     notes = changes_since(frame, rows, prefix)
     undue = rows.due.missing
-    lines = frame.iloc[np.flatnonzero(in_state & ~undue)]
+    at = np.flatnonzero(in_state & ~undue)
+    lines = frame.iloc[at]
     left_out = _left_out(frame.iloc[np.flatnonzero(in_state & undue)], prefix, amount)
     of_state = frame.iloc[np.flatnonzero(in_state)]
     due = taxed_rows(of_state, prefix)
-    periods = (
-        Coded(np.zeros(len(lines), np.int64), ("",))
-        if period is None
-        else periods_of_rows(lines, f"{prefix}lookup_as_of" if date is None else date, period)
-    )
+    periods, how = Coded(np.zeros(len(lines), np.int64), ("",)), list[str]()
+    if period is not None:  # of all rows, which decide together how dates are read
+        label = f"{prefix}lookup_as_of" if date is None else date
+        every, how = periods_of_rows(frame, label, period, dates)
+        periods = Coded(every.codes[at], every.values)
     table, by_level = _filing_table(lines, code, periods, prefix)
     if period is None:
         table = table.drop(columns="period")
@@ -131,7 +134,11 @@ def filing(
         by_level=by_level,
         period=period,
         prefix=prefix,
-        notes=(*notes, *undated(None if period is None else periods.where(lambda one: not one))),
+        notes=(
+            *notes,
+            *how,
+            *undated(None if period is None else periods.where(lambda one: not one)),
+        ),
     )
 
 

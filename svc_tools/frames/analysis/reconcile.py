@@ -48,6 +48,7 @@ from svc_tools.frames.taxes.taxed_rows import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    from svc_tools.dates import Dates
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.taxes.taxed_rows import TaxedRows
@@ -71,6 +72,7 @@ def reconcile(
     by: Hashable | Sequence[Hashable] | None,
     period: Period | None,
     date: Hashable | None,
+    dates: Dates,
     worst: int,
     prefix: str,
 ) -> Reconciliation:
@@ -83,7 +85,11 @@ def reconcile(
     rows = taxed_rows(frame, prefix)
     notes = changes_since(frame, rows, prefix)
     _check_collected(frame, collected, prefix)
-    keys = _group_keys(frame, by, period, date, prefix)
+    if date is not None and period is None:
+        raise ValueError("date: it is for period='month', 'quarter' or 'year'; give that too")
+    keys, how = _group_keys(
+        frame, by, period, f"{prefix}lookup_as_of" if date is None else date, dates
+    )
     source = without_added(frame, [prefix + name for name in LINE_COLUMNS], "a reconciliation")
     cents, wrong, snapped = whole_cents(frame[collected], "collected")
     unknown = np.zeros(len(frame), bool)
@@ -105,7 +111,7 @@ def reconcile(
         rests_on=_rests_on(frame, rows, compared, prefix),
         prefix=prefix,
         snapped=snapped,
-        notes=(*notes, *undated(keys[period].isna().to_numpy() if period else None)),
+        notes=(*notes, *how, *undated(keys[period].isna().to_numpy() if period else None)),
     )
 
 
@@ -135,16 +141,14 @@ def _group_keys(
     frame: pd.DataFrame,
     by: Hashable | Sequence[Hashable] | None,
     period: Period | None,
-    date: Hashable | None,
-    prefix: str,
-) -> dict[Hashable, pd.Series]:
-    """The columns to group by, under their names: the period first."""
-    if date is not None and period is None:
-        raise ValueError("date: it is for period='month', 'quarter' or 'year'; give that too")
+    date: Hashable,
+    dates: Dates,
+) -> tuple[dict[Hashable, pd.Series], list[str]]:
+    """The columns to group by, under their names: the period first; how dates were read."""
     keys: dict[Hashable, pd.Series] = {}
+    how: list[str] = []
     if period is not None:
-        label = f"{prefix}lookup_as_of" if date is None else date
-        codes, values = periods_of_rows(frame, label, period)
+        (codes, values), how = periods_of_rows(frame, date, period, dates)
         names = pd.array([name or None for name in values], dtype="str")
         keys[period] = pd.Series(names.take(codes), index=frame.index)
     labels = list(by) if isinstance(by, list) else [] if by is None else [by]
@@ -156,7 +160,7 @@ def _group_keys(
         if label in {field.name for field in fields(Sums)}:
             raise ValueError(f"by: {label!r} is the name of a sum of the table; rename the column")
         keys[label] = frame[label]
-    return keys
+    return keys, how
 
 
 def _reasons(

@@ -91,7 +91,7 @@ def enrich_file(
         columns: which of the lookup's columns to add, as for `df.svc.lookup()`; status and error
             always. "short" leaves out the parts of the tax too.
         detail: request the jurisdictions too.
-        date_format: the format of the dates of sale, such as `%m/%d/%Y`; by default ISO.
+        date_format: as for `df.svc.lookup()`.
         tz: as for `df.svc.lookup()`.
         as_of_grain: as for `df.svc.lookup()`.
         sheet: the sheet of a workbook; by default the first visible one.
@@ -126,9 +126,10 @@ def enrich_file(
         detail=detail,
         columns=columns,
         tz=tz,
+        date_format=date_format,
         as_of_grain=as_of_grain,
     )
-    terms = Terms(options, tax, date_format)
+    terms = Terms(options, tax)
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(
             FileJob(

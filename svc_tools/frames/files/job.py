@@ -30,7 +30,6 @@ from svc_tools.frames.files.rates import (
     enriched_rows,
     layout_of,
     names_added,
-    queries_of,
     settled,
     with_attrs,
 )
@@ -46,6 +45,7 @@ from svc_tools.frames.files.writing import (
 )
 from svc_tools.frames.lookup_columns import COUNTED, NOTE
 from svc_tools.frames.orders import Counts
+from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.lookup import Run, look_up
@@ -116,6 +116,7 @@ class FileJob:
         except BaseException:
             self.rows.close()
             raise
+        self.layout.inputs.dates.whole = self._every_date
         self.notes = [*self.rows.notes, *self.layout.notes, *of_tax]
         self.surveyed = Survey()
         self._split = SplitInvoices()
@@ -158,13 +159,14 @@ class FileJob:
                 if stop is not None and stop.is_set():
                     return surveyed
                 frame = in_order(frame_of(chunk))
-                queries = queries_of(frame, self.layout, self.terms)
+                queries = read_queries(frame, self.layout.inputs)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
                         surveyed.places[one.place] += rows
                     else:
                         surveyed.refused[one.status, one.reason] += rows
                 surveyed.noted.update({name: queries.count(name) for name in REPAIRS})
+                surveyed.rests += queries.rests
                 if invoice:
                     self._split.see(frame[invoice])
                 surveyed.rows += len(frame)
@@ -174,6 +176,7 @@ class FileJob:
         if surveyed.rows and not surveyed.places:
             every = ((*why, rows) for why, rows in surveyed.refused.items())
             raise NoUsableRows(self.source.name, counted_alike(every), self.layout.inputs.columns)
+        self.notes += self.layout.inputs.dates.notes(surveyed.rests)
         self.notes += [
             f"{text}: {surveyed.noted[name]:,}"
             for name, text in REPAIRS.items()
@@ -352,6 +355,13 @@ class FileJob:
         passed = [self.rows.schema.field(position).name for position in self.layout.passed]
         return Counter([*passed, *names_added(self.terms, optional=False)])
 
+    def _every_date(self) -> Iterator[list[object]]:
+        """The distinct values of each chunk in the column of dates; read only if they decide."""
+        label = self.layout.inputs.columns["as_of"]
+        position = self.rows.schema.names.index(str(label))
+        for chunk in self.rows.chunks([position]):
+            yield factorized(frame_of(chunk).iloc[:, 0], label)[1]
+
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
         chunk = next(iter(self.rows.chunks()), None) or Chunk(self.rows.schema.empty_table())
@@ -367,6 +377,7 @@ class Survey:
         places: its distinct places, with the number of rows of each.
         refused: rows by status (invalid, unsupported) and reason; no request is sent for them.
         noted: rows by the decisions in `REPAIRS`.
+        rests: rows by what their day rests on, as in `Queries`.
         whole: whether the file was read to its end.
     """
 
@@ -374,6 +385,7 @@ class Survey:
     places: Counter[Place] = field(default_factory=Counter)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     noted: Counter[str] = field(default_factory=Counter)
+    rests: Counter[str] = field(default_factory=Counter)
     whole: bool = False
 
 

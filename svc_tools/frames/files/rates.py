@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
     from datetime import date
 
-    from svc_tools.frames.queries import Queries
     from svc_tools.frames.taxes.tax import AmountsOfTax
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Place
@@ -58,12 +56,10 @@ class Terms:
         lookup: the options of the lookup.
         tax: the arguments of `df.svc.tax()`; `None` for no tax. Without any there is a tax where
             the column of amounts is found.
-        date_format: the format of the dates in the column `as_of`, such as `%m/%d/%Y`.
     """
 
     lookup: LookupOptions = field(default_factory=LookupOptions)
     tax: Mapping[str, Any] | None = None
-    date_format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +137,8 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     Raises:
         ValueError: as `df.svc.lookup()` and `df.svc.tax()` raise it.
     """
-    _check_format(terms)
     options = terms.lookup
-    inputs = find_inputs(first, options.given, options.zone, options.as_of_grain)
-    if terms.date_format and "as_of" not in inputs.columns:
-        raise ValueError("date_format: no column is the date of the sale; choose it")
+    inputs = find_inputs(first, options.given, options.dates(), options.as_of_grain)
     names = list(schema.names)
     rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.lookup.prefix)
     if terms.tax is not None:
@@ -197,21 +190,6 @@ def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
     return labels
 
 
-def _check_format(terms: Terms) -> None:
-    if terms.date_format is None:
-        return
-    sample = datetime(2026, 12, 31)  # noqa: DTZ001  # a day, to try the format on
-    try:
-        back = datetime.strptime(sample.strftime(terms.date_format), terms.date_format)  # noqa: DTZ007  # as above
-    except ValueError:
-        back = None
-    if back is None or back.date() != sample.date():
-        raise ValueError(
-            f"date_format: {terms.date_format!r} does not give year, month and day; expected one"
-            " such as %m/%d/%Y"
-        )
-
-
 def checked_terms(
     schema: pa.Schema, layout: Layout, terms: Terms
 ) -> tuple[Terms, dict[Hashable, object]]:
@@ -254,7 +232,7 @@ def enriched_rows(
     frame: pd.DataFrame, layout: Layout, terms: Terms, results: Results
 ) -> pd.DataFrame:
     """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
-    queries = queries_of(frame, layout, terms)
+    queries = read_queries(frame, layout.inputs)
     columns = result_columns(
         queries, results.outcomes, results.service, detail=terms.lookup.detail, today=results.today
     )
@@ -266,36 +244,6 @@ def enriched_rows(
             **terms.tax, prefix=terms.lookup.prefix, progress=False
         )
     return enriched
-
-
-def queries_of(frame: pd.DataFrame, layout: Layout, terms: Terms) -> Queries:
-    """The queries of the rows of a chunk."""
-    return read_queries(_with_dates(frame, layout, terms), layout.inputs)
-
-
-def _with_dates(frame: pd.DataFrame, layout: Layout, terms: Terms) -> pd.DataFrame:
-    """The frame with its dates of sale as dates, where the terms give their format.
-
-    A cell in another format is left as it is: its row becomes invalid, with the reason.
-    """
-    label = layout.inputs.columns.get("as_of")
-    if terms.date_format is None or label is None:
-        return frame
-    codes, uniques = pd.factorize(frame[label])
-    read = [_day(cell, terms.date_format) for cell in uniques.tolist()]
-    days = pd.Series([*read, None], dtype=object).take(codes)
-    dated = frame.copy(deep=False)
-    dated[label] = days.set_axis(frame.index)
-    return dated
-
-
-def _day(cell: object, form: str) -> object:
-    if not isinstance(cell, str):
-        return cell
-    try:
-        return datetime.strptime(cell.strip(), form).date()  # noqa: DTZ007  # a calendar date
-    except ValueError:
-        return cell
 
 
 def names_added(terms: Terms, *, optional: bool) -> list[str]:
@@ -390,8 +338,7 @@ def attrs_of(
     )
     frame = pd.DataFrame()
     frame.attrs = {**tax_attrs, NOTE: note_of(lookup, run, rows=rows, notes=notes)}
-    # dates in another format than ISO cannot be looked up again from the rows alone
-    if source is not None and terms.date_format is None:
+    if source is not None:
         remember(frame, lookup)
     return frame.attrs
 

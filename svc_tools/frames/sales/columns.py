@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from svc_tools.dates import NoDate
 from svc_tools.frames.columns import (
     PLACES,
     date_kind,
@@ -27,13 +26,14 @@ from svc_tools.frames.columns import (
     used_notes,
 )
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
-from svc_tools.frames.queries import factorized
-from svc_tools.places import day_of
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Role, TimeZoneMissing, find
+from svc_tools.frames.queries import factorized, read_days
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Role, find
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Mapping
-    from datetime import tzinfo
+
+    from svc_tools.dates import Dates, Day
 
 ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction")
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
@@ -158,111 +158,48 @@ def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tup
     return tuple(notes)
 
 
-_EPOCH = date(1970, 1, 1)
-FIRST_DAY, LAST_DAY = (date(2000, 1, 1) - _EPOCH).days, (date(2099, 12, 31) - _EPOCH).days
+_EPOCH = date(1970, 1, 1).toordinal()
+FIRST_DAY, LAST_DAY = (day.toordinal() - _EPOCH for day in (date(2000, 1, 1), date(2099, 12, 31)))
 """Days outside this range are taken for mistakes."""
-_PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?)?$"
-"""ISO dates, and times without a zone: their first ten characters are the day."""
-_NONE = int(np.iinfo(np.int64).min)
 _MISSING = "date: missing"
 _ODD = "date: not between 2000 and 2099"
-_NO_DATE = "date: not an ISO date such as 2026-05-01"
-_ZONED = "date: a moment in a time zone, and no time zone was given for its calendar date"
 
 
-def days_of_rows(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, Unread]:
-    """Days since 1970-01-01 (0 where a row has none), and why rows have none.
+def days_of_rows(column: pd.Series, dates: Dates) -> tuple[np.ndarray, Unread, Counter[str]]:
+    """Days since 1970-01-01 (0 where a row has none), why rows have none, and what days rest on.
 
     Args:
-        column: dates, times, or ISO texts of them.
-        tz: the time zone in which times with a zone have their date.
+        column: dates, times, or texts of them.
+        dates: how they are read.
 
     Raises:
-        ValueError: the column has times in a time zone, and `tz` is not given.
+        DatesAmbiguous: the column could be month first or day first.
     """
-    unread = Unread(len(column))
-    kind = getattr(column.dtype, "pyarrow_dtype", None)
-    zone = getattr(column.dtype, "tz", None) or getattr(kind, "tz", None)
-    if zone is not None:
-        if tz is None:
-            raise TimeZoneMissing("date", column.name, zone)
-        column = column.dt.tz_convert(tz).dt.tz_localize(None)
-        kind = getattr(column.dtype, "pyarrow_dtype", None)
-    if kind is not None and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        days = _of_arrow(pa.array(column.array))
-    elif pd.api.types.is_datetime64_dtype(column.dtype):
-        days = column.to_numpy("datetime64[D]").astype(np.int64)
-    else:
-        days = _of_cells(column, tz, unread)
-    missing = days == _NONE
-    odd = ~missing & ((days < FIRST_DAY) | (days > LAST_DAY))
-    unread.add(odd, _ODD, lambda row: np.datetime64(int(days[row]), "D"))
-    unread.add(missing, _MISSING)
-    return np.where(missing | odd, 0, days), unread
+    read = read_days(column, dates)
+    days, reasons = np.zeros(len(read.each), np.int64), list[str]()
+    why_of = np.zeros(len(days), np.int64)
+    for at, day in enumerate(read.each):
+        if isinstance(day, date):
+            days[at] = day.toordinal() - _EPOCH
+        why = _why(day)
+        if why:
+            if why not in reasons:
+                reasons.append(why)
+            why_of[at] = reasons.index(why) + 1
+    unread, of_rows = Unread(len(column)), why_of[read.codes]
+    for number, why in enumerate(reasons, 1):
+        rows = np.flatnonzero(of_rows == number)
+        unread.add_rows(rows, why, None if why == _MISSING else column.iloc)
+    return np.where(why_of == 0, days, 0)[read.codes], unread, read.rests
 
 
-def _of_arrow(array: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    whole = array.cast(pa.timestamp("s"), safe=False).cast(pa.int64()).fill_null(_NONE)
-    seconds: np.ndarray = (
-        whole.to_numpy(zero_copy_only=False) if isinstance(whole, pa.Array) else whole.to_numpy()
-    )
-    return np.where(seconds == _NONE, _NONE, seconds // 86_400)
-
-
-def _of_cells(column: pd.Series, tz: tzinfo | None, unread: Unread) -> np.ndarray:
-    """Days of texts and objects: plain ISO texts at once by their days, the rest by value."""
-    days = np.full(len(column), _NONE)
-    rest = np.arange(len(column))
-    text = _text(column)
-    if text is not None:
-        plain = pc.match_substring_regex(text, _PLAIN).fill_null(False)  # noqa: FBT003 - Arrow's
-        is_plain = plain.to_numpy(zero_copy_only=False)
-        shortened = pc.utf8_slice_codeunits(text.filter(plain), 0, 10).dictionary_encode()
-        read = [_iso_day(day) for day in shortened.dictionary.to_pylist()]
-        rows = np.flatnonzero(is_plain)
-        days[rows] = np.array([*read, _NONE])[shortened.indices.to_numpy(zero_copy_only=False)]
-        rest = np.flatnonzero(days == _NONE)
-    if not len(rest):
-        return days
-    codes, values = factorized(column.iloc[rest], column.name)
-    found = [_day(value, tz) for value in values]
-    days[rest] = np.array([*(_NONE if isinstance(one, str) else one for one in found), _NONE])[
-        codes
-    ]
-    for reason in (_NO_DATE, _ZONED):
-        of_reason = np.array([*(one == reason for one in found), False])[codes]
-        unread.add_rows(rest[of_reason], reason, column.iloc)
-    return days
-
-
-def _text(column: pd.Series) -> pa.Array | None:
-    """The column as Arrow text; `None` where it has values of other types."""
-    kind = getattr(column.dtype, "pyarrow_dtype", None)
-    is_text = isinstance(column.dtype, pd.StringDtype) or (
-        kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
-    )
-    if not is_text and not (
-        column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
-    ):
-        return None
-    array = pa.array(column, pa.large_string(), from_pandas=True)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-def _iso_day(text: str) -> int:
-    try:
-        return (date.fromisoformat(text) - _EPOCH).days
-    except ValueError:
-        return _NONE
-
-
-def _day(value: object, tz: tzinfo | None) -> int | str:
-    """The day of a cell, or the reason why it has none."""
-    try:
-        day = day_of(value, tz)
-    except ValueError as error:
-        return _ZONED if "moment in a time zone" in str(error) else _NO_DATE
-    return _NONE if day is None else (day - _EPOCH).days
+def _why(day: Day) -> str:
+    """Why a cell's sale cannot be counted; empty where it can."""
+    if isinstance(day, NoDate):
+        return f"date: {day.why}"
+    if day is None:
+        return _MISSING
+    return "" if FIRST_DAY <= day.toordinal() - _EPOCH <= LAST_DAY else _ODD
 
 
 def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

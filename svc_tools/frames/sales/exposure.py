@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from svc_tools.cells import text_of
+from svc_tools.dates import Dates
 from svc_tools.display import counted
+from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
+from svc_tools.frames.columns import follow
 from svc_tools.frames.money import whole_cents
+from svc_tools.frames.options import dates_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -29,8 +34,7 @@ from svc_tools.frames.sales.columns import (
 )
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
-from svc_tools.places import STATES, Elsewhere, state_code, time_zone
-from svc_tools.places.place import text_of
+from svc_tools.places import STATES, Elsewhere, state_code
 from svc_tools.progress import say
 from svc_tools.tabular import open_table
 
@@ -54,12 +58,12 @@ def exposure_of_frame(
     register: Nexus | None,
     thresholds: Table | None,
     covers: Days | None,
-    tz: str | tzinfo | None,
+    dates: Dates,
     progress: bool,
 ) -> pd.DataFrame:
     """See `SvcAccessor.exposure` for the meaning of the arguments."""
     terms = _terms(register, thresholds)  # fails early if one cannot be read
-    return _exposed(daily_sales(frame, given, tz=tz), terms, as_of, covers, progress=progress)
+    return _exposed(daily_sales(frame, given, dates), terms, as_of, covers, progress=progress)
 
 
 def exposure_of_file(
@@ -77,6 +81,7 @@ def exposure_of_file(
     thresholds: Table | None = None,
     covers: Days | None = None,
     tz: str | tzinfo | None = None,
+    date_format: str | None = None,
     sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -100,6 +105,7 @@ def exposure_of_file(
         thresholds: see there.
         covers: see there.
         tz: see there.
+        date_format: see there.
         sheet: the name of a workbook's sheet; by default the first visible one.
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.
@@ -119,9 +125,9 @@ def exposure_of_file(
     twice = [one for one, times in Counter(one.resolve() for one in paths).items() if times > 1]
     if twice:
         raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
+    reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding}
     dailies = [
-        _daily_sales_of_file(one, given, tz=tz, sheet=sheet, delimiter=delimiter, encoding=encoding)
-        for one in paths
+        _daily_sales_of_file(one, given, dates_of(date_format, tz), **reading) for one in paths
     ]
     return _exposed(together(dailies, paths), terms, as_of, covers, progress=progress)
 
@@ -173,20 +179,29 @@ SLICE = 500_000
 
 
 def daily_sales(
-    frame: pd.DataFrame, given: Mapping[str, object], *, tz: str | tzinfo | None = None
+    frame: pd.DataFrame, given: Mapping[str, object], dates: Dates | None = None
 ) -> pd.DataFrame:
     """The sales of a frame as totals by state, day and channel; `given` names columns by role."""
-    columns = find_sales_columns(frame, given)
+    columns, dates = find_sales_columns(frame, given), dates or Dates()
+    label = columns.columns["date"]
+    _prepare(dates, label, frame)
+    dates.whole = lambda: [factorized(frame[label], label)[1]]
     narrow = frame[list(dict.fromkeys(columns.columns.values()))]
     slices = (narrow.iloc[start : start + SLICE] for start in range(0, len(narrow), SLICE))
-    return _daily_of(columns, slices, tz)
+    return _daily_of(columns, slices, dates)
+
+
+def _prepare(dates: Dates, label: Hashable, frame: pd.DataFrame) -> None:
+    """Read the dates of this column, by the convention of the export that the frame is."""
+    dates.role, dates.column = "date", label
+    follow(dates, recognized(frame.columns), frame)
 
 
 def _daily_sales_of_file(
     path: Path,
     given: Mapping[str, object],
+    dates: Dates,
     *,
-    tz: str | tzinfo | None = None,
     sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -202,20 +217,24 @@ def _daily_sales_of_file(
         wanted = list(dict.fromkeys(columns.columns.values()))
         positions = [names.index(str(label)) for label in wanted]
 
-        def frames() -> Iterator[pd.DataFrame]:
-            for chunk in rows.chunks(positions):
+        def frames(some: list[int]) -> Iterator[pd.DataFrame]:
+            for chunk in rows.chunks(some):
                 yield frame_of(chunk)
 
-        return _daily_of(columns, frames(), tz, [*rows.notes])
+        label = columns.columns["date"]
+        of_dates = [names.index(str(label))]
+        _prepare(dates, label, first)
+        dates.whole = lambda: (factorized(one.iloc[:, 0], label)[1] for one in frames(of_dates))
+        return _daily_of(columns, frames(positions), dates, [*rows.notes])
 
 
 def _daily_of(
     columns: SalesColumns,
     frames: Iterable[pd.DataFrame],
-    tz: str | tzinfo | None,
+    dates: Dates,
     notes: Iterable[str] = (),
 ) -> pd.DataFrame:
-    totals = DailyTotals(columns, time_zone(tz))
+    totals = DailyTotals(columns, dates)
     for frame in frames:
         totals.take(frame)
     daily = totals.daily()
@@ -284,8 +303,9 @@ class DailyTotals:
     for each order.
     """
 
-    def __init__(self, columns: SalesColumns, tz: tzinfo | None = None) -> None:
-        self._columns, self._tz = columns, tz
+    def __init__(self, columns: SalesColumns, dates: Dates) -> None:
+        self._columns, self._dates = columns, dates
+        self._rests: Counter[str] = Counter()
         self._parts = [part for part in _PARTS if part in columns.columns]
         self._sums: pd.DataFrame | None = None
         self._size = 0.0
@@ -305,7 +325,8 @@ class DailyTotals:
         """
         self.rows += len(frame)
         cents, no_amount = self._amounts(frame)
-        days, no_day = days_of_rows(frame[self._columns.columns["date"]], self._tz)
+        days, no_day, rests = days_of_rows(frame[self._columns.columns["date"]], self._dates)
+        self._rests += rests
         states, no_state = self._states(frame)
         counts = self.left_out.take([no_amount, no_day, no_state], len(frame))
         self._lose(~counts & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
@@ -359,7 +380,12 @@ class DailyTotals:
             "rows": self.rows,
             "left_out": self.left_out.as_json(),
             "uncounted": self._uncounted(),
-            "notes": [*self._columns.notes, *self.left_out.sentences(), *self._default_notes()],
+            "notes": [
+                *self._columns.notes,
+                *self._dates.notes(self._rests),
+                *self.left_out.sentences(),
+                *self._default_notes(),
+            ],
         }
         return frame
 

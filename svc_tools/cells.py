@@ -1,0 +1,16 @@
+"""The text of a cell, and which cells are missing."""
+
+from __future__ import annotations
+
+_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+
+
+def text_of(value: object) -> str | None:
+    """The cell's text with single blanks, `None` where it is missing in one of the usual ways."""
+    try:
+        if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+            return None
+    except (TypeError, ValueError):
+        pass  # comparing pandas' NA raises: its text is among the words below
+    text = " ".join(str(value).split())
+    return None if text.lower() in _MISSING_WORDS else text

@@ -1,0 +1,595 @@
+"""How the dates of a column are read: their forms, month first or day first, and time zones.
+
+    form                                                              order
+    2026-05-31, 20260531, 2026/05/31, 2026.5.31                       year first
+    May 31, 2026; 31 May 2026; 31-May-26; Sun, 31 May 2026            by name
+    05/31/2026, 5/31/26, 31.05.2026, 31-5-26                          as the column's cells decide
+    46173, 46173.5 (days as spreadsheets count them, 1982 to 2091)    where the column has no others
+
+A time may follow (14:03, 2:03:11 PM), and a zone (Z, UTC, -0400, +00:00, PST). Of a column whose
+cells could all be month first or day first none is guessed: it is an error, unless the export that
+it belongs to has a convention.
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, get_args
+
+from svc_tools.cells import text_of
+from svc_tools.roles import DatesAmbiguous
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping
+
+FORMATS: Mapping[str, str] = MappingProxyType(
+    {
+        "month first": "01/31/2026 or 1/31/26",
+        "day first": "31/01/2026 or 31.1.26",
+        "year first": "2026/01/31 or 26/1/31",
+        "%m%d%Y": "01312026",
+        "%d%m%Y": "31012026",
+    }
+)
+"""The formats of a menu, each with examples; every other one of `strptime` is a format, too."""
+
+ZONES: Mapping[str, str] = MappingProxyType(
+    {
+        "America/New_York": "Eastern",
+        "America/Chicago": "Central",
+        "America/Denver": "Mountain",
+        "America/Phoenix": "Arizona",
+        "America/Los_Angeles": "Pacific",
+        "America/Anchorage": "Alaska",
+        "Pacific/Honolulu": "Hawaii",
+        "UTC": "UTC",
+    }
+)
+"""The time zones of a menu, each with its usual name."""
+
+_Order = Literal["month first", "day first", "year first"]
+HOURS_BEHIND = 10
+"""How far Honolulu is behind UTC, all year: of `ZONES` the one where days begin last."""
+_ABBREVIATED = {
+    f"{name}{kind}T": timezone(timedelta(hours=hours + (kind == "D")))
+    for name, hours in {"E": -5, "C": -6, "M": -7, "P": -8, "AK": -9, "H": -10}.items()
+    for kind in "SD"
+}
+_NAMES_OF_UTC = {"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Zulu", "UTC+00:00", "+00:00", "tzutc()"}
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_NAME = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    "|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
+_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
+_DAY, _YEAR = r"(\d{1,2})(?:st|nd|rd|th)?", r"((?:19|20)\d\d|'?\d\d)"
+_MONTH_DAY = re.compile(rf"{_WEEKDAY}({_NAME})\.?[ -]?{_DAY}(?:, ?| |-){_YEAR}", re.IGNORECASE)
+_DAY_MONTH = re.compile(rf"{_WEEKDAY}{_DAY}[ /-]?({_NAME})\.?,?[ /-]?{_YEAR}", re.IGNORECASE)
+_NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d|\d\d)", re.ASCII)
+_YEAR_FIRST = re.compile(r"((?:19|20)\d\d)([-/.])(\d{1,2})\2(\d{1,2})", re.ASCII)
+_DIGITS = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:\.0+)?", re.ASCII)
+"""A date such as 20260501, also in a column of floats: a missing cell makes floats of integers."""
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
+_SERIAL = re.compile(r"([3-6]\d{4})(?:\.\d+)?", re.ASCII)
+_DAY_ZERO = date(1899, 12, 30)
+"""Day 0 of spreadsheets."""
+_MONTH = re.compile(rf"\d{{4}}[-/]\d\d?|\d\d?/\d{{4}}|(?:{_NAME})[ -]\d{{4}}", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"(?:,? at |, |[ T])(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?([AP])\.?M\.?)?"
+    r"(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|(?:E|C|M|P|AK|H)[SD]T|[ECMP]T))?$",
+    re.IGNORECASE | re.ASCII,
+)
+_LONG = len("2026-05-31 14:03")
+_NOON, _CENTURY, _PIVOT = 12, 100, 69
+_MANY = 10
+"""Day numbers count where the column has as many of them for each number that is none."""
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class NoDate:
+    """A cell that is not read as a date: the cell, and why, in the same words for all of them."""
+
+    cell: str
+    why: str
+
+    def __str__(self) -> str:
+        """The cell, and why it is no date."""
+        return f"{self.cell!r} {self.why}"
+
+
+_NOT_A_DATE = "is not a date such as 2026-05-31, 05/31/2026 or May 31, 2026"
+_A_MONTH = "is a month, and a rate is that of a day; name one, for instance the first"
+_A_NUMBER = "is a number, and in this column not plainly the day number of a spreadsheet"
+_UNDECIDED = "could be month first or day first; write it as 2026-05-31, or give the date format"
+_OUT_OF_RANGE = "is out of range"
+
+Day: TypeAlias = date | NoDate | None
+"""The day of a cell, why it has none, or `None` where it is missing."""
+
+
+class _Numeric(NamedTuple):
+    """A cell such as 03/04/2026, on which the column decides."""
+
+    first: int
+    second: int
+    last: int
+    clock: time | None
+
+    def day(self, order: _Order) -> date | None:
+        """The day in this order; `None` where there is none."""
+        if order == "year first":
+            return _date(self.first, self.second, self.last)
+        month, day = (self.first, self.second) if order == "month first" else self[1::-1]
+        return _date(self.last, month, day)
+
+
+class _Number(NamedTuple):
+    """A cell that may be a day number, or any number."""
+
+    day: date | None
+
+
+@dataclass(slots=True)
+class Read:
+    """The days of some values, in their order, and what they rest on.
+
+    Attributes:
+        days: the day of each value.
+        utc: positions of the times in UTC, where no zone was given for them.
+        other_month: those of them whose month depends on the zone.
+        moved: positions of the times whose day is that of another zone than their own.
+        midnight: those of them that are midnight in their own zone.
+    """
+
+    days: list[Day]
+    utc: list[int] = field(default_factory=list)
+    other_month: list[int] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
+    midnight: list[int] = field(default_factory=list)
+
+
+class Dates:
+    """How the dates of one column are read: decided once, from all of its cells.
+
+    Args:
+        date_format: one of `FORMATS`, or a format of `strptime`; `None` for all forms above.
+        tz: the zone in which every time with a zone has its date. By default one with an offset
+            has the date that is written, and one in UTC that in `home`.
+        home: the seller's zone; `None` for UTC.
+
+    Raises:
+        ValueError: `date_format` does not give year, month and day.
+        TypeError: it is no text.
+    """
+
+    def __init__(
+        self,
+        date_format: str | None = None,
+        tz: tzinfo | None = None,
+        home: tzinfo | None = None,
+    ) -> None:
+        self.date_format, self.tz, self.home = checked_format(date_format), tz, home or UTC
+        self.role: str = "as_of"
+        self.column: Hashable = None
+        self.month_first: bool | None = None
+        """How the export writes its dates, where the cells could be either."""
+        self.zone: tzinfo | None = None
+        """The zone of the export's times that are written without one."""
+        self.whole: Callable[[], Iterable[Iterable[object]]] | None = None
+        """Reads all values of the column, where `read` is given some of them at a time."""
+        self._order: _Order | None = None
+        if date_format in get_args(_Order):
+            self._order = date_format  # type: ignore[assignment]  # as checked
+        self._counts_days = self._order is not None
+        self._settled = date_format is not None
+        self._note = ""
+
+    def settle(self) -> None:
+        """Decide nothing from now on: the next values may be some of the column's only."""
+        self._settled, self.whole = True, None
+
+    def read(self, values: Iterable[object]) -> Read:
+        """The days of these values: all of the column, or some where `whole` reads it.
+
+        Raises:
+            DatesAmbiguous: the column could be month first or day first, or it is both.
+        """
+        every = list(values)
+        form = self.date_format if self._order is None else None
+        found = [_parsed(value, form) for value in every]
+        if not self._settled and any(isinstance(one, _Numeric | _Number) for one in found):
+            self._decide([every] if self.whole is None else self.whole())
+        read = Read([])
+        add = read.days.append
+        for at, one in enumerate(found):
+            if type(one) is date or one is None:
+                add(one)
+            else:
+                add(self._day(one, every[at], at, read))
+        return read
+
+    def day(self, value: object) -> date | None:
+        """The day of one value by itself; `None` where it is missing.
+
+        Raises:
+            ValueError: it is not a date, or it has two meanings.
+        """
+        found = self.read([value]).days[0]
+        if isinstance(found, NoDate):
+            raise ValueError(f"{self.role}: {found}")  # noqa: TRY004 - a value, whatever its type
+        return found
+
+    def notes(self, rests: Mapping[str, int]) -> list[str]:
+        """How the column was read, in sentences.
+
+        Args:
+            rests: rows by what their day rests on, named as the attributes of `Read`.
+        """
+        head = f"{self.role}: column {self.column!r}"
+        notes = [f"{head}: {self._note}"] if self._note else []
+        utc, other_month = rests.get("utc", 0), rests.get("other_month", 0)
+        if utc and is_utc(self.home):
+            notes.append(
+                f"{head} has times in UTC, and the date in UTC counts, because no time zone is"
+                " given (tz) or configured (SVC_TZ); rows whose month may be another one in a US"
+                f" time zone: {other_month:,} of {utc:,}"
+            )
+        elif utc:
+            notes.append(
+                f"{head} has times in UTC, and the date in {self.home} counts, the time zone that"
+                f" is configured; rows whose month is another one there: {other_month:,} of {utc:,}"
+            )
+        if 0 < rests.get("moved", 0) == rests.get("midnight", 0):
+            notes.append(
+                f"{head}: all times are midnight, so they may be dates rather than moments, and in"
+                f" {self.tz or self.home} many are the day before or after; for the dates as they"
+                " stand, remove the time zone from the column"
+            )
+        return notes
+
+    def as_json(self) -> dict[str, Any]:
+        """What was given and decided, as JSON can hold it."""
+        zones = {"tz": self.tz, "home": self.home, "zone": self.zone}
+        return {
+            "date_format": self.date_format,
+            "order": self._order,
+            "counts_days": self._counts_days,
+            **{name: None if zone is None else str(zone) for name, zone in zones.items()},
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What `as_json` describes; it decides nothing more.
+
+        Raises:
+            ValueError: something of it is not known here, such as a zone.
+            KeyError: it is incomplete.
+        """
+        zones = {name: time_zone(stored[name]) for name in ("tz", "home", "zone")}
+        made = cls(stored["date_format"], zones["tz"], zones["home"])
+        made.zone, made._order = zones["zone"], stored["order"]
+        made._counts_days = bool(stored["counts_days"])
+        made.settle()
+        return made
+
+    def counting(self, zone: tzinfo | str) -> tzinfo | None:
+        """The zone whose date counts for a time in this zone; `None` for the date as written."""
+        return self.tz or (self.home if is_utc(zone) else None)
+
+    def _day(self, one: _Parsed, value: object, at: int, read: Read) -> Day:
+        """The day of a cell that is not just a date."""
+        if isinstance(one, datetime):
+            return self._of_moment(one, at, read)
+        if isinstance(one, _Numeric):
+            return self._of_numeric(one, value, at, read)
+        if isinstance(one, _Number):
+            return one.day if self._counts_days and one.day else _no_date(value, _A_NUMBER)
+        return one
+
+    def _of_numeric(self, one: _Numeric, value: object, at: int, read: Read) -> Day:
+        month, day = one.day("month first"), one.day("day first")
+        if self._order is not None:
+            found, why = one.day(self._order), f"is not a date with the {self._order}"
+        else:
+            found = None if month and day and month != day else month or day
+            why = _UNDECIDED
+        if found is None:
+            return _no_date(value, why if month or day else _NOT_A_DATE)
+        if one.clock is None:
+            return found
+        return self._of_moment(datetime.combine(found, one.clock), at, read)
+
+    def _of_moment(self, moment: datetime, at: int, read: Read) -> Day:
+        """The day of a time; what it rests on is noted."""
+        if moment.tzinfo is None:
+            if self.zone is None:
+                return moment.date()
+            moment = moment.replace(tzinfo=self.zone)
+        target = self.counting(moment.tzinfo)  # type: ignore[arg-type]  # not None here
+        if target is None:
+            return moment.date()
+        try:
+            day = moment.astimezone(target).date()
+            if self.tz is None:
+                read.utc.append(at)
+                there = (moment - timedelta(hours=HOURS_BEHIND)).date() if is_utc(target) else day
+                if there.month != moment.month:
+                    read.other_month.append(at)
+        except (OverflowError, ValueError):  # the first and the last possible day
+            return _no_date(moment, _OUT_OF_RANGE)
+        if not same_zone(target, moment.tzinfo):
+            read.moved.append(at)
+            if moment.time() == time.min:
+                read.midnight.append(at)
+        return day
+
+    def _decide(self, parts: Iterable[Iterable[object]]) -> None:
+        """Decide from all values whether the month or the day is first, and on day numbers.
+
+        Raises:
+            DatesAmbiguous: they do not decide, or are both.
+        """
+        seen = _Seen()
+        for values in parts:
+            for value in values:
+                seen.see(value)
+        self._counts_days = bool(seen.numbered) and _MANY * seen.numbers <= len(seen.numbered)
+        month, day = seen.only["month first"], seen.only["day first"]
+        either = seen.either
+        if month and day:
+            raise DatesAmbiguous(self.role, self.column, [day[0], month[0]], "both")
+        if (month or day) and seen.converted and not seen.others:
+            raise DatesAmbiguous(self.role, self.column, [*month, *day][:1], "exchanged")
+        if month or day:
+            self._order = "month first" if month else "day first"
+        elif self.month_first is not None:
+            self._order = "month first" if self.month_first else "day first"
+        elif either:
+            raise DatesAmbiguous(self.role, self.column, either[:2], "either")
+        self._settled = True
+        notes = []
+        if (month or day or either) and self._order is not None:
+            shown = (month or day or either)[0]
+            notes.append(f"the {self._order}, as {shown!r} is {self.read([shown]).days[0]}")
+        if self._counts_days:
+            shown, number = next(iter(seen.numbered.items()))
+            notes.append(f"numbers are days as spreadsheets count them: {shown} is {number}")
+        self._note = "; ".join(notes)
+
+
+class _Seen:
+    """What the cells of a column show."""
+
+    def __init__(self) -> None:
+        self.only: dict[str, list[str]] = {"month first": [], "day first": []}
+        """Cells that are a date in one order only."""
+        self.either: list[str] = []
+        self.others = 0
+        """Cells that are a date in either order, or the same one in both."""
+        self.numbered: dict[str, date] = {}
+        self.numbers = 0
+        self.converted = False
+        """Whether a spreadsheet, or a program, has made dates of some cells."""
+
+    def see(self, value: object) -> None:
+        """Take a cell into account."""
+        found = _parsed(value, None)
+        if isinstance(found, date):
+            self.converted |= isinstance(value, date)
+        elif isinstance(found, _Number):
+            if found.day is None:
+                self.numbers += 1
+            else:
+                self.converted = True
+                self.numbered[str(value)] = found.day
+        elif isinstance(found, _Numeric):
+            self._see_numeric(found, text_of(value) or "")
+
+    def _see_numeric(self, found: _Numeric, text: str) -> None:
+        month, day = found.day("month first"), found.day("day first")
+        if month and day:
+            self.others += 1
+            if month != day and len(self.either) < 2 and text not in self.either:  # noqa: PLR2004
+                self.either.append(text)
+        elif month or day:
+            known = self.only["month first" if month else "day first"]
+            if not known:
+                known.append(text)
+
+
+_Parsed: TypeAlias = Day | _Numeric | _Number
+
+
+def _parsed(value: object, form: str | None) -> _Parsed:
+    """A cell as a date or a time, as one that the column decides on, or why it is neither."""
+    if type(value) is str and form is None:
+        found = _iso(value)
+        if found is not None:
+            return found
+    text = text_of(value)
+    if text is None:
+        return None
+    if isinstance(value, date):
+        return value
+    if form is not None:
+        return _by_format(text, form) or _no_date(text, f"is not a date in the format {form}")
+    return _iso(text) or _of_text(text)
+
+
+def _iso(text: str) -> date | None:
+    """The date, or time, of an ISO text; `None` for any other, also for other forms of ISO."""
+    if text[4:5] != "-" or text[7:8] != "-":
+        return None
+    try:
+        if len(text) == len("2026-05-31"):
+            return date.fromisoformat(text)
+        if len(text) >= _LONG and text[10] in "T ":
+            return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    return None
+
+
+def iso_day(text: str) -> date | None:
+    """The day of an ISO date, or of 20260531; of a time without a zone its day; else `None`."""
+    text = " ".join(text.split())
+    found = _iso(text)
+    if found is None and (digits := _DIGITS.fullmatch(text)):
+        found = _date(*map(int, digits.groups()))
+    if isinstance(found, datetime):
+        return found.date() if found.tzinfo is None else None
+    return found
+
+
+def _of_text(text: str) -> _Parsed:
+    """A cell in another form than ISO."""
+    clock: time | None = None
+    head = text
+    if timed := _CLOCK.search(text):
+        head, clock = text[: timed.start()], _time(*timed.groups())
+        if clock is None:
+            return _no_date(text, _NOT_A_DATE)
+    day: date | None = None
+    if found := _YEAR_FIRST.fullmatch(head):
+        day = _date(int(found[1]), int(found[3]), int(found[4]))
+    elif found := _NUMERIC.fullmatch(head):
+        return _Numeric(int(found[1]), int(found[3]), int(found[4]), clock)
+    elif found := _DIGITS.fullmatch(head):
+        day = _date(*map(int, found.groups()))
+    elif found := _MONTH_DAY.fullmatch(head):
+        day = _date_by_name(found[3], found[1], found[2])
+    elif found := _DAY_MONTH.fullmatch(head):
+        day = _date_by_name(found[3], found[2], found[1])
+    elif clock is None and _NUMBER.fullmatch(head):
+        serial = _SERIAL.fullmatch(head)
+        return _Number(_DAY_ZERO + timedelta(days=int(serial[1])) if serial else None)
+    if day is None:
+        return _no_date(text, _A_MONTH if _MONTH.fullmatch(text) else _NOT_A_DATE)
+    return day if clock is None else datetime.combine(day, clock)
+
+
+def _by_format(text: str, form: str) -> date | None:
+    """A cell in a format of `strptime`, a time behind it or not; an ISO date, too."""
+    if text.isdecimal():  # a number loses its leading zero
+        text = text.zfill(len(_SAMPLE.strftime(form)))
+    found = _strptime(text, form)
+    if found is not None and not _HAS_TIME.search(form):
+        return found.date()
+    if found is None and (timed := _CLOCK.search(text)):
+        day, clock = _strptime(text[: timed.start()], form), _time(*timed.groups())
+        if day is not None and clock is not None:
+            found = datetime.combine(day, clock)
+    if found is None and not form.startswith(("%Y", "%y")):
+        return _iso(text)
+    return found
+
+
+def _strptime(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)  # noqa: DTZ007 - of the zone that is written
+    except ValueError:
+        return None
+
+
+def _time(
+    hour: str, minute: str, second: str | None, half: str | None, zone: str | None
+) -> time | None:
+    hours = int(hour)
+    if half and hours <= _NOON:
+        hours = hours % _NOON + (_NOON if half in "Pp" else 0)
+    try:
+        return time(hours, int(minute), int(second or 0), tzinfo=_offset(zone))
+    except ValueError:
+        return None
+
+
+def _offset(zone: str | None) -> tzinfo | None:
+    name = (zone or "").upper()
+    plain = name.removeprefix("UTC").removeprefix("GMT").replace(":", "")
+    if plain[:1] not in {"+", "-"} or not plain:
+        return UTC if name in {"Z", "UTC", "GMT"} else _ABBREVIATED.get(name)
+    away = timedelta(hours=int(plain[1:3]), minutes=int(plain[3:] or 0))
+    return timezone(-away if plain[0] == "-" else away)
+
+
+def _date_by_name(year: str, month: str, day: str) -> date | None:
+    number = int(year.removeprefix("'"))
+    return _date(number, _MONTHS.index(month[:3].lower()) + 1, int(day))
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    if year < _CENTURY:
+        year += 2000 if year < _PIVOT else 1900
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _no_date(value: object, why: str) -> NoDate:
+    return NoDate((text_of(value) or "")[:_SHOWN], why)
+
+
+_HAS_TIME = re.compile(r"%-?[HIXcTR]")
+_SAMPLE = datetime(2026, 12, 31, tzinfo=UTC)
+"""A day on which a format is tried."""
+
+
+def checked_format(given: str | None) -> str | None:
+    """A format of dates, if it is one.
+
+    Raises:
+        ValueError: it does not give year, month and day.
+        TypeError: it is no text.
+    """
+    if given is None or given in FORMATS:
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"date_format: expected a text such as '%m/%d/%Y', not {given!r}")
+    try:
+        back = datetime.strptime(_SAMPLE.strftime(given), given)  # noqa: DTZ007 - a day
+    except (ValueError, re.error):
+        back = None
+    if back is None or back.date() != _SAMPLE.date():
+        orders = ", ".join(map(repr, get_args(_Order)))
+        raise ValueError(
+            f"date_format: {given!r} does not give year, month and day; expected {orders}, or a"
+            " format such as %m/%d/%Y"
+        )
+    return given
+
+
+def is_utc(zone: tzinfo | str | None) -> bool:
+    """Whether a zone is UTC, under any of its names."""
+    return zone is UTC or str(zone) in _NAMES_OF_UTC
+
+
+def same_zone(one: tzinfo | str | None, other: tzinfo | str | None) -> bool:
+    """Whether two zones are one, by their names."""
+    return str(one) == str(other) or (is_utc(one) and is_utc(other))
+
+
+def time_zone(name: str | tzinfo | None) -> tzinfo | None:
+    """A time zone, also by its name ("America/Chicago").
+
+    Raises:
+        ValueError: there is no such zone.
+        TypeError: neither a name nor a zone.
+    """
+    if name is None or isinstance(name, tzinfo):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"tz: expected a name such as 'America/Chicago', not {type(name).__name__}")
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"tz: {name!r} is not the name of a time zone; expected one such as 'America/Chicago',"
+            " 'America/New_York' or 'UTC'"
+        ) from None

@@ -1,0 +1,270 @@
+"""How the dates of a column are read: any form is read back, and nothing is guessed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_tools.dates import FORMATS, ZONES, Dates, NoDate, checked_format, iso_day, time_zone
+from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.roles import DatesAmbiguous
+
+CHICAGO = ZoneInfo("America/Chicago")
+DAYS = st.dates(date(1982, 3, 1), date(2060, 12, 31))
+NAMED = [
+    "{0:%Y-%m-%d}",
+    "{0:%Y%m%d}",
+    "{0:%Y/%m/%d}",
+    "{0.year}/{0.month}/{0.day}",
+    "{0:%Y.%m.%d}",
+    "{0:%b %d, %Y}",
+    "{0:%B} {0.day}, {0.year}",
+    "{0:%a}, {0:%b}. {0.day}, {0.year}",
+    "{0.day} {0:%b} {0.year}",
+    "{0:%d-%b-%Y}",
+    "{0:%d%b%Y}",
+    "{0:%A}, {0:%d} {0:%B} {0.year}",
+]
+"""Forms that have one meaning each."""
+TWO_DIGITS = ["{0:%d-%b-%y}", "{0:%b} {0.day}, '{0:%y}"]
+MONTH_FIRST = ["{0:%m/%d/%Y}", "{0.month}/{0.day}/{0.year}", "{0:%m-%d-%Y}", "{0:%m.%d.%Y}"]
+DAY_FIRST = ["{0:%d/%m/%Y}", "{0.day}/{0.month}/{0.year}", "{0:%d-%m-%Y}", "{0:%d.%m.%Y}"]
+SHORT = {"month first": "{0:%m/%d/%y}", "day first": "{0:%d/%m/%y}"}
+CLOCKS = ["", " 14:03", " 14:03:11", ", 2:03 PM", " 02:03:11 pm", "T14:03:11", " 14:03:11.250"]
+ZONED = [*CLOCKS, " 14:03:11 -0400", "T14:03:11-04:00", " 14:03 PST", " 2:03:11 PM EDT"]
+
+
+def days(values, *arguments, **named):
+    return Dates(*arguments, **named).read(values).days
+
+
+@given(DAYS, st.sampled_from(NAMED + TWO_DIGITS), st.sampled_from(ZONED))
+def test_a_date_in_a_form_of_one_meaning_is_read_back(day, form, clock):
+    assert days([form.format(day) + clock]) == [day]
+
+
+@given(
+    st.lists(DAYS, min_size=1, max_size=12),
+    st.sampled_from([(MONTH_FIRST, "month first"), (DAY_FIRST, "day first")]),
+    st.randoms(use_true_random=False),
+)
+def test_a_column_is_read_in_its_own_order_or_not_at_all(written, forms, random):
+    forms, order = forms
+    if random.random() < 0.3:  # two digits of the year
+        forms = [SHORT[order]]
+    cells = [random.choice(forms).format(day) + random.choice(CLOCKS) for day in written]
+    cells += random.sample(["n/a", "pending", "", "13/13/2026"], 2)
+    random.shuffle(cells)
+    if all(day.day <= 12 for day in written) and any(day.day != day.month for day in written):
+        with pytest.raises(DatesAmbiguous) as refused:
+            Dates().read(cells)
+        assert refused.value.kind == "either"
+        assert refused.value.shown
+        assert all(value in cells for value in refused.value.shown)
+    else:
+        found = Dates().read(cells).days
+        assert sorted(day for day in found if isinstance(day, date)) == sorted(written)
+    told = [day for day in Dates(order).read(cells).days if isinstance(day, date)]
+    assert sorted(told) == sorted(written)
+    convention = Dates()
+    convention.month_first = order == "month first"
+    kept = [day for day in convention.read(cells).days if isinstance(day, date)]
+    assert sorted(kept) == sorted(written)
+
+
+@given(st.lists(DAYS, min_size=1, max_size=6), st.sampled_from(["", ".5", ".0"]), st.booleans())
+def test_day_numbers_of_a_spreadsheet_are_days(written, fraction, as_text):
+    numbers = [f"{(day - date(1899, 12, 30)).days}{fraction}" for day in written]
+    assert days(numbers if as_text else list(map(float, numbers))) == written
+
+
+@pytest.mark.parametrize("others", [["10001", "99999"], [1784011310215], ["1"]])
+def test_numbers_among_others_are_no_days(others):
+    found = days([46143, 46144, *others])
+    assert all(isinstance(one, NoDate) for one in found)
+
+
+def test_cells_that_decide_differently_are_both_shown():
+    with pytest.raises(DatesAmbiguous) as refused:
+        days(["02/03/2026", "15/01/2026", "01/16/2026"])
+    assert (refused.value.kind, refused.value.shown) == ("both", ("15/01/2026", "01/16/2026"))
+    first, second = days(["15/01/2026", "01/16/2026"], "month first")
+    assert (str(first), second) == (
+        "'15/01/2026' is not a date with the month first",
+        date(2026, 1, 16),
+    )
+
+
+def test_the_cells_decide_before_the_convention_of_an_export():
+    dates = Dates()
+    dates.month_first = True
+    assert dates.read(["15/01/2026", "02/01/2026"]).days == [date(2026, 1, 15), date(2026, 1, 2)]
+
+
+@pytest.mark.parametrize("cell", [datetime(2026, 2, 1), date(2026, 2, 1), 46054])  # noqa: DTZ001
+def test_texts_that_a_spreadsheet_could_not_convert_make_its_dates_doubtful(cell):
+    with pytest.raises(DatesAmbiguous) as refused:
+        days([cell, "13/02/2026"])
+    assert refused.value.kind == "exchanged"
+    assert days([cell, "13/02/2026"], "day first") == [date(2026, 2, 1), date(2026, 2, 13)]
+    assert days([cell, "13/02/2026", "12/02/2026"])[1:] == [date(2026, 2, 13), date(2026, 2, 12)]
+
+
+def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
+    assert days(["05/05/2026", "6/6/26"]) == [date(2026, 5, 5), date(2026, 6, 6)]
+
+
+def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
+    parts = [["2026-05-01"], ["02/03/2026"], ["13/03/2026"]]
+    read = []
+
+    def whole():
+        read.append(1)
+        return parts
+
+    dates = Dates()
+    dates.whole = whole
+    assert dates.read(parts[0]).days == [date(2026, 5, 1)]
+    assert not read
+    assert [dates.read(part).days for part in parts[1:]] == [
+        [date(2026, 3, 2)],
+        [date(2026, 3, 13)],
+    ]
+    assert len(read) == 1
+    later = Dates.from_json(dates.as_json())
+    assert later.read(["02/03/2026"]).days == [date(2026, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "day"),
+    [
+        ("2024-03-01T02:30:00Z", date(2024, 2, 29)),
+        ("2024-03-01 02:30:00+00:00", date(2024, 2, 29)),
+        ("2024-03-01 02:30:00 UTC", date(2024, 2, 29)),
+        ("Fri, 01 Mar 2024 02:30:00 GMT", date(2024, 2, 29)),
+        (datetime(2024, 3, 1, 5, 59, tzinfo=UTC), date(2024, 2, 29)),
+        (datetime(2024, 3, 1, 6, 0, tzinfo=UTC), date(2024, 3, 1)),
+        (datetime(2024, 3, 1, 0, 0), date(2024, 3, 1)),  # noqa: DTZ001 - it has no zone
+        ("2024-03-01", date(2024, 3, 1)),
+        (None, None),
+    ],
+)
+def test_a_time_in_utc_has_the_date_of_the_zone_that_counts(cell, day):
+    for dates in (Dates(tz=CHICAGO), Dates(home=CHICAGO)):
+        assert dates.day(cell) == day
+    assert Dates().day(cell) == (day and date(2024, 3, 1))
+
+
+@given(
+    st.datetimes(datetime(2025, 12, 20), datetime(2026, 1, 10)),  # noqa: DTZ001 - of no zone yet
+    st.sampled_from([None, *ZONES]),
+)
+def test_the_times_whose_month_depends_on_the_zone_are_those_of_another_month(moment, home):
+    moment = moment.replace(tzinfo=UTC)
+    read = Dates(home=time_zone(home)).read([moment])
+    where = [ZoneInfo(home)] if home not in {None, "UTC"} else map(ZoneInfo, ZONES)
+    assert bool(read.other_month) == any(
+        moment.astimezone(zone).month != moment.month for zone in where
+    )
+    assert read.utc == [0]
+
+
+def test_the_times_of_an_export_in_utc_are_in_utc():
+    dates = Dates(home=CHICAGO)
+    dates.zone = UTC
+    assert dates.read(["2026-05-01 03:00", "2026-05-01", "05/31/26 4:00 AM"]).days == [
+        date(2026, 4, 30),
+        date(2026, 5, 1),
+        date(2026, 5, 30),
+    ]
+
+
+def test_a_time_at_the_end_of_time_is_an_error_of_its_cell():
+    with pytest.raises(ValueError, match="out of range"):
+        Dates(tz=CHICAGO).day(datetime(1, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("date_format", [*FORMATS, "%m/%d/%Y", "%d.%m.%y %H:%M", "%j %Y"])
+@given(day=DAYS)
+def test_a_format_reads_what_it_writes(date_format, day):
+    form = {
+        "month first": "%m/%d/%y",
+        "day first": "%d/%m/%y",
+        "year first": "%y/%m/%d",
+    }.get(date_format, date_format)
+    assert days([day.strftime(form)], date_format) == [day]
+    assert days([day, datetime.combine(day, time(3))], date_format) == [day, day]
+
+
+def test_a_number_without_its_leading_zero_is_read_in_the_format():
+    assert days([1112026, "1312026"], "%m%d%Y") == [date(2026, 1, 11), date(2026, 1, 31)]
+
+
+def test_a_time_may_follow_a_date_in_a_format():
+    assert days(["3/4/2026 9:15 PM", "2026-04-03"], "%d/%m/%Y") == [date(2026, 4, 3)] * 2
+
+
+@pytest.mark.parametrize("date_format", ["%d/%m", "%H:%M", "MM/DD/YYYY", "", "%m/%m/%Y", 5])
+def test_a_format_without_a_whole_date_is_refused(date_format):
+    with pytest.raises(TypeError if date_format == 5 else ValueError, match="date_format"):
+        checked_format(date_format)
+
+
+def test_the_menus_show_what_their_entries_read():
+    for name, example in FORMATS.items():
+        assert set(days(example.split(" or "), name)) == {date(2026, 1, 31)}
+    assert all(time_zone(zone) is not None for zone in ZONES)
+
+
+BAD = {
+    "as written": ["pending", "soon", "2026-02-30", "05/2026x"],
+    "months": ["2026-05", "06/2026", "May 2026"],
+    "numbers": [5, 1784011310215, "12"],
+    "neither": ["13/13/2026", "31/04/2026 at noon"],
+    "format": ["a", "b"],
+    "order": ["15/01/2026", "16/01/2026"],
+    "range": [datetime(1, 1, 1, tzinfo=UTC), datetime(1, 1, 1, 1, tzinfo=UTC)],
+    "undecided": ["01/02/2026", "03/04/2026"],
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_reasons_that_differ_in_the_cell_are_counted_as_one(kind):
+    given = {"format": ["%d.%m.%Y"], "order": ["month first"]}.get(kind, [])
+    dates = Dates(*given, tz=CHICAGO)
+    if kind == "undecided":
+        dates.settle()
+    reasons = [("invalid", f"as_of: {one}", 1) for one in dates.read(BAD[kind]).days]
+    (alike,) = counted_alike(reasons)
+    assert alike[2] == len(BAD[kind])
+    assert repr(str(BAD[kind][0])) in alike[1]
+
+
+def test_an_iso_day_is_no_other_form():
+    assert iso_day(" 2026-05-01 14:03 ") == iso_day("20260501") == date(2026, 5, 1)
+    for text in ("05/31/2026", "May 1, 2026", "2026-05-01T00:00Z", "2026-W10-1", "46143"):
+        assert iso_day(text) is None
+
+
+@pytest.mark.parametrize("name", ["Texas", "", "America/Nowhere", "../etc/passwd", -6])
+def test_a_zone_that_is_none_is_refused(name):
+    assert time_zone(CHICAGO) is CHICAGO
+    assert time_zone(None) is None
+    with pytest.raises(TypeError if name == -6 else ValueError, match="tz"):
+        time_zone(name)
+
+
+def test_fixed_offsets_are_no_utc():
+    west = timezone(timedelta(hours=-5))
+    assert Dates(home=CHICAGO).day(datetime(2026, 5, 1, 1, tzinfo=west)) == date(2026, 5, 1)
+
+
+def test_reading_dates_loads_no_pandas():
+    code = "import sys, svc_tools.dates; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
