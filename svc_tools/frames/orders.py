@@ -17,6 +17,7 @@ from svc_tools.cells import text_of
 from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES, Sum
 from svc_tools.frames.money import dollars, whole_cents
+from svc_tools.places import Cells, Refusal, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -156,12 +157,14 @@ class Sale(NamedTuple):
         shipping: the delivery that is charged; `None` where the export has none.
         counts: what was counted.
         no_sale: rows that are no sale; their amounts are 0.
+        further: rows whose amounts count in another row of their order; here they are 0.
     """
 
     amount: Dollars
     shipping: Dollars | None
     counts: Counts
     no_sale: np.ndarray
+    further: np.ndarray
 
     @property
     def wrong(self) -> dict[int, str]:
@@ -202,7 +205,7 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     for one in (goods, *filter(None, [delivery])):
         if one.wrong:
             one.cents[np.fromiter(one.wrong, np.int64, len(one.wrong))] = 0
-    return Sale(goods, delivery, counts, no_sale)
+    return Sale(goods, delivery, counts, no_sale, once)
 
 
 def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dollars:
@@ -244,6 +247,17 @@ def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     row = np.arange(len(frame))
     further: np.ndarray = (orders >= 0) & (first >= 0) & (row != first) & (empty | same)
     return further
+
+
+def foreign_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
+    """The rows of other countries, where the export has a column of them."""
+    label = export.found(frame.columns).get("country")
+    if label is None:
+        return np.zeros(len(frame), bool)
+    codes, values = pd.factorize(frame[label])
+    read = [where(Cells(country=value)) for value in list(values)]
+    abroad = [isinstance(one, Refusal) and one.status == "unsupported" for one in read]
+    return np.array([*abroad, False], bool)[codes]
 
 
 def order_columns(export: Export, columns: Iterable[Hashable]) -> list[Hashable]:

@@ -7,7 +7,7 @@ import pytest
 
 from svc_tools import tabular
 from svc_tools.exports import EXPORTS, PLACE_ROLES, recognized
-from svc_tools.frames import enrich_file
+from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.roles import plain_name
 
@@ -242,3 +242,23 @@ def test_a_file_is_read_as_a_frame_is_also_where_an_order_lies_in_two_chunks(
     assert run.totals.rows == len(rows)
     assert float(taxed["sale_amount"].sum()) == 100 + 80 + 100
     assert any("amount from 'Subtotal'" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("as_file", [False, True], ids=["frame", "file"])
+def test_sales_of_an_export_are_measured_by_state(tmp_path, as_file) -> None:
+    sold = pd.concat([SOLD, pd.DataFrame([ORDERS[2] | {"Subtotal": 30.0}], columns=SHOPIFY)])
+    if as_file:
+        sold.to_csv(tmp_path / "orders.csv", index=False)
+        found = exposure_of_file(tmp_path / "orders.csv", as_of="2026-06-01", progress=False)
+    else:
+        found = sold.svc.exposure(as_of="2026-06-01", progress=False)
+
+    massachusetts = found.set_index("state").loc["MA"]
+    # 100.00 with 10.00 of delivery, and 50.00; the further row and what was voided count nothing
+    assert (str(massachusetts["sales"]), massachusetts["transactions"]) == ("160.00", 2)
+    notes = " ".join(found.attrs["svc_exposure"]["notes"])
+    assert "amount from 'Subtotal' with the delivery, 'Shipping'" in notes
+    assert "left out, cancelled or not paid: 1 row" in notes
+    assert "left out, shipped to another country: 1 row" in notes
+    assert "left out, amount: not in US dollars: 1 row" in notes
+    assert "channel" in notes

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.dates import NoDate
+from svc_tools.exports import Sum, recognized
 from svc_tools.frames.columns import (
     PLACES,
     date_kind,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_tools.dates import Dates, Day
+    from svc_tools.exports import Export
 
 ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction")
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
@@ -59,11 +61,17 @@ class SalesColumns:
         columns: labels of columns, by role.
         values: one value for all rows, by role.
         notes: what was decided by default, in sentences.
+        export: the export that the columns were recognized as.
+        sums: of its rows the columns of the amount, and those of the delivery if it has any.
+        read: the labels of all columns that are read.
     """
 
     columns: Mapping[str, Hashable]
     values: Mapping[str, object]
     notes: tuple[str, ...]
+    export: Export | None = None
+    sums: tuple[Sum, Sum | None] | None = None
+    read: tuple[Hashable, ...] = ()
 
 
 def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> SalesColumns:
@@ -80,8 +88,20 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
     """
     require_flat(frame)
     columns, values = _as_named(frame, given)
-    free = [label for label in free_labels(frame) if label not in columns.values()]
-    columns |= _found(frame, free, {role for role in ROLES if given.get(role) is None})
+    labels = free_labels(frame)
+    export = recognized(labels)
+    open_roles = {role for role in ROLES if given.get(role) is None}
+    sums = None
+    if export is not None:
+        columns |= _of_export(export, labels, open_roles)
+        if "channel" in open_roles and export.marketplace:
+            values["channel"] = "marketplace"
+        sums = _sums_of(export, labels, columns.get("amount") if given.get("amount") else None)
+        if sums is not None:
+            columns["amount"] = sums[0].plus[0]
+        open_roles -= {*columns, *values, "retail", "taxable"}
+    free = [label for label in labels if label not in columns.values()]
+    columns |= _found(frame, free, open_roles)
     if (
         given.get("state") is None
         and "state" not in columns
@@ -93,7 +113,26 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
             raise ColumnMissing(role, list(frame.columns))
     for role, label in columns.items():
         require_one(frame, label, role)
-    return SalesColumns(columns, values, _notes(columns, values))
+    read = [*columns.values(), *(() if export is None else export.used(labels))]
+    notes = _notes(columns, values, export, sums)
+    return SalesColumns(columns, values, notes, export, sums, tuple(dict.fromkeys(read)))
+
+
+def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict[str, Hashable]:
+    """The column of each wanted role, as the export has it."""
+    found = export.found(labels)
+    roles = {"date": "as_of", "state": "state", "channel": "channel", "transaction": "order"}
+    return {role: found[name] for role, name in roles.items() if role in wanted and name in found}
+
+
+def _sums_of(
+    export: Export, labels: list[Hashable], given: Hashable | None
+) -> tuple[Sum, Sum | None] | None:
+    """Gross sales: the amount given, else that of the export with the delivery."""
+    if given is not None:
+        return Sum((given,)), None
+    amount = export.found_amount(labels)
+    return None if amount is None else (amount, export.found_shipping(labels))
 
 
 def _as_named(
@@ -144,8 +183,19 @@ def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:
     return sales or [label for label, kind in kinds.items() if kind == "other"]
 
 
-def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tuple[str, ...]:
-    notes = used_notes(columns, values)
+def _notes(
+    columns: Mapping[str, Hashable],
+    values: Mapping[str, object],
+    export: Export | None,
+    sums: tuple[Sum, Sum | None] | None,
+) -> tuple[str, ...]:
+    plain = dict(columns) if sums is None else {**columns, "amount": None}
+    notes = used_notes(
+        {role: one for role, one in plain.items() if one is not None}, values, export
+    )
+    if sums is not None:
+        of_delivery = "" if sums[1] is None else f" with the delivery, {sums[1]}"
+        notes.append(f"amount from {sums[0]}{of_delivery}")
     if "channel" not in columns and "channel" not in values:
         notes.append(
             "no column has the channel: all sales count as direct sales; name the column of"

@@ -22,6 +22,7 @@ from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.options import dates_of
+from svc_tools.frames.orders import InOrder, foreign_rows, sale_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -39,7 +40,7 @@ from svc_tools.progress import say
 from svc_tools.tabular import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from typing import TypeAlias
 
@@ -186,7 +187,7 @@ def daily_sales(
     label = columns.columns["date"]
     _prepare(dates, label, frame)
     dates.whole = lambda: [factorized(frame[label], label)[1]]
-    narrow = frame[list(dict.fromkeys(columns.columns.values()))]
+    narrow = frame[list(columns.read)]
     slices = (narrow.iloc[start : start + SLICE] for start in range(0, len(narrow), SLICE))
     return _daily_of(columns, slices, dates)
 
@@ -214,8 +215,7 @@ def _daily_sales_of_file(
             pd.DataFrame(columns=pd.Index(names, dtype=object)),
         )
         columns = find_sales_columns(first, given)
-        wanted = list(dict.fromkeys(columns.columns.values()))
-        positions = [names.index(str(label)) for label in wanted]
+        positions = [names.index(str(label)) for label in columns.read]
 
         def frames(some: list[int]) -> Iterator[pd.DataFrame]:
             for chunk in rows.chunks(some):
@@ -292,6 +292,7 @@ _AMOUNT_REASONS = {
     "missing": "amount: missing",
     "whole number of cents": "amount: not a whole number of cents",
     "out of range": "amount: out of range",
+    "not in US dollars": "amount: not in US dollars",
 }
 _NO_NUMBER = "amount: not a number of dollars such as 12.50"
 
@@ -315,6 +316,13 @@ class DailyTotals:
         self._lost = {name: np.zeros(len(_STATES) + 1, np.int64) for name in _LOST}
         self.left_out = LeftOut()
         self.rows = 0
+        self._left: Counter[str] = Counter()
+        self._in_order: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+        if columns.export is not None:
+            roles = {"state": "state", "as_of": "date"}
+            read = {role: columns.columns.get(name) for role, name in roles.items()}
+            known = {role: label for role, label in read.items() if label is not None}
+            self._in_order = InOrder(columns.export, known).take
 
     def take(self, frame: pd.DataFrame) -> None:
         """Add the rows of a slice.
@@ -324,7 +332,7 @@ class DailyTotals:
             TypeError: a column of amounts has truth values.
         """
         self.rows += len(frame)
-        cents, no_amount = self._amounts(frame)
+        frame, cents, no_amount = self._sold(frame)
         days, no_day, rests = days_of_rows(frame[self._columns.columns["date"]], self._dates)
         self._rests += rests
         states, no_state = self._states(frame)
@@ -383,6 +391,11 @@ class DailyTotals:
             "notes": [
                 *self._columns.notes,
                 *self._dates.notes(self._rests),
+                *(
+                    f"left out, {why}: {counted(rows, 'row')}"
+                    for why, rows in self._left.items()
+                    if rows
+                ),
                 *self.left_out.sentences(),
                 *self._default_notes(),
             ],
@@ -410,10 +423,30 @@ class DailyTotals:
             if self._lost["rows"][place]
         ]
 
-    def _amounts(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
+    def _sold(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, Unread]:
+        """The rows that may be sales, and their amounts; an export has other rows, too."""
+        export, sums = self._columns.export, self._columns.sums
+        if export is None or sums is None:
+            column = frame[self._columns.columns["amount"]]
+            cents, wrong, _ = whole_cents(column)
+            return frame, *self._amounts(column, cents, wrong)
+        frame = self._in_order(frame)
+        sale = sale_of(frame, export, *sums)
+        abroad = foreign_rows(frame, export) & ~sale.further
+        self._left["cancelled or not paid"] += sale.counts.rows["no sale"]
+        self._left["shipped to another country"] += int(np.count_nonzero(abroad & ~sale.no_sale))
+        rows = np.flatnonzero(~(sale.no_sale | sale.further | abroad))
+        cents = sale.amount.cents + (0 if sale.shipping is None else sale.shipping.cents)
+        place = {row: at for at, row in enumerate(rows.tolist())}
+        wrong = {place[row]: reason for row, reason in sale.wrong.items() if row in place}
+        frame = frame.iloc[rows]
         column = frame[self._columns.columns["amount"]]
-        cents, wrong, _ = whole_cents(column)
-        unread = Unread(len(frame))
+        return frame, *self._amounts(column, cents[rows], wrong)
+
+    def _amounts(
+        self, column: pd.Series, cents: np.ndarray, wrong: Mapping[int, str]
+    ) -> tuple[np.ndarray, Unread]:
+        unread = Unread(len(column))
         by_reason: dict[str, list[int]] = {}
         for row, text in wrong.items():
             known = (reason for words, reason in _AMOUNT_REASONS.items() if text.endswith(words))
