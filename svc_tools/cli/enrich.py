@@ -36,7 +36,7 @@ from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from svc_sdk import Svc
     from svc_tools.frames.files.job import FileJob
@@ -59,6 +59,8 @@ _run = partial(typer.Option, rich_help_panel="The run")
 
 
 _ROLES = tuple(one.name for one in fields(Cells))
+_OF_TAX = ("shipping", "channel")
+"""What a tax of an export finds by itself, and can be left out."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,15 @@ class Places:
 
     def given(self) -> dict[str, object]:
         """The arguments of the lookup that were given, and `False` for what is left out."""
+        return _named(self, _ROLES) | self.left_out(_ROLES)
+
+    def left_out(self, names: Collection[str]) -> dict[str, object]:
+        """`False` for those of these arguments that are left out."""
         without = [name.replace("-", "_") for name in self.without or []]
-        unknown = [name for name in without if name not in _ROLES]
-        if unknown:
-            raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(_ROLES)}")
-        return _named(self, _ROLES) | dict.fromkeys(without, False)
+        known = (*_ROLES, *_OF_TAX)
+        if unknown := [name for name in without if name not in known]:
+            raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(known)}")
+        return dict.fromkeys([name for name in without if name in names], False)
 
 
 @dataclass(frozen=True)
@@ -236,7 +242,9 @@ def _terms(places: Places, tax: Tax, files: Files) -> Terms:
         date_format=places.date_format,
         as_of_grain=cast("Grain", places.as_of_grain),
     )
-    return Terms(options, tax.given())
+    given = tax.given()
+    of_tax = None if given is None else {**places.left_out(_OF_TAX), **given}
+    return Terms(options, of_tax)
 
 
 def _looked_up(job: FileJob, run: Run, service: Service) -> bool:

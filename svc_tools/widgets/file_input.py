@@ -6,6 +6,7 @@ Errors of the input are worded here, in terms of these fields.
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -62,7 +63,7 @@ FIELDS: Mapping[str, str] = {
 """The fields that name a column, by the argument that they stand for."""
 _OF_TAX = ("shipping", "exempt", "invoice")
 """Those that only a tax has, beside its amount."""
-_SELDOM = ("location", "lat", "lng", "country")
+_SELDOM = ("location", "lat", "lng")
 """Those that are shown on demand."""
 _LABELS: Mapping[str, str] = {
     **FIELDS,
@@ -77,6 +78,7 @@ _CHOOSE = ("choose", "")
 _NONE = NO_TAX = ("none", "")
 _ONE = ("one", "")
 _TODAY = ("today", "")
+_SUM = ("sum", "")
 _FORMATS = (
     ("As found: 2026-01-31", ""),
     *((f"{name}: {example}", name) for name, example in FORMATS.items()),
@@ -236,6 +238,7 @@ class ColumnsForm:
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed = changed
         self._columns: tuple[str, ...] = ()
+        self._found: set[str] = set()
         self._filling = False
         self.roles = {
             role: ipywidgets.Dropdown(description=label) for role, label in FIELDS.items()
@@ -247,7 +250,7 @@ class ColumnsForm:
         )
         self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=_ZONES, value="")
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
-        self.question = note("")
+        self.export, self.question = ipywidgets.HTML(), note("")
         self.preview = table((), (), "")
         self._one_state = field(self.one_state, "Two letters or a name.")
         self._one_date = field(self.one_date)
@@ -265,13 +268,13 @@ class ColumnsForm:
         }
         prefix = field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate.")
         self.more = Disclosure(
-            "More: place name, coordinates, country, prefix",
+            "More: place name, coordinates, prefix",
             grid(*(self.fields[role] for role in _SELDOM), prefix),
         )
         when = [self.fields["as_of"], self._one_date, self._format, self._tz]
-        where = [self.fields[role] for role in ("state", "zip", "address", "city")]
+        where = [self.fields[role] for role in ("state", "zip", "address", "city", "country")]
         tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
-        parts = [heading("Columns", 4), self.preview, self.question]
+        parts = [heading("Columns", 4), self.export, self.preview, self.question]
         parts += [grid(*when), grid(where[0], self._one_state, *where[1:]), grid(*tax)]
         self.view = ipywidgets.VBox([*parts, self.more.view])
         for widget in (*self.roles.values(), *self._others()):
@@ -287,14 +290,17 @@ class ColumnsForm:
             for role, widget in self.roles.items():
                 unclear = role in view.unclear
                 special = _SPECIAL.get(role, [("Not used", _NONE)])
-                options = [("Choose…", _CHOOSE)] if unclear else []
-                widget.options = [*options, *special, *named]
-                first = _CHOOSE if unclear else special[0][1]
+                first = [("Choose…", _CHOOSE)] if unclear else []
+                if role in view.sums:
+                    first = [(plain(view.sums[role]), _SUM)]
+                widget.options = options = [*first, *special, *named]
                 column = view.found.get(role)
-                widget.value = first if column is None else ("column", column)
+                widget.value = options[0][1] if column is None else ("column", column)
             self.one_state.value = self.date_format.value = self.tz.value = ""
             self.prefix.value = ""
             self.one_date.value = None
+            self._found = {*view.found, *view.sums}
+            self.export.value = _export(view)
             self.question.value = note(_question(view)).value if view.unclear else ""
             rows = [[*map(plain, row)] for row in view.rows]
             caption = "The first rows, as they are read" if view.more else "The rows, as read"
@@ -333,12 +339,16 @@ class ColumnsForm:
         Raises:
             NotChosenError: a field was left open.
         """
-        kind, amount = self._chosen("amount")
-        if kind != "column":
+        chosen = {role: self._chosen(role) for role in ("amount", *_OF_TAX)}
+        if chosen["amount"] == NO_TAX:
             return None
-        others = {role: self._chosen(role) for role in _OF_TAX}
-        named = {role: name for role, (kind, name) in others.items() if kind == "column"}
-        return {"amount": amount, **named}
+        given: dict[str, Any] = {}
+        for role, (kind, name) in chosen.items():
+            if kind == "column":
+                given[role] = name
+            elif kind == "none" and role in self._found:  # the export has one
+                given[role] = False
+        return given
 
     def written(self) -> str | None:
         """How the dates of a column are written; `None` as they are found."""
@@ -425,14 +435,31 @@ def _role(column: str) -> str | None:
     return None if found is None else found[0]
 
 
+def _export(view: FileView) -> str:
+    """What the file was recognized as, and what to mind about it."""
+    export = view.export
+    if export is None:
+        return ""
+    amount = f", and the amount is {export.amounts}" if export.amounts else ""
+    text = (
+        f"These are {export.name}, recognized by their columns: the fields below are filled in for"
+        f" them{amount}."
+    )
+    return f'<p>{escape(text)}</p><p class="svc-help">{escape(export.note)}</p>'
+
+
 def _question(view: FileView) -> str:
     choices = [
         f"{FIELDS[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
     ]
-    return (
-        "Please choose, because the names are ambiguous: where was it shipped to, and when was it"
-        f" sold? {'; '.join(choices)}."
-    )
+    asked = {
+        **dict.fromkeys(ROLES, "where was it shipped to"),
+        "as_of": "when was it sold",
+        "amount": "what was it sold for, before tax",
+        **dict.fromkeys(_OF_TAX, "which column is meant"),
+    }
+    questions = " and ".join(dict.fromkeys(asked[role] for role in view.unclear))
+    return f"Please choose, because the names are ambiguous: {questions}? {'; '.join(choices)}."
 
 
 _ADVICE = {

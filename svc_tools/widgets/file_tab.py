@@ -81,6 +81,7 @@ class FileTab:
         self.message = MessageArea()
         self.result = FileResult(session, self._write_workbook)
         self.code = CodeView()
+        self._suggested = ""
         self._job: FileJob | None = None
         self._planned_for: Svc | None = None
         self._work: Job | None = None
@@ -121,12 +122,13 @@ class FileTab:
         self.columns.show(view)
         self._name_run()
         self.choice.offer(view)
-        uploaded = self.choice.uploaded
-        self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
+        self._suggest(view.path)
         set_visible(self._mapping, visible=True)
         notes = (in_words(text, view.path.name) for text in view.notes)
         sheets = "Choose another sheet under “How the file is read”." if view.sheets[1:] else ""
-        self.message.show_note(" ".join([f"{view.path.name} is open.", *notes, sheets]).strip())
+        what = "" if view.export is None else f": {view.export.name}"
+        opened = [f"{view.path.name} is open{what}.", *notes, sheets]
+        self.message.show_note(" ".join(filter(None, opened)))
 
     def _run(self) -> None:
         """Look up what is not cached, and write the result."""
@@ -151,6 +153,8 @@ class FileTab:
         if client is None or source is None:
             self.message.show_trouble(NO_SERVICE)
             return
+        if self.target.value == self._suggested:
+            self._suggest(source)
         reading = self.choice.reading()
         try:
             options = LookupOptions(
@@ -366,6 +370,12 @@ class FileTab:
         self.message.clear()
         self._enable(idle=not self._is_running)
 
+    def _suggest(self, source: Path) -> None:
+        """Suggest where the result is written: to a file that does not exist."""
+        usual = _result_of(source, source.parent)
+        self._suggested = "" if self.choice.uploaded else str(_free(usual))
+        self.target.value = self._suggested
+
     def _output(self, source: Path) -> Path:
         """Where the result is to be written."""
         text = self.target.value.strip()
@@ -416,20 +426,22 @@ def _command_of(
 ) -> str:
     """The command that does what the tab does; it takes the key from the environment."""
     given = {name: of for name, of in terms.lookup.given.items() if of is not None}
-    options = {name: of for name, of in given.items() if of is not False}
+    tax = terms.tax or {}
     words = ["svc-tools", "enrich", str(source), "-o", str(output), *session.options]
     for name, value in {
-        **options,
+        **given,
         "date_format": terms.lookup.date_format,
         "tz": terms.lookup.tz,
-        **({} if terms.tax is None else {"tax": terms.tax["amount"], **terms.tax, "amount": None}),
+        **{"tax" if name == "amount" else name: of for name, of in tax.items()},
         "prefix": terms.lookup.prefix or None,
         **reading,
     }.items():
-        if value is not None:
+        if value is not None and value is not False:
             option = f"--{name.replace('_', '-')}"
             words += [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
-    words += [word for name in given if given[name] is False for word in ("--without", name)]
+    left_out = [name for name, of in {**given, **tax}.items() if of is False]
+    words += [word for name in left_out for word in ("--without", name)]
+    words += ["--no-tax"] if terms.tax is None else []
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 

@@ -86,7 +86,7 @@ def click(tab, button):
 
 def choose(tab, **columns):
     for role, column in columns.items():
-        tab.columns.roles[role].value = ("column", column)
+        tab.columns.roles[role].value = ("column", column) if column else ("none", "")
 
 
 def is_shown(widget):
@@ -139,7 +139,6 @@ def test_a_file_is_uploaded_mapped_planned_run_and_taken_away(tab, faults, tmp_p
 
 def test_a_chosen_file_needs_one_button(tab, faults, tmp_path):
     upload(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
-    choose(tab, amount="amount")
     assert tab.run_button.description == "Add rates and tax"
     click(tab, tab.run_button)
     assert [row["tax"] for row in cells_of(tab.result.written)] == ["0.83"] * 3
@@ -156,6 +155,7 @@ def test_many_lookups_of_an_account_are_a_plan_first(tab, faults, tmp_path):
     assert len(faults.seen) == MANY_LOOKUPS + 1
 
 
+BESIDE = ("shipping", "exempt", "invoice")
 OPTIONS = ["order", "zip", "st", "sold", "amount", "freight", "is_exempt", "inv"]
 LINES = [
     ["1", "78701", "TX", "05/31/2026", "10.00", "2.00", "no", "A"],
@@ -167,7 +167,11 @@ LINES = [
 def with_every_option(tab, source):
     """The file with an option of every kind chosen."""
     open_path(tab, source)
-    choose(tab, state="st", amount="amount", shipping="freight", exempt="is_exempt", invoice="inv")
+    chosen = {role: tab.columns.roles[role].value for role in ("amount", *BESIDE)}
+    assert chosen == {
+        role: ("column", name) for role, name in zip(chosen, OPTIONS[4:], strict=True)
+    }
+    choose(tab, state="st")
     tab.columns.date_format.value = "month first"
     tab.columns.tz.value = "America/Chicago"
     tab.columns.prefix.value = "svc_"
@@ -186,7 +190,95 @@ def test_shipping_exempt_and_invoice_are_chosen_beside_the_amount(tab, faults, t
     assert sum(Decimal(row["svc_tax"]) for row in rows[:2]) == Decimal("1.82")
     assert rows[2]["svc_tax"] == "0.00"
     tab.columns.roles["amount"].value = ("none", "")
-    assert not any(is_shown(tab.columns.fields[role]) for role in ("shipping", "exempt", "invoice"))
+    assert not any(is_shown(tab.columns.fields[role]) for role in BESIDE)
+
+
+SHOPIFY = (
+    *("Name", "Financial Status", "Currency", "Subtotal", "Shipping", "Taxes", "Total"),
+    *("Created at", "Lineitem quantity", "Lineitem name", "Billing Zip", "Billing Province"),
+    *("Shipping City", "Shipping Zip", "Shipping Province", "Shipping Country"),
+)
+SOLD = [
+    *[["#1", "paid", "USD", "100.00", "5.00", "8.66", "113.66", "2026-05-01", "1", "Tea"]],
+    *[["#1", "", "", "", "", "", "", "", "2", "Cup", "", "", "", "", "", ""]],
+]
+SOLD[0] += ["10001", "NY", "Austin", "'78701", "TX", "US"]
+AMAZON = {
+    "amazon-order-id": "111-1",
+    "purchase-date": "2026-05-01",
+    "item-price": "20.00",
+    "gift-wrap-price": "2.00",
+    "item-promotion-discount": "-4.00",
+    "shipping-price": "3.00",
+    "ship-city": "Austin",
+    "ship-state": "TX",
+    "ship-postal-code": "78701",
+    "ship-country": "US",
+}
+
+
+def test_an_export_of_a_shop_is_recognized_and_needs_one_button(tab, faults, tmp_path):
+    upload(tab, csv_of(tmp_path / "orders_export.csv", SOLD, SHOPIFY))
+    assert "These are Shopify orders, recognized by their columns" in tab.columns.export.value
+    chosen = {role: field.value[1] for role, field in tab.columns.roles.items()}
+    assert {role: name for role, name in chosen.items() if name} == {
+        "state": "Shipping Province",
+        "zip": "Shipping Zip",
+        "city": "Shipping City",
+        "country": "Shipping Country",
+        "as_of": "Created at",
+        "amount": "Subtotal",
+        "shipping": "Shipping",
+    }
+    assert tab.run_button.description == "Add rates and tax"
+    click(tab, tab.run_button)
+    (request,) = faults.seen
+    assert "zip=78701" in request.target
+    rows = cells_of(tab.result.written)
+    assert [row["lookup_status"] for row in rows] == ["ok", "ok"]  # the second item, too
+    assert [row["tax"] for row in rows] == ["8.66", "0.00"]  # 8.25% of 105.00, once
+    choose(tab, zip="Billing Zip", state="Billing Province", city=None, shipping=None)
+    click(tab, tab.run_button)
+    assert "/NY?" in faults.seen[-1].target
+    rows = cells_of(tab.result.written)
+    assert [row["tax"] for row in rows] == ["8.25", "0.00"]
+
+
+def test_amounts_of_several_columns_are_one_choice(tab, tmp_path):
+    source = csv_of(tmp_path / "amazon.csv", [[*AMAZON.values()]], [*AMAZON])
+    open_path(tab, source)
+    assert "Amazon orders" in tab.columns.export.value
+    first, _ = tab.columns.roles["amount"].options[0]
+    assert first == "item-price + gift-wrap-price - item-promotion-discount"
+    assert tab.columns.roles["shipping"].value == ("column", "shipping-price")
+    click(tab, tab.run_button)
+    (row,) = cells_of(tab.result.written)
+    assert row["tax"] == "1.73"  # 8.25% of 20.00 + 2.00 - 4.00 + 3.00
+    shown = tab.code.command
+    tab.result.written.unlink()
+    assert svc_tools(*shlex.split(shown)[1:], SVC_API_KEY=KEY).returncode == 0
+    (again,) = cells_of(tmp_path / "amazon-rates.csv")
+    assert again == row
+    choose(tab, amount=None)
+    click(tab, tab.run_button)
+    assert "tax" not in cells_of(tab.result.written)[0]
+    assert "--no-tax" in tab.code.command
+    open_path(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
+    assert tab.columns.export.value == ""
+
+
+def test_two_columns_of_amounts_are_a_question(tab, tmp_path):
+    open_path(
+        tab,
+        csv_of(tmp_path / "orders.csv", [["78701", "1", "2"]], ["zip", "subtotal", "net_amount"]),
+    )
+    assert "before tax?" in tab.columns.question.value
+    click(tab, tab.run_button)
+    assert marked(tab) == "amount"
+    assert tab.result.written is None
+    choose(tab, amount="net_amount")
+    click(tab, tab.run_button)
+    assert cells_of(tab.result.written)[0]["tax"] == "0.17"
 
 
 def test_exempt_lines_marked_0_and_1_are_a_question_in_words_of_the_page(tab, tmp_path):
@@ -361,7 +453,7 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     good = rows_of(60)
     mixed = [row for pair in zip(good, bad, strict=True) for row in pair]
     faults.will(echoing(warnings=[{"code": "districts_not_covered"}]), echo)
-    finished(tab, csv_of(tmp_path / "orders.csv", mixed))
+    finished(tab, csv_of(tmp_path / "orders.csv", mixed), amount=None)
     shown = tab.result.review.value
     assert shown.count("<tr>") == 26  # a page of 25, never all of them
     assert "Date of sale: " in shown  # the field, by its name on the page
@@ -399,7 +491,7 @@ def test_rows_to_review_come_by_dollars_as_from_pandas(tab, faults, tmp_path, ta
     noted = echoing(warnings=[{"code": "districts_not_covered"}])
     faults.will(lambda seen: (echo if "79999" in seen.target else noted)(seen))
     source = csv_of(tmp_path / "orders.csv", [*rows, *some])
-    finished(tab, source, **({"amount": "amount"} if taxed else {}))
+    finished(tab, source, amount="amount" if taxed else None)
     frame = pd.read_csv(tab.result.written, dtype=str)
     review = frame.svc.review(amount="amount")
     shown = cells_of_table(tab.result.review.value)
@@ -569,7 +661,7 @@ def test_columns_named_like_ours_pass_through_beside_ours_with_a_prefix(tab, fau
 def test_a_result_stays_on_the_page_when_something_is_changed(tab, tmp_path):
     finished(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
     content = tab.result.written.read_bytes()
-    choose(tab, amount="amount")
+    choose(tab, amount=None)
     assert "The result below is of before." in tab.message.html
     assert is_shown(tab.result.view)
     assert b"".join(tab.result.download.pieces()) == content

@@ -8,8 +8,9 @@ the number of distinct places (and with a chunk), never with the rows.
 from __future__ import annotations
 
 import contextlib
+import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.tax import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.roles import ColumnAmbiguous, Found, Role, find
 from svc_tools.tabular import Chunk, cell_text, open_table
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_sdk import Svc
-    from svc_tools.exports import Export
+    from svc_tools.exports import Export, Sum
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
@@ -168,15 +169,13 @@ class FileView:
         columns: the names of its columns, in order.
         rows: its first rows, as texts; an empty cell is empty.
         more: whether there are further rows.
-        found: the column for each argument of a lookup, by its usual name.
+        found: the column for each argument of a lookup and a tax, by its usual name or the export.
         unclear: arguments with several candidate columns, or with one of another party, among
             which the user has to choose.
         notes: how the file was read, in sentences.
         sheets: the sheets of a workbook, in order; none for other files.
         export: the export that the columns were recognized as; `None` for another file.
-        amount: the amount of a tax without arguments, in words: of an export its columns with their
-            signs, of another file the column; "" where none is found.
-        shipping: the delivery likewise; only exports have one.
+        sums: amount and shipping of an export where they are of several columns, in words.
     """
 
     path: Path
@@ -188,8 +187,7 @@ class FileView:
     notes: tuple[str, ...]
     sheets: tuple[str, ...] = ()
     export: Export | None = None
-    amount: str = ""
-    shipping: str = ""
+    sums: Mapping[str, str] = field(default_factory=dict)
 
 
 def view_of_file(
@@ -216,7 +214,10 @@ def view_of_file(
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
         frame = frame_of(first)
-        proposed = propose(frame)
+        proposed, (of_tax, sums) = propose(frame), _of_tax(frame)
+        found = {**proposed.found, **of_tax.columns}
+        several = [one for one in of_tax.problems if isinstance(one, ColumnAmbiguous)]
+        unclear = {**proposed.unclear, **{one.role: one.candidates for one in several}}
         shown = [
             ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]
             for _, column in frame.iloc[:count].items()
@@ -226,24 +227,49 @@ def view_of_file(
             columns=tuple(map(str, rows.schema.names)),
             rows=tuple(islice(zip(*shown, strict=True), count)),
             more=len(frame) > count,
-            found={role: str(label) for role, label in proposed.found.items()},
-            unclear={role: tuple(map(str, some)) for role, some in proposed.unclear.items()},
+            found={role: str(label) for role, label in found.items()},
+            unclear={role: tuple(map(str, some)) for role, some in unclear.items()},
             notes=tuple(rows.notes),
             sheets=rows.sheets,
             export=proposed.export,
-            **_sale_in_words(frame),
+            sums=sums,
         )
     finally:
         rows.close()
 
 
-def _sale_in_words(frame: pd.DataFrame) -> dict[str, str]:
-    """Where a tax without arguments finds amount and delivery."""
+_BESIDE_THE_AMOUNT = (
+    Role(
+        "shipping",
+        re.compile(
+            r"(?:shipping|delivery|freight)(?:_(?:amount|charged?|charges|cost|fee|price))?"
+        ),
+    ),
+    Role("exempt", re.compile(r"(?:is_)?(?:tax_)?exempt(?:_amount)?|exemption")),
+    Role("invoice", re.compile(r"inv(?:oice)?(?:_?(?:id|no|nr|num|number))?")),
+)
+
+
+def _of_tax(frame: pd.DataFrame) -> tuple[Found, dict[str, str]]:
+    """The columns of a tax by their usual names or by the export; sums of several in words."""
+    labels = free_labels(frame)
+    usual = find(labels, _BESIDE_THE_AMOUNT)
     try:
-        source = amounts_of_tax(free_labels(frame), TaxOptions())
-    except ColumnAmbiguous:
-        return {}
+        source = amounts_of_tax(labels, TaxOptions())
+    except ColumnAmbiguous as error:
+        return replace(usual, problems=(*usual.problems, error)), {}
     if source.amount is None:
         amount = source.terms.amount
-        return {"amount": str(amount)} if is_label(frame, amount) else {}
-    return {"amount": str(source.amount), "shipping": str(source.shipping or "")}
+        found = {"amount": amount} if is_label(frame, amount) else {}
+        return replace(usual, columns={**usual.columns, **found}), {}
+    sums = {"amount": source.amount, "shipping": source.shipping}
+    there = {role: one for role, one in sums.items() if one is not None}
+    single = {role: one.all[0] for role, one in there.items() if len(one.all) == 1}
+    return Found(single, ()), {
+        role: _in_words(one) for role, one in there.items() if role not in single
+    }
+
+
+def _in_words(one: Sum) -> str:
+    """The columns with their signs: item-price - item-promotion-discount."""
+    return " + ".join(map(str, one.plus)) + "".join(f" - {name}" for name in one.minus)
