@@ -29,6 +29,7 @@ from support.nexus import FIVE, Nexus
 from support.secrets import TYPED_KEY, files_with
 from support.waiting import until
 
+from svc_tools.display import Note, Table, as_html, card, number, prose
 from svc_tools.frames import enrich_file
 
 
@@ -429,3 +430,27 @@ def test_a_page_left_in_the_middle_of_a_removal_warns_and_the_next_one_continues
     expect(shown(page.get_by_text("The receipt is under 5"))).to_be_visible()
     assert {state for state, _ in lean.records} == {"CA", "TX"}
     assert [state for _, state, _ in lean.sent] == ["DE", "MT", "NY"]
+
+
+def test_no_number_of_a_table_or_a_card_is_broken_into_two_lines(chrome, account):
+    part = Table(
+        (number("Dollars"), "Rows", prose("What to do")),
+        [("-$1,234,567.89", "12,345,678", "Look it up. " * 20)],
+        "Sums",
+    )
+    answer = account.client.lookup("WA", zip="98101")
+    looks = [as_html(Note("a note"), part), card(answer, tax=("$12,345,678.90", "tax"))]
+    page = chrome.new_page(viewport={"width": 240, "height": 800})
+    for html in looks:
+        page.set_content(html)
+        broken = page.evaluate(
+            """() => [...document.querySelectorAll('td, .svc-rate, .svc-tax')].filter(cell => {
+                if (!/^[-$]*[0-9][0-9.,%]*$/.test(cell.innerText.trim())) return false
+                const range = document.createRange()
+                range.selectNodeContents(cell)
+                return new Set([...range.getClientRects()].map(one => one.top)).size > 1
+            }).map(cell => cell.innerText)"""
+        )
+        assert broken == []
+        assert page.locator("td").count() > 2
+    page.close()

@@ -130,6 +130,7 @@ _FOR = settings(
 
 
 @_FOR
+@pytest.mark.filterwarnings("ignore:No row can be used")
 @given(
     frame=frames(),
     grain=st.sampled_from(["day", "month", "quarter"]),
