@@ -121,7 +121,11 @@ def as_text(*parts: Note | Table) -> str:
     with needs("Showing a table", "bulk"):
         from rich.console import Console  # noqa: PLC0415 - see the module's docstring
     file = io.StringIO()
-    show(Console(file=file, width=_UNLIMITED, color_system=None, legacy_windows=False), *parts)
+    # in a notebook Rich would show the text instead of writing it to the file
+    plain_text = Console(
+        file=file, width=_UNLIMITED, color_system=None, legacy_windows=False, force_jupyter=False
+    )
+    show(plain_text, *parts)
     return file.getvalue().rstrip()
 
 

@@ -195,10 +195,12 @@ def test_notes_and_progress_are_in_the_output_of_a_cell_and_nothing_is_red(tmp_p
         "rated = lines.svc.lookup(cache='rates.db')",  # nothing is configured, nothing is quiet
         "taxed = rated.svc.tax()",
         "taxed.svc.exposure(amount='amount', date='order_date'); svc_tools.connect().close()",
+        "review = taxed.svc.review(); print(review)",
+        "taxed.svc.split()",
         "import sys; print('mine', file=sys.stderr)",
         folder=tmp_path,
     )
-    *ours, last = cells
+    *ours, printed, shown, last = cells
     streams = [output for outputs in ours for output in outputs if "name" in output]
     assert {output.name for output in streams} == {"stdout"}
     lookup, tax, exposure = (
@@ -208,6 +210,10 @@ def test_notes_and_progress_are_in_the_output_of_a_cell_and_nothing_is_red(tmp_p
     assert "svc: rows: " in lookup
     assert "svc: " in tax
     assert exposure.count("svc: ") > 1
+    assert [output.output_type for output in printed] == ["stream"]  # and not shown as well
+    assert "require review" in printed[0].text
+    assert [output.output_type for output in shown] == ["execute_result"]
+    assert {"text/html", "text/plain"} <= set(shown[0].data)
     assert [output.name for output in last] == ["stderr"]
 
 
