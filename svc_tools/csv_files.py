@@ -15,14 +15,17 @@ import re
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from svc_tools.atomic import whole_file
+from svc_tools.exports import lines_of, report_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from svc_tools.exports import Export
 
 Row = tuple[int, list[object]]
 """The line (of a CSV) or row (of a sheet) number, from 1, and the cells."""
@@ -77,6 +80,8 @@ class Dialect:
     skipped: int
     """Characters above the header: the line that declares the delimiter."""
     notes: tuple[str, ...]
+    report: tuple[Export, Sequence[object]] | None = None
+    """The report that the file is, and the row with the names, which is not the first one."""
 
 
 def csv_rows(text: Iterable[str], delimiter: str = ",") -> Iterator[Row]:
@@ -151,6 +156,20 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     text = text[declared.end() :] if declared else text
     mark = delimiter or (declared[1] if declared else _delimiter_of(path, text))
     rows = (cells for _, cells in csv_rows(io.StringIO(text, newline=""), mark))
+    first = list(islice(rows, _COMPARED_ROWS))
+    report = report_of(first)
+    if report is not None:
+        header = next(lines_of(first, *report))
+        of_report = f"{path.name}: {report[0].name} with a title, headings and totals: left out"
+        return Dialect(
+            *(encoding, mark, tuple(map(str, header))),
+            has_rows=True,
+            paired=False,
+            skipped=declared.end() if declared else 0,
+            notes=(*notes, of_report),
+            report=report,
+        )
+    rows = chain(first, rows)
     header: list[Any] = next((row for row in rows if row), [])
     has_rows = any(row or len(header) == 1 for row in rows) or len(sample) == _SAMPLE
     skipped = declared.end() if declared else 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 PLACE_ROLES = ("state", "zip", "address", "city", "country")
 """The roles of the columns of a place."""
@@ -71,6 +71,8 @@ class Export:
         month_first: whether 03/04/2026 is March 4; `None` where no date is written so.
         zone: the time zone in which dates are written.
         marketplace: whether every sale is a marketplace's, which collects and remits the tax.
+        report: whether a title may stand above the names of the columns, and headings and totals
+            among the rows: what has no date is no row then.
         amounts: what the amount is, in words.
         note: what is not certain, or what to mind.
     """
@@ -87,6 +89,7 @@ class Export:
     month_first: bool | None = None
     zone: Zone = "seller"
     marketplace: bool = False
+    report: bool = False
     amounts: str = ""
     note: str = ""
 
@@ -134,6 +137,49 @@ def recognized(columns: Iterable[Hashable]) -> Export | None:
 def named_export(name: str | None) -> Export | None:
     """The export of this name; `None` where there is none."""
     return next((one for one in EXPORTS if one.name == name), None)
+
+
+_TITLE_ROWS = 12
+"""The rows among which the names of a report's columns are looked for."""
+
+
+def report_of(first: Sequence[Sequence[object]]) -> tuple[Export, Sequence[object]] | None:
+    """The report that a file is whose first rows these are, and the row with the names.
+
+    `None` where the names stand in the first row that is not empty, as in other files.
+    """
+    filled = [row for row in first[:_TITLE_ROWS] if any(map(_is_filled, row))]
+    for row in filled[1:]:
+        export = recognized([cell for cell in row if _is_filled(cell)])
+        if export is not None and export.report:
+            return export, row
+    return None
+
+
+def lines_of(
+    rows: Iterable[Sequence[object]], export: Export, names: Sequence[object]
+) -> Iterator[list[object]]:
+    """The names of a report's columns, then its lines, each with the heading above it.
+
+    The heading goes into the first column, where that has no name: it is the customer's.
+    """
+    grouped = not _is_filled(names[0])
+    dated = [*names].index(export.found(filter(_is_filled, names))["as_of"])
+    below, heading = iter(rows), None
+    for row in below:
+        if [*row] == [*names]:
+            break
+    yield ["Customer", *names[1:]] if grouped else [*names]
+    for row in below:
+        if len(row) > dated and _is_filled(row[dated]):
+            line = [*row, *[None] * (len(names) - len(row))]
+            yield [heading, *line[1:]] if grouped and not _is_filled(line[0]) else line
+        elif row and _is_filled(row[0]):
+            heading = row[0]
+
+
+def _is_filled(cell: object) -> bool:
+    return cell is not None and str(cell).strip() != ""
 
 
 def _by_name(columns: Iterable[Hashable]) -> dict[str, Hashable]:
@@ -286,6 +332,7 @@ EXPORTS: tuple[Export, ...] = (
             "product_service_full_name": ("shipping", "delivery", "freight"),
         },
         month_first=True,
+        report=True,
         amounts="each line before tax; credit memos are negative",
         note="The reports Sales by Customer Detail and Transaction List have no address unless you"
         " add its columns (Customize, Columns): their names are not documented, so address columns"

@@ -17,12 +17,13 @@ from collections import defaultdict
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from itertools import dropwhile, islice, pairwise, zip_longest
+from itertools import chain, dropwhile, islice, pairwise, zip_longest
 from operator import not_
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 from svc_tools.csv_files import DELIMITERS, FileError, csv_rows, csv_text, dialect_of, utf8_blocks
+from svc_tools.exports import lines_of, report_of
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
@@ -344,6 +345,8 @@ class _CsvTable:
         keys = [str(position) for position in wanted]
         with csv_text(self._path, self._dialect) as text:
             below = dropwhile(not_, (cells for _, cells in csv_rows(text, mark)))
+            if self._dialect.report is not None:
+                below = lines_of(below, *self._dialect.report)
             numbered = enumerate((cells for cells in below if cells or len(header) == 1), 1)
             next(numbered)
             while block := list(islice(numbered, _SHEET_ROWS)):
@@ -513,6 +516,12 @@ class _SheetTable:
 
     def _spooled(self, rows: Iterator[list[object]]) -> list[str]:
         """Copy the rows into the temporary file, with the types of each column; their names."""
+        first = list(islice(rows, _CHECKED_ROWS))
+        report = report_of(first)
+        rows = chain(first, rows)
+        if report is not None:
+            rows = lines_of(rows, *report)
+            self.notes.append(f"{report[0].name} with a title, headings and totals: left out")
         head = next(filter(None, rows), None)
         if head is None:
             raise FileError(
