@@ -116,7 +116,8 @@ def find_inputs(
         raise ValueError("date_format: no column is the date of the sale; choose it")
     coarse = grain != "day" and "as_of" in {**columns, **scalars}
     period = f"rates as of the first day of each {grain}, as requested" if coarse else ""
-    notes = tuple(filter(None, (*used_notes(columns, scalars, export), note, period)))
+    billing = "" if export is None else _billing_note(export, frame)
+    notes = tuple(filter(None, (*used_notes(columns, scalars, export), billing, note, period)))
     return Inputs(columns, scalars, notes, dates, grain, export)
 
 
@@ -125,6 +126,15 @@ def follow(dates: Dates, export: Export | None, frame: pd.DataFrame) -> None:
     if export is not None and export.found(frame.columns).get("as_of", export) == dates.column:
         dates.month_first = export.month_first
         dates.zone = UTC if export.zone == "UTC" else None
+
+
+def _billing_note(export: Export, frame: pd.DataFrame) -> str:
+    """That the billing address counts where there is no other, if the export has one."""
+    billing = export.found_billing(frame.columns)
+    if not billing:
+        return ""
+    named = ", ".join(map(repr, billing.values()))
+    return f"where nothing is shipped (these columns are empty), the place is that of {named}"
 
 
 def _found_in(

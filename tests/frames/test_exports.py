@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import NamedTuple
+
+import make_sample_exports
 import pandas as pd
 import pytest
+from support.command import svc_tools
 
 from svc_tools import tabular
 from svc_tools.exports import EXPORTS, PLACE_ROLES, recognized
@@ -262,3 +267,161 @@ def test_sales_of_an_export_are_measured_by_state(tmp_path, as_file) -> None:
     assert "left out, shipped to another country: 1 row" in notes
     assert "left out, amount: not in US dollars: 1 row" in notes
     assert "channel" in notes
+
+
+FOLDER = Path(__file__).parents[1] / "data" / "exports"
+
+
+class Sample(NamedTuple):
+    """What is known of a sample: rows with a rate, rows of other countries, totals, lines."""
+
+    name: str
+    rated: int
+    abroad: int
+    amount: str
+    tax: str
+    lines: dict[int, tuple[str, str | None, str]]
+    """Amount, delivery and tax of some rows, worked out by hand.
+
+    Massachusetts 6.25% and Oregon 0 without delivery; New Jersey 6.625%, Connecticut 6.35% and
+    Rhode Island 7% with it.
+    """
+
+
+SAMPLES = {
+    "shopify.csv": Sample(
+        *("Shopify orders", 193, 7, "72207.06", "5231.37"),
+        {9: ("33.75", "7.95", "2.76"), 95: ("13.00", "7.95", "0.81")},
+    ),
+    "amazon.txt": Sample(
+        *("Amazon orders", 193, 7, "74948.56", "5250.63"),
+        {40: ("267.00", "0.00", "17.69"), 102: ("37.50", "7.95", "2.89")},
+    ),
+    "stripe.csv": Sample(
+        *("Stripe payments", 192, 8, "132538.91", "9466.91"),
+        {39: ("28.15", None, "1.79"), 90: ("14.86", None, "0.93")},
+    ),
+    "quickbooks.csv": Sample(
+        *("QuickBooks sales report", 192, 8, "25521.22", "1704.04"),
+        {26: ("178.00", "0.00", "11.79"), 43: ("18.99", "0.00", "1.19")},
+    ),
+    "etsy.csv": Sample(
+        *("Etsy sold orders", 192, 8, "109769.66", "7798.94"),
+        {16: ("18.99", "7.95", "1.71"), 24: ("58.48", "7.95", "4.40")},
+    ),
+    "woocommerce.csv": Sample(
+        *("WooCommerce orders", 193, 7, "75848.49", "4983.45"),
+        {6: ("12.50", "7.95", "1.35"), 81: ("19.50", "7.95", "1.22")},
+    ),
+    "square.csv": Sample(
+        *("Square orders", 194, 6, "78343.88", "5517.08"),
+        {40: ("12.50", "7.95", "1.35"), 46: ("183.47", "7.95", "13.40")},
+    ),
+    "bigcommerce.csv": Sample(
+        *("BigCommerce orders", 192, 8, "125492.37", "8275.04"),
+        {19: ("34.19", "7.95", "2.79"), 51: ("42.00", "7.95", "3.17")},
+    ),
+}
+
+
+def read(name: str) -> pd.DataFrame:
+    """A sample as an analyst reads it, with the types that pandas infers."""
+    if name == "quickbooks.csv":  # a report: with a title, headings and totals
+        report = pd.read_csv(FOLDER / name, skiprows=4)
+        return report[report["Transaction date"].notna()]
+    return pd.read_csv(FOLDER / name, sep="\t" if name.endswith(".txt") else ",")
+
+
+def test_the_samples_are_what_the_script_writes() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {*make_sample_exports.SAMPLES}
+    for name, made in make_sample_exports.SAMPLES.items():
+        assert (FOLDER / name).read_bytes() == made().encode(), name
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
+    embedded, tmp_path, name
+) -> None:
+    sample = SAMPLES[name]
+
+    rated = read(name).svc.lookup(client=embedded, cache=False, progress=False)
+    taxed = rated.svc.tax(progress=False)
+    done = svc_tools("enrich", FOLDER / name, "-o", tmp_path / "out.csv", "--embedded")
+
+    statuses = taxed["lookup_status"].value_counts().to_dict()
+    assert statuses == {"ok": sample.rated, "unsupported": sample.abroad}
+    assert str(taxed["sale_amount"].sum()) == sample.amount
+    assert str(taxed["tax"].sum()) == sample.tax
+    shipping = "sale_shipping" in taxed
+    for row, figures in sample.lines.items():
+        line = taxed.iloc[row]
+        delivery = str(line["sale_shipping"]) if shipping else None
+        assert (str(line["sale_amount"]), delivery, str(line["tax"])) == figures
+    assert done.returncode == 0
+    assert f"svc: {sample.name}, recognized by their columns: " in done.stderr
+    assert f"svc: {sample.name}: amount from " in done.stderr
+    written = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    added = ("lookup_status", "lookup_as_of", "sale_amount", "taxable_amount", "tax", "tax_error")
+    for column in added:
+        of_frame = [None if pd.isna(one) else str(one) for one in taxed[column]]
+        assert [None if pd.isna(one) else one for one in written[column]] == of_frame, column
+
+
+@pytest.mark.parametrize("name", ["amazon.txt", "etsy.csv"])
+def test_sales_of_a_marketplace_are_not_due_from_the_seller(embedded, name) -> None:
+    rated = read(name).svc.lookup(client=embedded, cache=False, progress=False)
+    register = [{"state": state, "nexus_type": "economic"} for state in ("MA", "NJ", "TX")]
+
+    taxed = rated.svc.tax(nexus=register, progress=False)
+
+    own = taxed.get("sales-channel", pd.Series("", taxed.index)).eq("Non-Amazon US")
+    assert taxed.loc[~own, "tax_due"].isna().all()
+    assert set(taxed.loc[~own, "tax_due_reason"]) == {"marketplace_facilitated"}
+    registered = own & taxed["resolved_state"].isin(["MA", "NJ", "TX"])
+    assert taxed.loc[registered, "tax_due"].notna().all()
+
+
+def test_a_download_is_taxed_where_it_is_billed(embedded) -> None:
+    payments = read("stripe.csv")
+    nothing_shipped = payments["Shipping Address Line1"].isna()
+    assert 0 < nothing_shipped.sum() < len(payments)
+
+    rated = payments.svc.lookup(client=embedded, cache=False, progress=False)
+
+    here = nothing_shipped & payments["Card Address Country"].eq("US")
+    assert (rated.loc[here, "resolved_state"] == payments.loc[here, "Card Address State"]).all()
+    assert "the place is that of 'Card Address State'" in " ".join(rated.attrs[NOTE]["notes"])
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_report_of_quickbooks_has_its_customers_and_no_totals(embedded, tmp_path, kind) -> None:
+    report = tmp_path / f"report.{kind}"
+    if kind == "csv":
+        report.write_bytes((FOLDER / "quickbooks.csv").read_bytes())
+    else:
+        cells = pd.read_csv(FOLDER / "quickbooks.csv", header=None, names=range(14), dtype=str)
+        cells.to_excel(report, index=False, header=False)
+
+    run = enrich_file(report, tmp_path / "out.csv", client=embedded, tax={}, cache=False)
+
+    written = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert (len(written), run.totals.statuses["ok"]) == (200, 192)
+    assert written["Customer"].str.match(r"Customer \d+$").all()
+    assert sum(map(float, written["tax"].dropna())) == pytest.approx(1704.04)
+    returned = written[written["Transaction type"].eq("Credit Memo")]
+    assert (
+        returned["sale_amount"].astype(float) + returned["sale_shipping"].astype(float) < 0
+    ).all()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_sales_of_a_sample_are_measured_without_an_argument(name) -> None:
+    found = exposure_of_file(FOLDER / name, as_of="2026-10-31", progress=False)
+
+    measured = found.attrs["svc_exposure"]
+    notes = " ".join(measured["notes"])
+    assert f"{SAMPLES[name].name}, recognized by their columns: date from column" in notes
+    marketplace = found["marketplace_sales"].sum()
+    sales = found["sales"].sum()
+    assert (marketplace > 0) == (name in {"amazon.txt", "etsy.csv"})
+    assert sales + marketplace > 0

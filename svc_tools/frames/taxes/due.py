@@ -34,6 +34,8 @@ _MARKETPLACE = {
     "facilitated",
     "facilitator",
     "mpf",
+    "amazon",
+    "amazon.com",
 }
 _DIRECT = {
     "direct",
@@ -54,6 +56,8 @@ _DIRECT = {
     "phone",
     "d2c",
     "dtc",
+    "non amazon",
+    "non amazon us",
 }
 _MONTHS = {"month": 1, "quarter": 3}
 _NO_DAY, _NEVER = np.iinfo(np.int32).min, np.iinfo(np.int32).max
