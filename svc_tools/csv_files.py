@@ -159,19 +159,19 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     first = list(islice(rows, _COMPARED_ROWS))
     report = report_of(first)
     if report is not None:
-        header = next(lines_of(first, *report))
+        names = next(lines_of(first, *report))
         of_report = f"{path.name}: {report[0].name} with a title, headings and totals: left out"
         return Dialect(
-            *(encoding, mark, tuple(map(str, header))),
+            *(encoding, mark, tuple(map(str, names))),
             has_rows=True,
             paired=False,
             skipped=declared.end() if declared else 0,
             notes=(*notes, of_report),
             report=report,
         )
-    rows = chain(first, rows)
-    header: list[Any] = next((row for row in rows if row), [])
-    has_rows = any(row or len(header) == 1 for row in rows) or len(sample) == _SAMPLE
+    every = chain(first, rows)
+    header: list[Any] = next((row for row in every if row), [])
+    has_rows = any(row or len(header) == 1 for row in every) or len(sample) == _SAMPLE
     skipped = declared.end() if declared else 0
     found = Dialect(
         *(encoding, mark, tuple(header)),

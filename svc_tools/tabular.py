@@ -344,7 +344,9 @@ class _CsvTable:
         header, mark = self._dialect.header, self._dialect.delimiter
         keys = [str(position) for position in wanted]
         with csv_text(self._path, self._dialect) as text:
-            below = dropwhile(not_, (cells for _, cells in csv_rows(text, mark)))
+            below: Iterator[list[Any]] = dropwhile(
+                not_, (cells for _, cells in csv_rows(text, mark))
+            )
             if self._dialect.report is not None:
                 below = lines_of(below, *self._dialect.report)
             numbered = enumerate((cells for cells in below if cells or len(header) == 1), 1)
