@@ -80,8 +80,11 @@ _ONE = ("one", "")
 _TODAY = ("today", "")
 _SUM = ("sum", "")
 _FORMATS = (
-    ("As found: 2026-01-31", ""),
-    *((f"{name}: {example}", name) for name, example in FORMATS.items()),
+    ("As found in the file", ""),
+    *(
+        (example if name.startswith("%") else f"{example}, {name}", name)
+        for name, example in FORMATS.items()
+    ),
 )
 _ZONES = (
     ("As written", ""),
@@ -271,6 +274,10 @@ class ColumnsForm:
             "More: place name, coordinates, prefix",
             grid(*(self.fields[role] for role in _SELDOM), prefix),
         )
+        self._error = ipywidgets.HTML()
+        self._error.add_class("svc-error")
+        self._boxes = {**self.fields, "date_format": self._format, "tz": self._tz}
+        self._boxes |= {"one_state": self._one_state, "one_date": self._one_date, "prefix": prefix}
         when = [self.fields["as_of"], self._one_date, self._format, self._tz]
         where = [self.fields[role] for role in ("state", "zip", "address", "city", "country")]
         tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
@@ -366,17 +373,22 @@ class ColumnsForm:
         for widget in (*self.roles.values(), *self._others()):
             widget.disabled = not enabled
 
-    def mark(self, role: str | None) -> None:
-        """Mark the field that an error is about and give it the focus; `None` marks none."""
-        named = {"date_format": self.date_format, "tz": self.tz, "prefix": self.prefix}
-        named |= {"one_state": self.one_state, "one_date": self.one_date, **self.roles}
-        for name, widget in named.items():
+    def mark(self, role: str | None, text: str = "") -> None:
+        """Mark the field that an error is about, and give it the focus; `None` marks none.
+
+        The text stands there too: where the page is narrow, the message is out of sight.
+        """
+        for name, box in self._boxes.items():
+            widget, *others = (one for one in box.children if one is not self._error)
             widget.remove_class("svc-invalid")
             if name == role:
                 if role in {*_SELDOM, "prefix"}:
                     self.more.reveal(opened=True)
+                self._error.value = escape(text)
+                others.append(self._error)
                 widget.add_class("svc-invalid")
                 widget.focus()
+            box.children = (widget, *others)
 
     def _chosen(self, role: str) -> tuple[str, str]:
         """The choice of a field: its kind, and the column."""

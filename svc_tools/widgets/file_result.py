@@ -134,6 +134,7 @@ class FileResult:
         self._requested, self._reading = 0, False
         self._filling = False
         self.split, self.summary, self.notes = (ipywidgets.HTML() for _ in range(3))
+        self.summary.add_class("svc-note")
         self.statuses = table((), (), "")
         self.money = table((), (), "")
         self.reason = ipywidgets.Dropdown(description="Rows to review")

@@ -339,8 +339,9 @@ class FileTab:
             return
         if self._mapping.layout.display == "none":  # it could not be opened as it was
             self.choice.options.reveal(opened=True)
-        self.message.show_trouble(file_trouble(error, self.choice.current.name))
-        self.columns.mark(field_of(error))
+        trouble = file_trouble(error, self.choice.current.name)
+        self.message.show_trouble(trouble)
+        self.columns.mark(field_of(error), trouble.text)
 
     def _changed(self) -> None:
         """A setting was changed: the plan is no longer valid."""

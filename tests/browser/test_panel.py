@@ -238,12 +238,12 @@ def test_a_page_whose_process_ended_says_so(own_page):
 
 # the tab File
 
-ORDERS = """order,sold,state,zip
-0001,2026-02-01,CA,94105
-0002,2026-02-01,TX,78701
-0003,2026-02-01,WA,98101
-0004,2026-02-01,CA,00000
-0005,2026-02-01,XX,12345
+ORDERS = """order,sold,state,zip,amount
+0001,02/03/2026,CA,94105,100.00
+0002,02/03/2026,TX,78701,20.00
+0003,02/03/2026,WA,98101,300.00
+0004,02/04/2026,CA,00000,40.00
+0005,02/04/2026,XX,12345,5.00
 """
 
 
@@ -272,18 +272,36 @@ def test_a_file_needs_no_mouse(fresh, account, tmp_path):
     press_key("Enter")
     expect(shown(page.get_by_role("button", name="Show the plan"))).to_be_enabled()
     assert shown(page.get_by_label("State", exact=True)).input_value() == "state"
+    tab_to(page, "Add rates and tax")
+    press_key("Enter")
+    written = page.get_by_label("Date format", exact=True)
+    expect(written).to_be_focused()  # the dates could be either: here it is settled
+    expect(page.locator(".svc-grid .svc-error")).to_contain_text("'02/03/2026' and '02/04/2026'")
+    press_key("ArrowDown")
+    expect(page.locator(".svc-grid .svc-error")).to_have_count(0)
+    expect(written.locator("option:checked")).to_contain_text("month first")
     tab_to(page, "Show the plan")
     press_key("Enter")
     expect(shown(page.get_by_text("billable"))).to_be_visible()
-    tab_to(page, "Add rates", back=True)
+    tab_to(page, "Add rates and tax", back=True)
     press_key("Enter")
     expect(shown(page.get_by_role("button", name="Download"))).to_be_visible()
+    review = page.locator(".svc-table", has_text="Rows to review: 1 to").locator("tbody tr")
+    expect(review.first).to_contain_text("0004")  # the most dollars first
     tab_to(page, "Download")
     with page.expect_download() as found:
         press_key("Enter")
     found.value.save_as(tmp_path / "found.csv")
     expected = tmp_path / "expected.csv"
-    enrich_file(orders, expected, client=account.client, cache=False, progress=False)
+    enrich_file(
+        orders,
+        expected,
+        client=account.client,
+        tax={},
+        date_format="month first",
+        cache=False,
+        progress=False,
+    )
     assert rows(tmp_path / "found.csv") == rows(expected)
     assert [row["order"] for row in rows(expected)] == ["0001", "0002", "0003", "0004", "0005"]
 
