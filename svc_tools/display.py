@@ -370,6 +370,8 @@ def _print(console: Console, renderable: RenderableType, *, indent: int, width: 
     options = console.options.update(width=width)
     lines = console.render_lines(Padding(renderable, (0, 0, 0, indent)), options, pad=False)
     stripped = [segment for line in lines for segment in (*_stripped(line), Segment.line())]
+    if options.ascii_only:
+        stripped = [one._replace(text=one.text.replace(NOTHING, "-")) for one in stripped]
     console.print(Segments(stripped), end="", crop=False)
 
 

@@ -384,17 +384,22 @@ def _exit_code(run: FileRun, *, strict: bool) -> int:
 
 
 def _show_run(console: Console, run: FileRun) -> None:
-    """Print the totals of the rows, where the file is, and what to do next."""
+    """Print what can be used of the rows, where they are, what to do next, and the details."""
     if run.written is not None:
-        show(console, *run.parts(brief=True))
-        print_text(console)
-    if run.written is not None and str(run.written) != "-":
-        named = "Written" if run.stopped is None else "Written, incomplete"
-        print_line(console, f"{named}: {run.written}")
+        show(console, *run.lead(meanings=console.width >= _NARROW))
+        for text in ("", *run.totals.money):
+            print_text(console, text)
+        if str(run.written) != "-":
+            named = "Written" if run.stopped is None else "Written, incomplete"
+            print_line(console, f"{named}: {run.written}")
+        print_text(console, run.requested)
     if steps := _next_steps(run):
         print_text(console)
         print_text(console, ("What to do next", "bold"))
         print_table(console, ("", prose()), [("-", text) for text in steps])
+    for table in run.details():
+        print_text(console)
+        show(console, table)
 
 
 def _next_steps(run: FileRun) -> list[str]:
@@ -417,7 +422,7 @@ def _next_steps(run: FileRun) -> list[str]:
     former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
     if run.stopped is None and former.exists():
         steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
-    if any("is not an ISO date" in why for _, why in totals.reasons):
+    if any(why.startswith("as_of: ") for _, why in totals.reasons):
         steps.append("Say how the dates are written, for instance with --date-format %m/%d/%Y.")
     if totals.review.rows or totals.rows > totals.statuses["ok"]:
         steps.append(

@@ -20,6 +20,7 @@ from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
+from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from svc_tools.display import Head
     from svc_tools.frames.money import Totals
     from svc_tools.frames.review import Review
-    from svc_tools.frames.split import Part
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
 
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
@@ -149,8 +149,10 @@ def render(summary: Summary, console: Console) -> None:
     All meaning is in words, so nothing is lost without color. Text from data is never read as
     markup.
     """
-    _paragraph(console, _headline(summary))
-    _counts(console, "What can be used", "Use", summary.by_use)
+    print_text(console, _headline(summary))
+    _paragraph(console, parts_sentence(summary.by_use))
+    uses = parts_table(summary.by_use, "What can be used")
+    _section(console, uses.caption, uses.columns, uses.rows)
     _counts(console, "Rows by status", "Status", summary.by_status)
     _counts(console, "Rows with a result by confidence", "Confidence", summary.by_confidence)
     _counts(console, "Advisories in the results", "Advisory", summary.by_warning)
@@ -173,7 +175,7 @@ def _headline(summary: Summary) -> str:
     return f"{summary.rows:,} rows{places}{service}"
 
 
-def _counts(console: Console, title: str, head: str, counts: Sequence[Count | Part]) -> None:
+def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
     rows = [(count.name, f"{count.rows:,}", meaning_of(count.name)) for count in counts]
     if rows:
         _section(console, title, (head, number("Rows"), prose("Meaning")), rows)

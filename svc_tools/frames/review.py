@@ -59,7 +59,7 @@ from svc_tools.frames.taxes.taxed_rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from svc_tools.codes import AddressGiven
 
@@ -74,24 +74,6 @@ REVIEW_COLUMNS = (
 )
 """The columns that `Review.rows` adds, without the prefix."""
 _PERCENT = 100
-
-
-def rows_by_use(rows: int, to_review: int, statuses: Mapping[str, int]) -> dict[str, int]:
-    """How many rows can be used: ready, to check, incomplete, and none (they have no rate).
-
-    Args:
-        rows: all rows.
-        to_review: those that require review; every row without a whole rate is one of them.
-        statuses: rows by `lookup_status`.
-    """
-    whole, incomplete = statuses.get("ok", 0), statuses.get("partial", 0)
-    ready = rows - to_review
-    return {
-        "ready": ready,
-        "check": whole - ready,
-        "incomplete": incomplete,
-        "none": rows - whole - incomplete,
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +183,16 @@ class ReviewCounts:
         rows, cents = self._estimates()
         return sum(rows), dollars(sum(cents))
 
-    def add(self, frame: pd.DataFrame, prefix: str) -> None:
-        """Add the rows of an enriched frame: its rates, and those rows that require review."""
-        status = coded(frame, f"{prefix}lookup_status", "not_attempted")
-        codes, cells = codes_of_rows(frame, status, prefix)
+    def add(self, frame: pd.DataFrame, status: Coded, why: Coded, prefix: str) -> None:
+        """Add the rows of an enriched frame: its rates, and those rows that require review.
+
+        Args:
+            frame: the rows.
+            status: the `lookup_status` of each.
+            why: the codes for which each requires review, as `codes_of_rows` gives them.
+            prefix: the prefix of the lookup.
+        """
+        codes, cells = why
         states = states_of_rows(frame, prefix=prefix)
         for state, units in zip(states.values, highest_rates(frame, states, prefix), strict=True):
             self._highest[state] = max(units, self._highest.get(state, -1))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 USES = codes_of("use")
 """What a row can be used for: ready, check, incomplete, none."""
 _LABELS = {"check": "to check", "none": "no rate"}
-_GROUPS = dict(zip(("ready", "to_check", "incomplete", "no_rate"), USES, strict=True))
+GROUPS = dict(zip(("ready", "to_check", "incomplete", "no_rate"), USES, strict=True))
+"""The use of each group of a `Split`, by its name there."""
 
 
 class Part(NamedTuple):
@@ -70,7 +72,11 @@ class Part(NamedTuple):
 def uses_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     """The use of each row, one of `USES`."""
     status = coded(frame, f"{prefix}lookup_status", "not_attempted")
-    reasons = codes_of_rows(frame, status, prefix)
+    return uses_of(status, codes_of_rows(frame, status, prefix))
+
+
+def uses_of(status: Coded, reasons: Coded) -> Coded:
+    """The use of each row by its status and the reasons for which it requires review."""
     codes, cells = combined([status, reasons])
     return Coded(np.array([_use(*cell) for cell in cells], np.int64)[codes], USES)
 
@@ -100,7 +106,29 @@ def _sums(codes: np.ndarray, column: Money | None, rows: Sequence[int]) -> list[
     return [one if n else dollars(0) for one, n in zip(found, rows, strict=True)]
 
 
-def parts_table(parts: Sequence[Part], title: str = "") -> Table:
+def parts_joined(parts: Sequence[Part], more: Sequence[Part]) -> tuple[Part, ...]:
+    """The groups of two parts of a table together; of none and one they are those of the one."""
+    if not parts:
+        return tuple(more)
+    return tuple(
+        Part(one.name, one.rows + other.rows, *map(partial(_joined, one, other), _DOLLARS))
+        for one, other in zip(parts, more, strict=True)
+    )
+
+
+_DOLLARS = ("sales", "tax", "due")
+
+
+def _joined(one: Part, other: Part, name: str) -> Decimal | None:
+    """The dollars of both: what a part without rows has is not counted."""
+    counted_in = [getattr(part, name) for part in (one, other) if part.rows]
+    known = [value for value in counted_in if value is not None]
+    if not counted_in:
+        return getattr(one, name)  # type: ignore[no-any-return]  # one of its dollars
+    return sum(known, dollars(0)) if known else None
+
+
+def parts_table(parts: Sequence[Part], title: str = "", *, meanings: bool = True) -> Table:
     """The four groups as a table: rows, dollars as far as they are known, and what they mean."""
     figures = [
         (head, [getattr(part, name) for part in parts])
@@ -116,11 +144,11 @@ def parts_table(parts: Sequence[Part], title: str = "") -> Table:
                 NOTHING if column[place] is None else exact_dollars(column[place])
                 for _, column in shown
             ),
-            meaning_of(part.name),
+            *([meaning_of(part.name)] if meanings else []),
         )
         for place, part in enumerate(parts)
     ]
-    return Table([*heads, prose("Meaning")], rows, title)
+    return Table([*heads, *([prose("Meaning")] if meanings else [])], rows, title)
 
 
 def parts_sentence(parts: Sequence[Part]) -> str:
@@ -159,18 +187,18 @@ class Split(Mapping[str, "pd.DataFrame"]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         """The rows of one group by its name."""
-        if name not in _GROUPS:
-            raise KeyError(f"{name!r}: expected {', '.join(_GROUPS)}")
+        if name not in GROUPS:
+            raise KeyError(f"{name!r}: expected {', '.join(GROUPS)}")
         rows: pd.DataFrame = getattr(self, name)
         return rows
 
     def __iter__(self) -> Iterator[str]:
         """The names of the groups."""
-        return iter(_GROUPS)
+        return iter(GROUPS)
 
     def __len__(self) -> int:
         """Four."""
-        return len(_GROUPS)
+        return len(GROUPS)
 
     @property
     def sentence(self) -> str:
@@ -203,6 +231,6 @@ def split(frame: pd.DataFrame, *, amount: Hashable | None, prefix: str) -> Split
     label = amount_label(frame, prefix, amount)
     groups: dict[str, Any] = {
         name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
-        for name, use in _GROUPS.items()
+        for name, use in GROUPS.items()
     }
     return Split(**groups, parts=parts_of(frame, uses, amount=label, prefix=prefix))

@@ -28,6 +28,7 @@ from svc_tools.display import (
 )
 from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
 from svc_tools.frames.review import state_reason_table
+from svc_tools.frames.split import parts_table
 from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
 from svc_tools.widgets.file_input import in_words
@@ -193,7 +194,8 @@ class FileResult:
             return
         self._run, self._columns, self._prefix = run, tuple(dict.fromkeys(columns)), prefix
         self.message.clear()
-        self.split.value = _by_use(run)
+        uses = parts_table(run.totals.by_use, "What can be used")
+        self.split.value = table_html(uses.columns, uses.rows, uses.caption)
         self.summary.value = _summary(run)
         self.notes.value = _notes(run.notes, run.source.name, inputs)
         self.statuses.value = _statuses(run)
@@ -214,7 +216,7 @@ class FileResult:
 
     def _offer_reasons(self, run: FileRun) -> None:
         totals = run.totals
-        groups = totals.review.groups() if totals.judged else ()
+        groups = totals.review.groups()
         set_visible(self._review, bool(groups))
         rows: Counter[str] = Counter()
         stakes: dict[str, Decimal] = {}
@@ -360,17 +362,6 @@ def _summary(run: FileRun) -> str:
     parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
     parts += [f"{run.asked:,} looked up at {the_service(run.service)}"] if run.asked else []
     return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"
-
-
-def _by_use(run: FileRun) -> str:
-    rows = [
-        (name, f"{count:,}", capital(meaning_of(name))) for name, count in run.totals.by_use.items()
-    ]
-    return (
-        table_html(("Use", number("Rows"), prose("Meaning")), rows, "What can be used")
-        if rows
-        else ""
-    )
 
 
 def _statuses(run: FileRun) -> str:

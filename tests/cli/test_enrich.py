@@ -139,6 +139,49 @@ def test_rows_that_the_service_failed_are_exit_code_1(account, orders, tmp_path)
     )
 
 
+def test_the_summary_leads_with_what_was_read_and_what_can_be_used(account, orders, tmp_path):
+    faults, environment = account
+    low = echoing(confidence="low")
+    error = b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}'
+    part = echoing(warnings=[{"code": "districts_not_covered"}])
+    by_zip = {"78702": low, "78703": lambda _: answer(404, error), "78704": part}
+
+    def respond(seen):
+        (how,) = [by_zip[one] for one in by_zip if one in seen.target] or [echo]
+        return how(seen)
+
+    faults.will(respond)
+    command = ("enrich", orders, "-o", tmp_path / "out.csv", "--force", "--tax", "amount")
+    expected = {
+        "ready": {"rows": 114, "sales": "11400.00", "tax": "940.50"},
+        "to_check": {"rows": 2, "sales": "200.00", "tax": "16.50"},
+        "incomplete": {"rows": 2, "sales": "200.00"},
+        "no_rate": {"rows": 2, "sales": "200.00"},
+    }
+    assert json.loads(svc_tools(*command, "--json", **environment).stdout)["split"] == expected
+    for width in (50, 80):
+        done = svc_tools(*command, **environment | {"COLUMNS": str(width)})
+        lines = done.stdout.splitlines()
+        assert max(len(line) for line in lines if not line.startswith("Written")) <= width
+        table = [
+            line.split()[:4] for line in lines if re.match(r" +(ready|to check|inc|no r)", line)
+        ]
+        assert table == [
+            ["ready", "114", "$11,400.00", "$940.50"],
+            ["to", "check", "2", "$200.00"],
+            ["incomplete", "2", "$200.00", "\N{EN DASH}"],
+            ["no", "rate", "2", "$200.00"],
+        ]
+        shown = " ".join(done.stdout.split())
+        order = [
+            *("state 'state', ZIP 'zip', date 'date', amount 'amount'", "are ready to use"),
+            *("Use Rows Sales Tax", "Written: ", "What to do next", "Rows by status"),
+            "Rows to review by state and reason",
+        ]
+        places = [shown.index(text) for text in order]
+        assert places == sorted(places)
+
+
 def test_a_program_reads_the_summary_as_json(account, orders, tmp_path):
     _, environment = account
     done = svc_tools(
@@ -505,7 +548,7 @@ def test_what_cannot_be_used_is_exit_code_2_and_one_sentence(
 @pytest.mark.parametrize("how", [(), ("--plan",), ("--tax", "amount", "--json")])
 def test_a_file_without_a_usable_row_is_exit_code_2_with_the_main_reason(account, tmp_path, how):
     faults, environment = account
-    rows = [("78701", "TX", f"{day}.13.2026", "1.00") for day in range(1, 9)]
+    rows = [("78701", "TX", f"week {day}", "1.00") for day in range(1, 9)]
     rows += [("787", "TX", "2026-05-01", "1.00"), ("", "", "2026-05-01", "1.00")]
     lines = [",".join(row) for row in (("zip", "state", "sold", "amount"), *rows)]
     (tmp_path / "in.csv").write_text("\n".join(lines))
@@ -514,7 +557,7 @@ def test_a_file_without_a_usable_row_is_exit_code_2_with_the_main_reason(account
     done = svc_tools(*command, folder=tmp_path, **environment)
     assert (done.returncode, done.stdout, faults.seen) == (2, "", [])
     told = " ".join(done.stderr.split())
-    for part in ("8 of 10 rows", "'sold'", "'1.13.2026' (and 7 other values)", "--date-format"):
+    for part in ("8 of 10 rows", "'sold'", "'week 1' (and 7 other values)", "--date-format"):
         assert part in told
     assert told.count("Error.") == 1
     assert (tmp_path / "out.csv").read_text() == "of an earlier day"

@@ -232,7 +232,9 @@ def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatc
     output = tmp_path / "out.parquet"
     lookup = {"as_of": False}
     run = enrich_file(source, output, lookup=lookup, tax=tax, client=embedded)
-    review = pd.read_parquet(output).svc.review()
+    frame = pd.read_parquet(output)
+    assert run.totals.by_use == frame.svc.split().parts
+    review = frame.svc.review()
     groups = run.totals.review.groups()
     assert groups == review.state_reasons
     assert (groups[0].state, groups[0].reason, groups[0].rows) == ("LA", "partial", 61)
@@ -258,7 +260,9 @@ def test_lines_of_split_invoices_are_reviewed_as_in_the_whole_frame(
     output = tmp_path / "out.parquet"
     terms = {"amount": "total", "exempt": "free", "invoice": "invoice"}
     run = enrich_file(source, output, lookup={"as_of": False}, tax=terms, client=embedded)
-    review = pd.read_parquet(output).svc.review()
+    frame = pd.read_parquet(output)
+    assert run.totals.by_use == frame.svc.split(amount="total").parts
+    review = frame.svc.review()
     assert run.totals.review.groups() == review.state_reasons
     assert review.totals.unknown_rows == 0
 

@@ -307,6 +307,7 @@ class FileJob:
             stopped=stopped,
             resumable=self._cached,
             totals=totals,
+            read=self.layout.read,
             notes=tuple(dict.fromkeys(notes)),
             seconds=time.monotonic() - started,
         )

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.config import Source
+from svc_tools.exports import Sum
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label
@@ -70,12 +71,14 @@ class Layout:
         inputs: the column or value for each argument of the lookup.
         used: positions of the columns that the lookup and the tax read.
         passed: positions of the columns that are passed on.
+        read: which export the file was recognized as, if any, and its columns by what they are.
         notes: what was decided, in sentences.
     """
 
     inputs: Inputs
     used: tuple[int, ...]
     passed: tuple[int, ...]
+    read: str
     notes: tuple[str, ...]
 
     def in_order(self) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -155,7 +158,27 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     notes = list(inputs.notes)
     if former:
         notes.append(f"columns of an earlier run are replaced: {len(former)}")
-    return Layout(inputs, used, passed, tuple(notes))
+    return Layout(inputs, used, passed, _read_as(first, inputs, terms), tuple(notes))
+
+
+def _read_as(first: pd.DataFrame, inputs: Inputs, terms: Terms) -> str:
+    """Which export a file was recognized as, and its columns by what they are."""
+    used: dict[str, object] = dict(inputs.columns)
+    if terms.tax is not None:
+        source = _amounts(first, terms)
+        used["amount"] = source.amount or source.terms.amount
+        used["shipping"] = source.shipping or source.terms.shipping
+        used |= {name: getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS}
+    named = [
+        f"{_IN_WORDS.get(name, name)} {label if isinstance(label, Sum) else repr(label)}"
+        for name, label in used.items()
+        if isinstance(label, Sum) or is_label(first, label)
+    ]
+    what = "Columns" if inputs.export is None else inputs.export.name
+    return f"{what}: {', '.join(named) or 'none, the place is that of all rows'}"
+
+
+_IN_WORDS = {"as_of": "date", "zip": "ZIP", "ship_from": "sent from"}
 
 
 def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:

@@ -33,10 +33,18 @@ from svc_tools.frames.arrow import coded, frame_of
 from svc_tools.frames.money import dollars
 from svc_tools.frames.review import (
     ReviewCounts,
-    rows_by_use,
     state_reason_table,
 )
 from svc_tools.frames.review_rows import codes_of_rows
+from svc_tools.frames.split import (
+    GROUPS,
+    parts_joined,
+    parts_of,
+    parts_sentence,
+    parts_table,
+    uses_of,
+)
+from svc_tools.frames.taxes.taxed_rows import amount_label
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.tabular import Chunk, open_table
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from svc_tools.display import Head
     from svc_tools.frames.arrow import Coded
     from svc_tools.frames.review import RankedRows
+    from svc_tools.frames.split import Part
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 _LONGEST = 400
@@ -74,6 +83,7 @@ class FileRun:
         stopped: why the run ended early; `None` where it did not.
         resumable: whether the results are cached, so that the same command continues the run.
         totals: rows by status, and their tax.
+        read: which export the file was recognized as, if any, and which columns were used.
         notes: what was decided, in sentences.
         seconds: how long it took.
     """
@@ -89,6 +99,7 @@ class FileRun:
     stopped: str | None
     resumable: bool
     totals: FileTotals
+    read: str
     notes: tuple[str, ...]
     seconds: float
 
@@ -115,12 +126,33 @@ class FileRun:
     def _repr_html_(self) -> str:
         return as_html(*self.parts())
 
-    def parts(self, *, brief: bool = False) -> tuple[Note | Table, ...]:
-        """The result for display: the file, its totals, and tables of its rows.
+    def parts(self) -> tuple[Note | Table, ...]:
+        """The result for display: the file, what can be used of it, and tables of its rows."""
+        written = "Nothing was written."
+        if self.written is not None:
+            written = f"Written: {printable(self.written)}."
+        notes = (capital(printable(note)) for note in self.notes)
+        sentences = [*_sentences(self), *self.totals.money, written, self.requested, *notes]
+        lead = Note(_title(self), sentences)
+        return lead, *self.lead()[1:], *self.details()
 
-        Where `brief`, without the path and the notes, for a host that shows them by themselves.
-        """
-        return Note(_title(self), _sentences(self, brief=brief)), *_tables(self)
+    def lead(self, *, meanings: bool = True) -> tuple[Note | Table, ...]:
+        """What was read, and what can be used; `meanings` of the groups need room."""
+        by_use = self.totals.by_use if self.written is not None else ()
+        table = parts_table(by_use, meanings=meanings)
+        return Note(_title(self), _sentences(self)), *([table] if by_use else [])
+
+    def details(self) -> list[Table]:
+        """Rows by status and reason, and what to review; nothing where no row was written."""
+        return [] if self.written is None else _details(self.totals)
+
+    @property
+    def requested(self) -> str:
+        """How many results are from the cache, and how many were requested, in a sentence."""
+        return (
+            f"{self.cached:,} from the cache or lock file, {self.asked:,} requested from"
+            f" {printable(the_service(self.service))}, in {duration(self.seconds)}."
+        )
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program."""
@@ -147,58 +179,34 @@ def _title(run: FileRun) -> str:
     return f"{early}{plain(run.source.name)}: {rows}{counted(run.places, 'distinct place')}"
 
 
-def _sentences(run: FileRun, *, brief: bool) -> list[str]:
-    """Where the rows are, the service, and the tax."""
-    totals = run.totals
+def _sentences(run: FileRun) -> list[str]:
+    """What was read, and how much of it can be used."""
     texts = [] if run.stopped is None else [f"Ended early: {printable(run.stopped)}."]
-    if run.written is None:
-        texts.append("Nothing was written.")
-    elif not brief:
-        texts.append(f"Written: {printable(run.written)}.")
-    texts.append(
-        f"{run.cached:,} from the cache or lock file, {run.asked:,} requested from"
-        f" {printable(the_service(run.service))}, in {duration(run.seconds)}."
-    )
-    if totals.taxed is not None:
-        texts.append(
-            f"Rows with a tax: {totals.taxed:,}, {exact_dollars(totals.sales)} of sales,"
-            f" {exact_dollars(totals.tax)} of tax. Rows without: {totals.rows - totals.taxed:,}."
-        )
-    if totals.due is not None:
-        texts.append(f"Of it due from you: {exact_dollars(totals.due)}.")
-    if run.written is not None and totals.estimates:
-        texts.append(totals.estimates.replace("these dollars", "the dollars to review", 1))
-    return texts if brief else [*texts, *(capital(printable(note)) for note in run.notes)]
+    texts.append(f"{printable(run.read)}.")
+    if run.written is not None and run.totals.by_use:
+        texts.append(parts_sentence(run.totals.by_use))
+    return texts
 
 
-def _tables(run: FileRun) -> list[Table]:
-    """What can be used, rows by status, and what to review; nothing where no row was written."""
-    if run.written is None:
-        return []
-    counts = run.totals.statuses
-    by_use = tuple(
-        (name, f"{rows:,}", meaning_of(name)) for name, rows in run.totals.by_use.items()
-    )
+def _details(totals: FileTotals) -> list[Table]:
+    """Rows by status and reason, and what to review."""
+    counts = totals.statuses
     by_status = tuple(
         (name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]
     )
-    tables = (
-        [Table(("Use", number("Rows"), prose("Meaning")), by_use, "What can be used")]
-        if by_use
-        else []
-    )
-    tables.append(Table(("Status", number("Rows"), prose("Meaning")), by_status, "Rows by status"))
-    found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
-    reasons = [(status, meaning_of(why) or why, n) for status, why, n in counted_alike(found)]
+    tables = [Table(("Status", number("Rows"), prose("Meaning")), by_status, "Rows by status")]
     heads = ("Status", number("Rows"), prose("Reason"))
-    without = run.totals.rows - counts["ok"]
+    reasons = [(status, meaning_of(why) or why, n) for status, why, n in totals.reasons_alike()]
+    without = totals.rows - counts["ok"]
     tables += _reason_tables("Why rows have no whole rate", heads, reasons, without)
-    untaxed = counted_alike(("", why, rows) for why, rows in run.totals.untaxed.items())
-    total = run.totals.untaxed.total()
-    tables += _reason_tables("Why rows with a rate have no tax", heads[1:], untaxed, total)
-    groups = run.totals.review.groups()
+    total = totals.untaxed.total()
+    title = "Why rows with a rate have no tax"
+    tables += _reason_tables(title, heads[1:], totals.untaxed_alike(), total)
+    groups = totals.review.groups()
     if groups:
-        tables.append(state_reason_table(TO_REVIEW, groups, _MOST_GROUPS))
+        table = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS)
+        table.more = ". ".join(filter(None, [table.more, totals.estimates])) or None
+        tables.append(table)
     return tables
 
 
@@ -229,7 +237,8 @@ class FileTotals:
             out where there are very many.
         whole: rows with a whole rate, and with a tax where one was requested.
         review: the rows that require review, as `df.svc.review()` counts them.
-        judged: whether the rows have the column `needs_review`.
+        by_use: the rows by what they can be used for, as `df.svc.split()` counts them: ready, to
+            check, incomplete, and no rate.
         taxed: rows with a tax; `None` where none was requested.
         sales: the amounts of those rows.
         tax: their tax.
@@ -244,7 +253,7 @@ class FileTotals:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     whole: int = 0
     review: ReviewCounts = field(default_factory=ReviewCounts)
-    judged: bool = True
+    by_use: tuple[Part, ...] = ()
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
     tax: Decimal = Decimal("0.00")
@@ -267,21 +276,37 @@ class FileTotals:
                 self.reasons[state, why if isinstance(why, str) else ""] += rows
             if len(self.reasons) > _MOST_REASONS:
                 self.reasons = Counter(dict(self.reasons.most_common(_FREQUENT_REASONS)))
-        self.review.add(frame, prefix)
-        self.judged &= f"{prefix}needs_review" in frame
+        of_rows = coded(frame, f"{prefix}lookup_status", "not_attempted")
+        codes = codes_of_rows(frame, of_rows, prefix)
+        self.review.add(frame, of_rows, codes, prefix)
+        amount = amount_label(frame, prefix, None)
+        parts = parts_of(frame, uses_of(of_rows, codes), amount=amount, prefix=prefix)
+        self.by_use = parts_joined(self.by_use, parts)
         whole = ~open_rows
         if taxed is not None:
             self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))
             whole &= frame[f"{prefix}tax"].notna().to_numpy()
         self.whole += int(whole.sum())
 
-    @property
-    def by_use(self) -> dict[str, int]:
-        """What can be used: rows that are ready, to check, incomplete, and none (no rate).
+    def reasons_alike(self) -> list[tuple[str, str, int]]:
+        """Why rows have no whole rate; reasons that differ only in the value quoted are one."""
+        return counted_alike((*why, rows) for why, rows in self.reasons.items())
 
-        Empty where that is not known: the column `needs_review` was not looked up.
-        """
-        return rows_by_use(self.rows, self.review.rows, self.statuses) if self.judged else {}
+    def untaxed_alike(self) -> list[tuple[str, str, int]]:
+        """Why rows with a rate have no tax, likewise, without a status."""
+        return counted_alike(("", why, rows) for why, rows in self.untaxed.items())
+
+    @property
+    def money(self) -> list[str]:
+        """The tax of all rows, in sentences; none where none was requested."""
+        if self.taxed is None:
+            return []
+        tax = (
+            f"Rows with a tax: {self.taxed:,}, {exact_dollars(self.sales)} of sales,"
+            f" {exact_dollars(self.tax)} of tax. Rows without: {self.rows - self.taxed:,}."
+        )
+        due = [] if self.due is None else [f"Of it due from you: {exact_dollars(self.due)}."]
+        return [tax, *due]
 
     @property
     def estimates(self) -> str | None:
@@ -314,7 +339,9 @@ class FileTotals:
         estimated_rows, estimated = self.review.estimated
         values: dict[str, object] = {
             "rows": self.rows,
-            "by_use": self.by_use,
+            "split": {
+                name: _part_as_json(part) for name, part in zip(GROUPS, self.by_use, strict=False)
+            },
             "statuses": {name: self.statuses[name] for name in STATUSES if self.statuses[name]},
             "rows_whole": self.whole,
             "needs_review": self.review.rows,
@@ -332,7 +359,7 @@ class FileTotals:
             "review_estimated": {"rows": estimated_rows, "dollars": str(estimated)},
             "reasons": [
                 {"status": status, "reason": why, "rows": rows}
-                for (status, why), rows in self.reasons.most_common(_FREQUENT_REASONS)
+                for status, why, rows in self.reasons_alike()[:_FREQUENT_REASONS]
             ],
         }
         if self.taxed is not None:
@@ -344,10 +371,17 @@ class FileTotals:
                 "at_stake": str(self.at_stake),
                 "without_tax": [
                     {"reason": why, "rows": rows}
-                    for why, rows in self.untaxed.most_common(_FREQUENT_REASONS)
+                    for _, why, rows in self.untaxed_alike()[:_FREQUENT_REASONS]
                 ],
             }
         return values
+
+
+def _part_as_json(part: Part) -> dict[str, object]:
+    """Its rows, and its dollars as far as they are known."""
+    values = {"sales": part.sales, "tax": part.tax, "tax_due": part.due}
+    known = {name: str(value) for name, value in values.items() if value is not None}
+    return {"rows": part.rows, **known}
 
 
 def _counts(column: pd.Series) -> dict[str, int]:
