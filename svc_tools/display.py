@@ -402,7 +402,8 @@ def card(
     result: TaxResponse,
     *,
     day: str = "",
-    tax: tuple[str, str] | None = None,
+    amount: str = "",
+    tax: str = "",
     facts: Sequence[tuple[str, str]] = (),
     warnings: Sequence[str] | None = None,
 ) -> str:
@@ -411,7 +412,8 @@ def card(
     Args:
         result: the result, of either mode.
         day: the day of the request, in words.
-        tax: the tax of an amount, or "No tax", and what it is of; `None` without an amount.
+        amount: an amount of dollars whose tax is wanted, in words; empty for none.
+        tax: its tax in words; empty where there is none.
         facts: more about where the rate comes from: labels and values.
         warnings: the sentences to show; those of the result's warnings where left out. One about a
             part that is missing is shown at the rate alone.
@@ -433,6 +435,7 @@ def card(
         place=" ".join(part for part in (place, rate.zip) if part),
         headline=headline,
         what=f"{what}, {day}" if day else what,
+        amount=amount,
         tax=tax,
         missing=[*map(capital, missing)],
         alert=_ALERT,

@@ -25,8 +25,9 @@ def serve_page(
     """Serve the panel as a page on 127.0.0.1 until Ctrl+C.
 
     A request needs the token of the address that `say` prints, or the cookie that follows it.
-    Each opened page has its own process, which ends with it. Results that the panel writes stay
-    in the user's data folder; uploads are deleted.
+    Each tab of the browser has its own process. A reload, or the address opened again within an
+    hour after the tab was closed, finds everything as it was. The processes end with this one:
+    results that the panel writes stay in the user's data folder; uploads are deleted.
 
     Args:
         port: the port; 0 takes a free one.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import secrets
 import signal
 import tempfile
@@ -28,6 +29,7 @@ from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 from voila.app import Voila
 from voila.request_info_handler import RequestInfoSocketHandler
+from voila.tornado.handler import TornadoVoilaHandler
 
 from svc_tools.loopback import LocalGuard, listen
 
@@ -46,8 +48,9 @@ _MESSAGE_OVERHEAD = 1024 * 1024
 """What a message holds in addition to the file."""
 _BODY_LIMIT = 1024 * 1024
 """Bytes of a request's body: nothing large comes that way."""
-_IDLE_SECONDS = 300
-"""A kernel whose page has disappeared (the browser crashed) ends after that time."""
+_IDLE_SECONDS = 3600
+"""A panel that no tab of the browser shows any more ends after that time."""
+_KERNEL_ID = re.compile(r'"kernelId":\s*"([\w-]+)"')
 _WIDGETS = [
     "@jupyter-widgets/jupyterlab-manager",
     "@voila-dashboards/widgets-manager8",
@@ -155,6 +158,68 @@ class _Entrance(JupyterHandler):
         )
 
 
+class _Panels:
+    """The panels that were opened: the process of each, and its page as Voila rendered it.
+
+    All that was done on a panel is in its process, from which the page loads it.
+    """
+
+    def __init__(self, kernels: Any) -> None:  # noqa: ANN401 - of Voila, which has no types
+        self._kernels = kernels
+        self._opened: dict[str, tuple[str, str]] = {}
+
+    def add(self, name: str, page: str) -> None:
+        """Add a panel whose page has been rendered."""
+        if found := _KERNEL_ID.search(page):
+            self._opened[name] = found[1], page
+            # a process that is started again has nothing of the panel
+            self._kernels.add_restart_callback(found[1], lambda: self._opened.pop(name, None))
+
+    async def page(self, name: str) -> str | None:
+        """The page of a panel; `None` where there is none, or its process has ended."""
+        kernel, page = self._opened.get(name, ("", ""))
+        if kernel not in self._kernels or not await ensure_async(self._kernels.is_alive(kernel)):
+            self._opened.pop(name, None)
+            return None
+        self._opened[name] = self._opened.pop(name)  # the last one shown comes last
+        return page
+
+    async def left(self) -> str | None:
+        """The name of the panel that was shown last, of those that no tab shows now."""
+        for name, (kernel, _) in reversed([*self._opened.items()]):
+            if await self.page(name) and not self._kernels.kernel_model(kernel)["connections"]:
+                return name
+        return None
+
+
+class _PanelHandler(TornadoVoilaHandler):  # type: ignore[misc] # its package has no types
+    """Serves a panel. Its name is in the address, so that a reload finds it again.
+
+    The address without a name continues the panel that was left, else opens a new one.
+    """
+
+    @web.authenticated
+    async def get(self, path: str | None = None) -> None:
+        """The page of the panel that the address names."""
+        panels: _Panels = self.settings["panels"]
+        name = self.get_query_argument("panel", "")
+        if path:
+            await super().get(path)
+        elif not name:
+            self.redirect(f"{self.base_url}?panel={await panels.left() or secrets.token_hex(4)}")
+        elif page := await panels.page(name):
+            self.set_header("Content-Type", "text/html")
+            self.set_header("Cache-Control", "no-store")
+            self.write(page)
+        else:
+            parts = []
+            async for part in self.get_generator():
+                parts.append(part)
+                self.write(part)
+                self.flush()
+            panels.add(name, "".join(parts))
+
+
 class _ResultFileHandler(AuthenticatedFileHandler):
     """Serves the files in the folders `results` of the page's work folder, as downloads."""
 
@@ -232,6 +297,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             "disable_check_xsrf": True,  # _Identity refuses what another page sends
             "headers": _HEADERS,
             "guard": LocalGuard(self.port),
+            "panels": _Panels(self.kernel_manager),
             "websocket_max_message_size": _UPLOAD_LIMIT + _MESSAGE_OVERHEAD,
             # no pings: on loopback a busy machine or a sleeping laptop is late, not gone
             "ws_ping_interval": 0,
@@ -243,7 +309,9 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         """Voila's handlers and this page's, without the web socket that needs no token."""
         files = (f"{self.base_url}{_FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
         handlers = [
-            one for one in super().init_handlers() if one[1] is not RequestInfoSocketHandler
+            (one[0], _PanelHandler, *one[2:]) if one[1] is TornadoVoilaHandler else one
+            for one in super().init_handlers()
+            if one[1] is not RequestInfoSocketHandler
         ]
         return [("/", _Entrance), files, *handlers]
 

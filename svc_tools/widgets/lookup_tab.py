@@ -132,16 +132,22 @@ class LookupTab:
             )
             past = PastLookup(at, query.words, day, "no rate", "failed", code=code, trouble=trouble)
         else:
-            shown = _tax_words(query, outcome, tax)
+            amount, taxed = _words_of(query.cents), _words_of(tax)
             past = PastLookup(
                 at,
                 query.words,
                 day,
                 rate_headline(result),
                 outcome.status,
-                " ".join(shown).partition(":")[0] if shown else "",
+                f"{taxed or 'No tax'} on {amount}" if amount else "",
                 result_card(
-                    result, outcome, service=service, day=query.day, tax=shown, note=query.note
+                    result,
+                    outcome,
+                    service=service,
+                    day=query.day,
+                    amount=amount,
+                    tax=taxed,
+                    note=query.note,
                 ),
                 result.combined_rate_string or "" if outcome.status == "ok" else "",
                 "" if tax is None else str(_dollars(tax)),
@@ -173,7 +179,7 @@ class LookupTab:
         if past.trouble is not None:
             self.message.show_trouble(past.trouble)
         else:
-            tax = f" {past.tax}." if past.tax else ""
+            tax = f" Tax: {past.tax}." if past.tax else ""
             self.message.announce(f"{past.rate} for {past.what}, {past.day}.{tax}")
 
     def _hide(self) -> None:
@@ -203,15 +209,8 @@ def _code(client: str, query: LookupQuery, *, taxed: bool) -> str:
     )
 
 
-def _tax_words(query: LookupQuery, outcome: Outcome, tax: int | None) -> tuple[str, str] | None:
-    """The tax, or "No tax", and what it is of; `None` without an amount."""
-    if query.cents is None:
-        return None
-    amount = exact_dollars(_dollars(query.cents))
-    if tax is not None:
-        return exact_dollars(_dollars(tax)), f"tax on {amount}"
-    why = "a part of the rate is not known" if outcome.status == "partial" else "there is no rate"
-    return "No tax", f"on {amount}: {why}"
+def _words_of(cents: int | None) -> str:
+    return "" if cents is None else exact_dollars(_dollars(cents))
 
 
 def _dollars(cents: int) -> Decimal:
@@ -241,7 +240,7 @@ ENTRIES = (
     Entry("city", "City", shown_with=("mode", _ADDRESS), longest=200, width="narrow"),
     Entry(
         "address_zip",
-        "ZIP Code of the address",
+        "ZIP Code",
         shown_with=("mode", _ADDRESS),
         inputmode="numeric",
         longest=40,
@@ -436,7 +435,7 @@ class PastLookup:
         what: the place in words.
         day: the day of the rate, as 2026-05-01.
         rate: the rate in words, or "no rate".
-        tax: the tax of an amount in words, such as "$8.25 of $100.00"; empty without one.
+        tax: the tax of an amount in words, such as "$8.25 on $100.00"; empty without one.
         status: its status (`svc_tools.lookup.STATUSES`).
         card: its card; empty without a rate.
         rate_text: the rate as the service sent it, for the clipboard; empty without a rate.
@@ -520,7 +519,8 @@ def result_card(
     *,
     service: str,
     day: date | None = None,
-    tax: tuple[str, str] | None = None,
+    amount: str = "",
+    tax: str = "",
     note: str = "",
 ) -> str:
     """The card as HTML without JavaScript; everything from the service is escaped.
@@ -530,7 +530,8 @@ def result_card(
         outcome: the same as an outcome, whose reasons for a review are shown.
         service: the name of the service.
         day: the day of the rate; `None` for today.
-        tax: the tax, or "No tax", and what it is of; `None` without an amount.
+        amount: the amount whose tax is wanted, in words; empty for none.
+        tax: its tax in words; empty where there is none.
         note: where the state is from, if none was given.
     """
     facts = [("State", note)] if note else []
@@ -541,6 +542,7 @@ def result_card(
     return card(
         result,
         day=f"on {day}" if day else f"today, {datetime.now().astimezone().date()}",
+        amount=amount,
         tax=tax,
         facts=facts,
         warnings=remarks(outcome, result.warnings, day),

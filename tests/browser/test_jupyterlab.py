@@ -57,12 +57,25 @@ def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(chr
         page.goto(address)
         panel = run_all(page)
         use_key(panel, account.url, TYPED_KEY)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        shown(panel.get_by_role("textbox", name="Amount")).fill("129.99")
+        day = shown(panel.get_by_label("Date of the sale"))
+        day.fill("2019-05-01")  # before what the book knows: a warning
         look_up(panel, "CA", "94105")
         expect(rate(panel)).to_have_text("8.625%")
+        for part in ("[data-svc=rate]", "[data-svc=tax]", ".svc-warnings"):
+            expect(shown(panel.locator(part))).to_be_in_viewport(ratio=1)
         save(page)
         saved = until(lambda: "widget-state+json" in notebook.read_text() and notebook.read_text())
         assert account.url in saved, "the state of the widgets is saved"
         assert "8.625%" in saved
+        page.reload()  # the notebook was saved, and its kernel runs
+        expect(rate(page)).to_have_text("8.625%")
+        expect(page.locator(".svc-service")).to_contain_text(account.url)
+        expect(page.get_by_label("ZIP Code, address or place")).to_have_value("94105")
+        shown(page.get_by_label("Date of the sale")).fill("")
+        look_up(page, "TX", "78701")
+        expect(rate(page)).to_have_text("8.25%")
         assert seen.outside(address.partition("/lab")[0]) == []
         assert seen.complaints == []
     found, written = files_with(TYPED_KEY, lab.folder)
@@ -117,6 +130,8 @@ def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(
         press = page.keyboard.press
         tabs = panel.get_by_role("tab")
         modes = panel.locator("fieldset", has_text="Give the place as").locator("input")
+        panel.get_by_text("Street and city, or coordinates").press("Enter")
+        expect(modes.first).to_be_visible()
         tabs.first.focus()
         press("ArrowRight")
         expect(tabs.nth(1)).to_be_focused()

@@ -191,13 +191,18 @@ def test_every_label_is_that_of_a_field_in_its_own_form(page):
 def own_page(served, chrome):
     """A page that a test may end, and where the state of its process is found."""
     with panel_page(chrome, served) as (page, seen):
-        found = (re.search(r"/api/kernels/([\w-]+)", address) for address in seen.asked)
-        (kernel,) = {match[1] for match in found if match}
-        yield page, f"{served.home}api/kernels/{kernel}"
+        yield page, f"{served.home}api/kernels/{kernel_of(seen)}"
 
 
-def test_a_page_warns_before_it_is_closed_in_the_middle_and_then_ends_its_process(
-    own_page, faults, tmp_path
+def kernel_of(seen):
+    """The process of a page, from its requests."""
+    found = (re.search(r"/api/kernels/([\w-]+)", address) for address in seen.asked)
+    (kernel,) = {match[1] for match in found if match}
+    return kernel
+
+
+def test_a_page_warns_before_it_is_closed_in_the_middle_and_the_address_finds_it_again(
+    own_page, served, faults, tmp_path
 ):
     page, kernel = own_page
     other = page.context.new_page()
@@ -220,20 +225,73 @@ def test_a_page_warns_before_it_is_closed_in_the_middle_and_then_ends_its_proces
     page.get_by_role("tab", name="File").click()
     press(page, "Stop")
     expect(page.locator(".svc-busy")).to_have_count(0)
-    faults.over.set()  # the request that hangs ends: else the process is waited for, then killed
     page.close(run_before_unload=True)
-    until(lambda: other.goto(kernel).status == 404, seconds=120)
+    until(lambda: other.goto(kernel).json()["connections"] == 0, what="the page is closed")
     assert questions == ["beforeunload"]
+    other.goto(served.url)
+    expect(shown(other.get_by_role("button", name="Show the plan", exact=True))).to_be_visible()
+    expect(other.locator(".svc-service")).to_contain_text(faults.base_url)
 
 
-def test_a_page_whose_process_ended_says_so(own_page):
-    page, kernel = own_page
+def test_a_reload_keeps_service_lookup_file_and_plan_and_the_browser_stores_nothing(
+    fresh, account, tmp_path
+):
+    page = fresh
+    account.fill()
+    orders = tmp_path / "orders.csv"
+    orders.write_text(ORDERS)
+    use_key(page, account.url, TYPED_KEY)
+    shown(page.get_by_role("textbox", name="Amount")).fill("129.99")
+    look_up(page, "CA", "94105")
+    expect(rate(page)).to_be_visible()
+    figures = page.locator(".svc-card").text_content()
+    page.get_by_role("tab", name="Nexus").click()
+    press(page, "List from the service")
+    press(page, "Make the plan")
+    expect(page.get_by_role("checkbox", name="Remove ")).to_have_count(5)
+    page.get_by_role("checkbox", name="Remove NH economic").check()
+    page.get_by_role("tab", name="File").click()
+    choose(page, page, orders)
+    press(page, "Add rates")
+    expect(shown(page.get_by_role("button", name="Download"))).to_be_visible()
+
+    page.reload()
+    with page.expect_download() as found:
+        shown(page.get_by_role("button", name="Download")).click()
+    assert len(rows(found.value.path())) == 5
+    expect(page.get_by_role("tab", name="File")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".svc-service")).to_contain_text(account.url)
+    page.get_by_role("tab", name="Nexus").click()
+    expect(page.get_by_role("checkbox", name="Remove NH economic")).to_be_checked()
+    page.get_by_role("tab", name="Lookup").click()
+    assert page.locator(".svc-card").text_content() == figures
+    expect(shown(page.get_by_label("ZIP Code, address or place"))).to_have_value("94105")
+    expect(shown(page.get_by_role("textbox", name="Amount"))).to_have_value("129.99")
+    look_up(page, "TX", "78701")  # and it goes on working
+    expect(shown(page.get_by_text("Travis County"))).to_be_visible()
+    stored = "() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
+    assert TYPED_KEY not in page.evaluate(stored) + page.content()
+
+
+def kill(kernel):
+    """End the process behind a page, as a crash does."""
     number = kernel.rpartition("/")[2]
     for found in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it ended meanwhile
             if f"kernel-{number}.json" in found.read_text():
                 os.kill(int(found.parent.name), signal.SIGKILL)
+
+
+def test_a_page_whose_process_ended_says_so_and_a_reload_begins_again(own_page):
+    page, kernel = own_page
+    look_up(page, "TX", "78701")
+    expect(rate(page)).to_be_visible()
+    kill(kernel)
     expect(page.get_by_role("alert").locator("visible=true")).to_contain_text("Reload the page")
+    page.reload()
+    expect(shown(page.get_by_label("ZIP Code, address or place"))).to_have_value("")
+    look_up(page, "TX", "78701")
+    expect(rate(page)).to_be_visible()
 
 
 # the tab File
@@ -412,8 +470,10 @@ def nothing_runs(receipts):
     return True
 
 
-def test_a_page_left_in_the_middle_of_a_removal_warns_and_the_next_one_continues(fresh, lean, work):
-    page, under_way, over = fresh, threading.Event(), threading.Event()
+def test_a_page_left_in_the_middle_of_a_removal_warns_and_after_a_crash_it_is_continued(
+    own_page, lean, work
+):
+    (page, kernel), under_way, over = own_page, threading.Event(), threading.Event()
 
     def before(state, _):
         if state == "MT":
@@ -429,14 +489,19 @@ def test_a_page_left_in_the_middle_of_a_removal_warns_and_the_next_one_continues
     page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
     page.reload()
     assert dialogs == ["beforeunload"]
-    page.get_by_role("tab", name="Lookup").wait_for()
+    expect(page.get_by_role("tab", name="Nexus")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".svc-busy")).to_have_count(1)  # it goes on
+    kill(kernel)
+    expect(page.get_by_role("alert").locator("visible=true")).to_contain_text("Reload the page")
+    page.reload()
+    expect(page.get_by_role("tab", name="Lookup")).to_have_attribute("aria-selected", "true")
     use_key(page, lean.faults.base_url, KEY)
     page.get_by_role("tab", name="Nexus").click()
     expect(shown(page.get_by_text("is not complete"))).to_be_visible()
     until(
         lambda: nothing_runs(work / "svc_receipts"),
         seconds=120,
-        what="the kernel of the page that was left has ended",
+        what="the process has ended",
     )
     over.set()  # the service carries it out, and the response reaches nobody
     until(lambda: len(lean.sent) == 2, seconds=60)

@@ -55,18 +55,22 @@ def reader(page):
 @pytest.fixture(scope="module")
 def opened(reader):
     """The page, as one browser got it; each opening starts a kernel."""
-    answer = reader.get("")
+    answer = reader.get("", follow_redirects=True)
     assert answer.status_code == 200
     return answer
 
 
-@pytest.fixture(scope="module")
-def kernel(opened):
-    """The kernel of that page."""
+def kernel_of(opened):
+    """The kernel of a page."""
     config = re.search(
         r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', opened.text, re.DOTALL
     )
     return json.loads(config[1])["kernelId"]
+
+
+@pytest.fixture(scope="module")
+def kernel(opened):
+    return kernel_of(opened)
 
 
 def socket_of(page, kernel, **headers):
@@ -149,6 +153,19 @@ def test_the_kernels_socket_needs_the_cookie_and_refuses_another_page(page, read
         with pytest.raises(InvalidStatus) as refused, socket_of(page, kernel, **headers):
             pass
         assert refused.value.response.status_code == 403
+
+
+def test_a_panel_is_found_again_and_another_tab_gets_its_own(page, reader, opened, kernel):
+    assert kernel_of(reader.get(opened.url)) == kernel, "a reload"
+    assert reader.get("", follow_redirects=True).url == opened.url, "left, and opened again"
+    cookie = "; ".join(f"{name}={value}" for name, value in reader.cookies.items())
+    with socket_of(page, kernel, Cookie=cookie, Origin=page.origin):
+        another = reader.get("", follow_redirects=True)  # while a tab shows the first one
+    assert another.url != opened.url
+    assert kernel_of(another) != kernel
+    ended = kernel_of(another)
+    assert reader.post(f"voila/api/shutdown/{ended}", headers={"Origin": page.origin}).is_success
+    assert kernel_of(reader.get(another.url)) not in {ended, kernel}, "the same address begins anew"
 
 
 def test_the_page_may_talk_to_its_widgets_and_run_no_code(page, reader, kernel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 from support.tools import chromium
 
@@ -89,8 +90,9 @@ def panel_page(running, served):
     with contextlib.ExitStack() as opened:
         for last in (False, True):
             page, seen = opened.enter_context(new_page(running))
-            try:
-                page.goto(served.url, timeout=2 * PATIENCE)
+            page.request.get(served.url, max_redirects=0)  # for its cookie
+            try:  # the address without a name would continue a panel that was left
+                page.goto(f"{served.home}?panel={uuid4().hex}", timeout=2 * PATIENCE)
                 page.get_by_role("tab", name="Lookup").wait_for(timeout=2 * PATIENCE)
                 break
             except TooLateError:
