@@ -139,7 +139,7 @@ class LookupTab:
                 day,
                 rate_headline(result),
                 outcome.status,
-                f"{taxed or 'No tax'} on {amount}" if amount else "",
+                f"{taxed or 'not computed'} on {amount}" if amount else "",
                 result_card(
                     result,
                     outcome,

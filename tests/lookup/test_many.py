@@ -55,6 +55,13 @@ def test_every_item_comes_out_as_it_was_given_with_the_answer_to_it(scripted, fa
     assert len(faults.seen) == 200
 
 
+def test_a_place_that_names_its_state_needs_no_other(scripted, faults, many):
+    line = "600 Congress Ave, Austin, TX 78701"
+    pairs = many([{"zip": "78701"}, {"address": line}, {"location": "Austin, TX"}], client=scripted)
+    assert statuses(pairs) == {"ok": 3}
+    assert {one.target.split("?")[0] for one in faults.seen} == {"/v1/tax/TX"}
+
+
 def test_equal_places_are_asked_once_whatever_form_they_have(scripted, faults, many):
     place = Place("TX", "zip", zip="78701")
     same = [place, {"state": "Texas", "zip": 78701.0}, question(Cells("tx", "78701"), dated=False)]
@@ -68,6 +75,7 @@ def test_equal_places_are_asked_once_whatever_form_they_have(scripted, faults, m
     [
         ({"state": "Bavaria", "zip": "80331"}, ("invalid", "Bavaria")),
         ({"state": "TX", "zipcode": "78701"}, ("invalid", "'zipcode' is no key")),
+        ({"zip": "42223"}, ("invalid", "ZIP 42223 lies in KY and TN")),
         ({"state": "ON", "country": "Canada"}, ("unsupported", "Canada")),
         ("78701", ("invalid", "not str")),
     ],

@@ -251,11 +251,11 @@ def test_a_partial_rate_is_not_offered_for_copying_and_gives_no_tax_but_the_reas
     faults.will(echoing(warnings=[MORE]))
     look_up(tab, amount="100")
     assert "PARTIAL" in tab.card.value
-    assert "There is no tax on $100.00 before the rest is known" in text_of(tab.card.value)
+    assert "No tax is computed on $100.00 before the rest is known" in text_of(tab.card.value)
     for copy in (tab.copy_rate, tab.copy_tax):
         assert copy.text == ""
         assert copy.layout.display == "none"
-    cells = ["At least 8.25%", "No tax on $100.00", "partial"]
+    cells = ["At least 8.25%", "not computed on $100.00", "partial"]
     assert tab.history.rows[0]["cells"][2:5] == cells
     assert "Decimal" not in tab.code.code, "no code that computes a tax from it"
 
@@ -292,7 +292,7 @@ def test_an_amount_gives_the_tax_that_a_cell_gives_and_so_does_the_code(
 def test_without_a_rate_an_amount_has_no_tax(tab, faults):
     faults.will(echoing(confidence="none"))
     look_up(tab, amount="100")
-    assert "No tax on $100.00: there is no rate" in text_of(tab.card.value)
+    assert "No tax is computed on $100.00: there is no rate" in text_of(tab.card.value)
     assert tab.copy_tax.text == ""
 
 

@@ -60,7 +60,7 @@ def test_each_form_of_a_line_is_looked_up_and_shown_as_a_card(faults, monkeypatc
 def test_a_line_that_cannot_be_looked_up_is_one_line_of_error(service, monkeypatch):
     monkeypatch.setenv("SVC_API_KEY", KEY)
     monkeypatch.setenv("SVC_BASE_URL", service)
-    lines = ["", "TX", "TX 787", "TX 2024-05-01", "Nowhere 78701", 'TX "', "TX Xyzzyville"]
+    lines = ["", "TX", "TX 787", "TX 2024-05-01", "Nowhere 78701", 'TX "', "TX Xyzzyville", "42223"]
     done = run(SHELL.format(lines=lines))
     said = (done.stdout + done.stderr).strip().splitlines()
     assert len(said) == len(lines)
@@ -69,6 +69,7 @@ def test_a_line_that_cannot_be_looked_up_is_one_line_of_error(service, monkeypat
     assert "too short" in said[2]
     assert "Nowhere" in said[4]
     assert "Support reference" in said[6]
+    assert "KY and TN" in said[7]
 
 
 UNCONFIGURED = """
