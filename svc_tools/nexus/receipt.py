@@ -275,6 +275,8 @@ class Receipt:
             item.outcome == "not_done" and item.status not in _COUNTED for item in ticked
         )
         parts += [f"{not_done} not {done}"] if not_done else []
+        if self.kind in EDIT_KINDS:  # one or two, which can be named
+            parts = [f"{one.named} {_COUNTED.get(one.status, 'not changed')}" for one in ticked]
         sentences = [f"{counted(len(ticked), noun)}: {', '.join(parts) or 'nothing to do'}."]
         if lost := [item.named for item in self.items if item.status == "lost"]:
             sentences.append(f"NO REMOVAL SENT, AND NO LONGER LISTED: {', '.join(lost)}.")

@@ -19,6 +19,7 @@ from svc_sdk import SvcError
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, number, prose
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.nexus.receipt import EDIT_KINDS
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_section import (
     MOST_ROWS,
@@ -137,7 +138,7 @@ class ConfirmBox:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class Change:
     """A change that was previewed and can be confirmed."""
 
     client: Svc
@@ -167,7 +168,7 @@ class ChangeSection(Section):
         kind: Literal["primary", "danger"] = "danger",
     ) -> None:
         super().__init__(session, cleanup, title)
-        self._change: _Change | None = None
+        self._change: Change | None = None
         self._version = 0
         self._stop = threading.Event()
         self.preview_button = preview
@@ -213,7 +214,7 @@ class ChangeSection(Section):
 
         self.run("Reading the service's records…", lambda: work(client), done)
 
-    def offer(self, change: _Change, confirmation: Confirmation, label: str) -> None:
+    def offer(self, change: Change, confirmation: Confirmation, label: str) -> None:
         """Request the confirmation of a change."""
         self._change = change
         self.confirm.request(confirmation, label)
@@ -324,7 +325,7 @@ class ApplySection(ChangeSection):
             )
 
         message = "Removing… Each request is written to the receipt before it is sent."
-        change = _Change(client, send, message, len(dry.items))
+        change = Change(client, send, message, len(dry.items))
         # a state once for each record that is expected to go
         states = [
             item.state
@@ -367,7 +368,7 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
         for item in dry.items
         if item.status != "planned"
     ]
-    parts = [_requests_html(dry.requests)]
+    parts = [requests_html(dry.requests)]
     if removed:
         parts.append(records_html(removed, "What will be removed"))
     if left_out:
@@ -375,7 +376,7 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
     return "".join([*parts, _undo_html(dry)])
 
 
-def _requests_html(requests: Sequence[PlannedRequest]) -> str:
+def requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
     with_body = any(one.body is not None for one in requests)
     with_count = any(one.expected is not None for one in requests)
@@ -399,10 +400,10 @@ def _requests_html(requests: Sequence[PlannedRequest]) -> str:
 def _undo_html(dry: Receipt) -> str:
     """Whether a removal can be undone, and what to know before it."""
     undo = f"<p><strong>{escape(dry.restore_note)}</strong></p>"
-    return box_html(undo + _paragraphs(dry.notes, BEFORE_REMOVING), trouble=not dry.can_restore)
+    return box_html(undo + paragraphs(dry.notes, BEFORE_REMOVING), trouble=not dry.can_restore)
 
 
-def _paragraphs(*sentences: Iterable[str]) -> str:
+def paragraphs(*sentences: Iterable[str]) -> str:
     """Each sentence as a paragraph; escaped."""
     return "".join(f"<p>{escape(sentence)}</p>" for some in sentences for sentence in some)
 
@@ -468,7 +469,7 @@ class WholeStateSection(ChangeSection):
 
         prompt = f"Type {state}, the state, to remove all of its records."
         self.offer(
-            _Change(client, send, f"Removing the records of {state}…", 0),
+            Change(client, send, f"Removing the records of {state}…", 0),
             Confirmation(state, prompt),
             f"Remove every record of {state}",
         )
@@ -561,15 +562,16 @@ class ReceiptSection(ChangeSection):
     def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
         planned = [item.state for item in dry.items if item.status == "planned"]
         requests = dry.requests
-        notes = _paragraphs(dry.notes, filter(None, [dry.undo_note]))
+        notes = paragraphs(dry.notes, filter(None, [dry.undo_note]))
         self.preview.value = (
             _items_html(dry, "What the undo would do")
-            + (_requests_html(requests) if requests else "")
+            + (requests_html(requests) if requests else "")
             + (box_html(notes, trouble=True) if notes else "")
         )
         if not planned:
-            self.message.show_note("There is nothing to add again.")
+            self.message.show_note("There is nothing to put back.")
             return
+        act = "put back {}" if receipt.kind in EDIT_KINDS else "add {} again"
 
         def send(_typed: str) -> Receipt:
             return nexus.restore(
@@ -577,9 +579,9 @@ class ReceiptSection(ChangeSection):
             )
 
         self.offer(
-            _Change(client, send, "Adding the records again…", len(receipt.restorable)),
-            confirmation_of(planned, "add {} again"),
-            f"Add {counted(len(planned), 'record')} again",
+            Change(client, send, "Putting the records back…", len(receipt.restorable)),
+            confirmation_of(planned, act),
+            act.format(counted(len(planned), "record")).capitalize(),
         )
 
 
@@ -595,7 +597,7 @@ def _receipt_html(receipt: Receipt) -> str:
     """The receipt: its sentence, remarks, and a row for each request; escaped."""
     flagged, unknown = receipt.counts["flagged"], receipt.counts["unknown"]
     trouble = bool(flagged or unknown or receipt.counts["not_done"])
-    sentences = _paragraphs(receipt.sentences)
+    sentences = paragraphs(receipt.sentences)
     look = (
         f"<p><strong>{counted(flagged, 'row')} to check</strong>, marked with \N{BLACK FLAG}.</p>"
         if flagged

@@ -163,7 +163,7 @@ class HistorySection(Section):
         self.list_button.on_click(lambda _: self.list())
         self.open_button.on_click(lambda _: self.open())
         self.compose(
-            note("Every removal has a receipt on this computer; open it to review or undo it."),
+            note("Every change has a receipt on this computer; open it to review or undo it."),
             self.list_button,
             self._found,
             self.status,

@@ -118,7 +118,8 @@ class Section:
 
     def compose(self, *children: w.Widget) -> None:
         """Put the widgets under the heading."""
-        self.view.children = (heading(self._title), *children)
+        top = (heading(self._title),) if self._title else ()
+        self.view.children = (*top, *children)
 
     def uploader(self, label: str, accept: str, done: Callable[[Path], object]) -> UploadButton:
         """A button that takes one file from the browser into the session's folder."""

@@ -16,6 +16,7 @@ from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, prose
 from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
 from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
+from svc_tools.widgets.nexus_edit import EditSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection
 from svc_tools.widgets.nexus_section import (
@@ -59,7 +60,8 @@ class NexusTab:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.cleanup = Cleanup()
-        self.register = RegisterSection(session, self.cleanup)
+        self.edit = EditSection(session, self.cleanup)
+        self.register = RegisterSection(session, self.cleanup, self.edit.records)
         self.exposure = ExposureSection(session, self.cleanup)
         self.plan = PlanSection(session, self.cleanup)
         self.apply = ApplySection(session, self.cleanup)
@@ -70,6 +72,7 @@ class NexusTab:
         steps = (
             self.left_over,
             self.register,
+            self.edit,
             self.exposure,
             self.plan,
             self.apply,
@@ -94,6 +97,7 @@ class NexusTab:
     def _changed(self, what: Change) -> None:
         if what == "register":
             self.exposure.register_changed()
+            self.edit.show()
             self.whole_state.show()
         if what in {"register", "exposure"}:
             self.plan.register_changed()
@@ -106,6 +110,8 @@ class NexusTab:
         self.cleanup.abilities = None
         self.left_over.look_again()
         self.register.forget_service()
+        self.edit.start()
+        self.edit.show()
         self.plan.show()
         self.apply.drop("The account has changed: preview the requests again.")
         self.receipt.drop()
@@ -115,7 +121,7 @@ class NexusTab:
 class RegisterSection(Section):
     """Lists the account's records, reads the user's register, and shows where the two differ."""
 
-    def __init__(self, session: Session, cleanup: Cleanup) -> None:
+    def __init__(self, session: Session, cleanup: Cleanup, rows: w.Widget) -> None:
         super().__init__(session, cleanup, "1. The register")
         self.list_button = button("List from the service", kind="primary")
         self.file = Form(
@@ -162,6 +168,7 @@ class RegisterSection(Section):
             self._choice,
             self.differences,
             self.records,
+            rows,
             self.code,
         )
         cleanup.on_change(lambda what: self._show() if what == "register" else None)
@@ -247,7 +254,7 @@ def _records(register: Register, *, mine: bool) -> str:
     summary = escape(
         f"{counted(count, 'record')} in {counted(len(register.states), 'state')}, from {where}."
     )
-    if not count:
+    if not count or not mine:  # each of the service's has a row with its button
         return f"<p>{summary}</p>"
     table = records_html(register.records[:MOST_ROWS], "The register") + more_html(count)
     return f'<details class="svc-details"><summary>{summary}</summary>{table}</details>'

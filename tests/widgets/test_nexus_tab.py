@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import date
 
 import pytest
 from support.faults import KEY
@@ -75,9 +76,105 @@ def test_a_plan_and_every_preview_send_only_get(lean_tab, lean, undo):
     assert lean.methods == {"GET"}
 
 
+def fill(tab, **values):
+    """The fields of the form, as somebody fills them in."""
+    for name, value in values.items():
+        getattr(tab.edit, name).value = value
+    click(tab, tab.edit.preview_button)
+
+
+def test_a_registration_is_added_with_its_receipt_and_undone(tab, client):
+    click(tab, tab.register.list_button)
+    before = there(client)
+    tab.edit.opening.button.click()
+    assert len(tab.edit.state.options) == 52  # a menu, with nothing chosen at first
+    fill(tab, state="WA")
+    assert "Choose the state and the type" in said(tab.edit)
+    fill(tab, nexus_type="economic", registered_at=date(2024, 5, 1), notes="<permit>")
+    assert "POST /v1/portability/nexus" in tab.edit.preview.value
+    assert "&lt;permit&gt;" in tab.edit.preview.value
+    assert "can be undone" in tab.edit.preview.value
+    assert there(client) == before
+    assert "nexus.add_registration(" in tab.edit.code.code
+    confirm(tab, tab.edit.confirm, "WA")
+    assert there(client) == sorted([*before, ("WA", "economic")])
+    assert "Edit WA economic" in [one.button.description for one in tab.edit.rows.rows]
+    assert tab.edit.state.value == ""  # the next one begins with an empty form
+    click(tab, tab.history.list_button)
+    assert "WA economic added" in tab.history.chosen.options[0][0]
+    assert "WA economic was added" in tab.receipt.result.value
+    click(tab, tab.receipt.preview_button)
+    assert "DELETE /v1/portability/nexus/WA?nexus_type=economic" in tab.receipt.preview.value
+    confirm(tab, tab.receipt.confirm, "WA")
+    assert there(client) == before
+
+
+def edited(tab, name):
+    """The tab after a click on the button of a record."""
+    click(tab, tab.register.list_button)
+    rows = {one.button.description: one for one in tab.edit.rows.rows}
+    click(tab, rows[f"Edit {name}"].button)
+    return tab
+
+
+def test_a_registration_is_changed_from_the_button_of_its_row_and_put_back(tab, client):
+    before = client.list_nexus().nexus
+    edited(tab, "DE economic")
+    assert tab.edit.opening.opened
+    assert "DE economic" in tab.edit.subject.value
+    assert (tab.edit.state.value, tab.edit.notes.value) == ("DE", "<b>old</b>")
+    assert tab.edit.registered_at.value == date(2019, 5, 1)
+    fill(tab, notes="", address="1 Main St")
+    assert [one in tab.edit.preview.value for one in ("DELETE", "POST", "What changes")] == [
+        True
+    ] * 3
+    names = {"client": client}
+    dry = tab.edit.code.code.replace("dry_run=False", "dry_run=True")
+    exec(dry, names)  # noqa: S102 - ours
+    assert [item.status for item in names["receipt"].items] == ["planned"]
+    confirm(tab, tab.edit.confirm, "DE")
+    now = {one.state: one for one in client.list_nexus().nexus}["DE"]
+    assert (now.notes, now.address, now.registered_at) == (None, "1 Main St", "2019-05-01")
+    click(tab, tab.receipt.preview_button)
+    confirm(tab, tab.receipt.confirm, "DE")
+    texts = [(one.state, one.registered_at, one.address, one.notes) for one in before]
+    assert [
+        (one.state, one.registered_at, one.address, one.notes) for one in client.list_nexus().nexus
+    ] == texts
+
+
+def test_the_form_of_a_change_shows_only_what_it_sends(lean_tab, lean):
+    edited(lean_tab, "TX physical")
+    fill(lean_tab)
+    assert "as given already" in said(lean_tab.edit)
+    fill(lean_tab, nexus_type="economic")
+    assert lean_tab.edit.confirm.button.description == "Change the registration"
+    lean_tab.edit.notes.value = "typed after the preview"
+    assert lean_tab.edit.confirm.expected == ""  # the preview is of other values
+    fill(lean_tab, state="NY")
+    assert "NY has a record of type economic already" in said(lean_tab.edit)
+    lean_tab.edit.new_button.click()
+    assert (lean_tab.edit.state.value, lean_tab.edit.record) == ("", None)
+    assert lean.methods == {"GET"}
+
+
+@pytest.mark.parametrize("undo", SERVICES)
+def test_the_preview_of_an_addition_or_a_change_sends_only_get(lean_tab, lean, undo):
+    vars(lean).update(SERVICES[undo])
+    fill(lean_tab, state="WA", nexus_type="economic")
+    shown = [lean_tab.edit.preview.value + said(lean_tab.edit)]
+    edited(lean_tab, "TX physical")
+    fill(lean_tab, notes="x")
+    shown.append(lean_tab.edit.preview.value + said(lean_tab.edit))
+    wanted = "does not add or change" if undo == "cannot be undone" else undo
+    assert [wanted in one for one in shown] == [True, True]
+    assert lean.methods == {"GET"}
+
+
 def test_what_the_service_holds_is_escaped_and_no_key_is_saved(tab):
     previewed(tab, "DE economic")
-    shown = [tab.register.records.value, tab.plan.rows.rows[0].facts.value, tab.apply.preview.value]
+    record = next(one for one in tab.edit.rows.rows if one.record.state == "DE")
+    shown = [record.facts.value, tab.plan.rows.rows[0].facts.value, tab.apply.preview.value]
     assert all("&lt;b&gt;old&lt;/b&gt;" in text for text in shown)
     confirm(tab, tab.apply.confirm, "DE")
     click(tab, tab.history.list_button)
