@@ -17,7 +17,14 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.common import Json, Service, explained, grouped
+from svc_tools.cli.common import (
+    DATE_FORMAT_HELP,
+    TZ_HELP,
+    Json,
+    Service,
+    explained,
+    grouped,
+)
 from svc_tools.cli.nexus_show import (
     plan_as_json,
     receipt_as_json,
@@ -240,6 +247,10 @@ def plan(
             help="Column of order numbers: one order counts once.", rich_help_panel=_SALES
         ),
     ] = None,
+    date_format: Annotated[
+        str | None, typer.Option(help=DATE_FORMAT_HELP, rich_help_panel=_SALES)
+    ] = None,
+    tz: Annotated[str | None, typer.Option(help=TZ_HELP, rich_help_panel=_SALES)] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
     as_json: Json = False,
     service: Service,
@@ -258,11 +269,14 @@ def plan(
         "retail": retail,
         "taxable": taxable,
         "transaction": transaction,
+        "date_format": date_format,
+        "tz": tz,
     }
     with explained(as_json=as_json):
         named = {role: column for role, column in roles.items() if column is not None}
         if (named or covers) and not sales:
-            raise ValueError(f"--{next(iter(named), 'covers')} is about sales: name --sales too")
+            option = next(iter(named), "covers").replace("_", "-")
+            raise ValueError(f"--{option} is about sales: name --sales too")
         _require_free(output, [register, thresholds, *(sales or [])], force=force)
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above

@@ -11,11 +11,11 @@ import json
 from typing import TYPE_CHECKING
 
 from svc_tools import config
+from svc_tools.dates import Dates
 from svc_tools.nexus.job import Job
 from svc_tools.nexus.register import (
     FIELDS,
     NEXUS_TYPES,
-    day_of,
     nexus_type_of,
     state_of,
 )
@@ -208,8 +208,9 @@ def _details(given: Mapping[str, date | str | None]) -> Record:
             continue
         text = value.strip() if isinstance(value, str) else value
         if name == "registered_at" and text:
-            day = day_of(text)
-            text = "" if day is None else day.isoformat()
+            dates = Dates()
+            dates.role = name
+            text = str(dates.day(text))
         details[name] = str(text) or None
     return details
 

@@ -14,13 +14,14 @@ import ipywidgets
 
 from svc_sdk import SvcError
 from svc_tools.csv_files import FileError
-from svc_tools.dates import FORMATS, ZONES
 from svc_tools.display import capital, plain
 from svc_tools.frames.columns import place_role
 from svc_tools.frames.options import ROLES
 from svc_tools.roles import ColumnError
 from svc_tools.tabular import kind_to_read
 from svc_tools.widgets.parts import (
+    DATE_FORMATS,
+    TIME_ZONES,
     Disclosure,
     Entry,
     Form,
@@ -79,20 +80,6 @@ _NONE = NO_TAX = ("none", "")
 _ONE = ("one", "")
 _TODAY = ("today", "")
 _SUM = ("sum", "")
-_FORMATS = (
-    ("As found in the file", ""),
-    *(
-        (example if name.startswith("%") else f"{example}, {name}", name)
-        for name, example in FORMATS.items()
-    ),
-)
-_ZONES = (
-    ("As written", ""),
-    *(
-        (f"{name} ({zone.rpartition('/')[2].replace('_', ' ')})", zone)
-        for zone, name in ZONES.items()
-    ),
-)
 
 
 class Reading(TypedDict, total=False):
@@ -249,9 +236,9 @@ class ColumnsForm:
         self.one_state = ipywidgets.Text(description="State of all rows", placeholder="TX")
         self.one_date = ipywidgets.DatePicker(description="Date of all rows")
         self.date_format = ipywidgets.Dropdown(
-            description=_LABELS["date_format"], options=_FORMATS, value=""
+            description=_LABELS["date_format"], options=DATE_FORMATS, value=""
         )
-        self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=_ZONES, value="")
+        self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=TIME_ZONES, value="")
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.export, self.question = ipywidgets.HTML(), note("")
         self.preview = table((), (), "")

@@ -27,6 +27,12 @@ function oneField(field, key, changed) {
       inputs.push(input);
     }
     box.append(row);
+  } else if (field.kind === "menu") {
+    box.append(make("label", { for: id }, field.label));
+    const menu = make("select", { id });
+    for (const [value, label] of field.options) menu.add(new Option(label, value));
+    box.append(menu);
+    inputs.push(menu);
   } else {
     box.append(make("label", { for: id }, field.label));
     const secret = field.kind === "password";

@@ -74,9 +74,9 @@ class EditSection(ChangeSection):
             ],
             description="Type",
         )
-        self.registered_at = w.DatePicker(description="Registered at")
-        self.address = w.Textarea(description="Address", rows=2)
-        self.notes = w.Textarea(description="Notes", rows=2)
+        self.registered_at = w.DatePicker(description="Registered at (optional)")
+        self.address = w.Textarea(description="Address (optional)", rows=2)
+        self.notes = w.Textarea(description="Notes (optional)", rows=2)
         self.subject = w.HTML()
         self.new_button = button("Add a registration instead", kind="plain")
         self.back_button.on_click(lambda _: self._turn(-1))
@@ -91,11 +91,11 @@ class EditSection(ChangeSection):
         inside = (
             self.subject,
             grid(
-                field(self.state, "The state where tax is collected."),
+                field(self.state),
                 field(self.nexus_type, "A place there, sales, or a marketplace."),
-                field(self.registered_at, "Optional: the day from which it counts."),
+                field(self.registered_at, "The day from which it counts."),
             ),
-            *(field(one, "Optional.") for one in texts),
+            *(field(one) for one in texts),
             note("Nothing is sent before you have seen the request and confirmed it."),
             line(self.preview_button, self.new_button),
             *self.steps,
@@ -279,6 +279,7 @@ class RecordRow:
         self.facts.add_class("svc-plan-facts")
         self.view = w.Box([self.button, self.facts])
         self.view.add_class("svc-plan-row")
+        self.view.add_class("svc-record-row")
         self._act = act
         self.button.on_click(lambda _: self._clicked())
 

@@ -14,8 +14,11 @@ from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, render
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.standings import exposure_summary, percent_used
+from svc_tools.roles import DatesAmbiguous
 from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (
+    DATE_FORMATS,
+    TIME_ZONES,
     CodeView,
     Entry,
     Form,
@@ -29,7 +32,7 @@ from svc_tools.widgets.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
@@ -80,6 +83,20 @@ class ExposureSection(Section):
                     help="On the computer where this runs, or uploaded. Separate files with ;",
                     placeholder="sales.csv",
                     width="whole",
+                ),
+                Entry(
+                    "date_format",
+                    "Date format",
+                    kind="menu",
+                    help="Where the dates could be read in two ways.",
+                    options=_menu(DATE_FORMATS),
+                ),
+                Entry(
+                    "tz",
+                    "Time zone",
+                    kind="menu",
+                    help="For times in UTC.",
+                    options=_menu(TIME_ZONES),
                 ),
                 Entry(
                     "as_of",
@@ -165,22 +182,26 @@ class ExposureSection(Section):
         except _NotADayError as error:
             self.file.errors = {error.name: str(error)}
             return
+        chosen |= {name: texts[name] for name in ("date_format", "tz") if texts.get(name)}
         own, register = texts["thresholds"].strip(), self.cleanup.register
         sent = {"paths": [str(path) for path in paths], "thresholds": own, **chosen}
 
-        def work() -> tuple[pd.DataFrame, Thresholds | None]:
+        def work() -> tuple[pd.DataFrame, Thresholds | None] | DatesAmbiguous:
             from svc_tools.frames import exposure_of_file  # noqa: PLC0415 - loads pyarrow
 
             thresholds = nexus.read_thresholds(own) if own else None
-            found = exposure_of_file(
-                *paths, register=register, thresholds=thresholds, progress=False, **chosen
-            )
+            try:
+                found = exposure_of_file(
+                    *paths, register=register, thresholds=thresholds, progress=False, **chosen
+                )
+            except DatesAmbiguous as error:
+                return error
             return found, thresholds
 
         self.run(
             "Reading the sales…",
             work,
-            lambda computed: self._computed(sent, *computed),
+            lambda computed: self._computed(sent, computed),
             forms=[self.file],
         )
 
@@ -208,8 +229,14 @@ class ExposureSection(Section):
         self.message.show_note("Choose a column only where its name is unclear, then compute.")
 
     def _computed(
-        self, sent: dict[str, Any], exposure: pd.DataFrame, thresholds: Thresholds | None
+        self,
+        sent: dict[str, Any],
+        computed: tuple[pd.DataFrame, Thresholds | None] | DatesAmbiguous,
     ) -> None:
+        if isinstance(computed, DatesAmbiguous):
+            self.file.errors = {"date_format": f"{computed.fact}. Choose how they are written."}
+            return
+        exposure, thresholds = computed
         self._sent = sent  # only now: what failed or was canceled is not shown
         self.cleanup.thresholds = thresholds
         self.cleanup.exposure, self.cleanup.as_of = exposure, sent.get("as_of")
@@ -232,6 +259,11 @@ class ExposureSection(Section):
             thresholds=Name("thresholds") if own else None,
         )
         self.code.show("\n".join([*lines, f"exposure = {call}"]))
+
+
+def _menu(labeled: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The options of a menu as a form takes them: the value, then the label."""
+    return tuple((value, label) for label, value in labeled)
 
 
 class _NotADayError(ValueError):

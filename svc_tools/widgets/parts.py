@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from svc_sdk import SvcError
 from svc_tools import display
 from svc_tools.config import ConfigurationError
+from svc_tools.dates import FORMATS, ZONES
 from svc_tools.lookup.outcomes import Trouble, explained, one_line
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Entry:
 
     name: str
     label: str
-    kind: Literal["text", "combo", "date", "radio", "password"] = "text"
+    kind: Literal["text", "combo", "menu", "date", "radio", "password"] = "text"
     help: str = ""
     placeholder: str = ""
     options: tuple[tuple[str, str], ...] = ()
@@ -218,6 +219,24 @@ class Entry:
     inputmode: str = ""
     longest: int = 4_000
     folded: bool = False
+
+
+DATE_FORMATS = (
+    ("As found in the file", ""),
+    *(
+        (example if name.startswith("%") else f"{example}, {name}", name)
+        for name, example in FORMATS.items()
+    ),
+)
+"""The menu of date formats: the label and the value of each."""
+TIME_ZONES = (
+    ("As written", ""),
+    *(
+        (f"{name} ({zone.rpartition('/')[2].replace('_', ' ')})", zone)
+        for zone, name in ZONES.items()
+    ),
+)
+"""The menu of time zones, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -437,6 +437,50 @@ def test_two_of_five_records_are_removed_without_a_mouse_and_come_back(fresh, ac
     assert account.records() == before
 
 
+def test_a_registration_is_added_and_changed_without_a_mouse(page, account):
+    account.fill()
+    before = account.records()
+    press_key = page.keyboard.press
+    tab_to(page, "Lookup")
+    press_key("End")
+    tab_to(page, "List from the service")
+    press_key("Enter")
+    expect(shown(page.get_by_role("button", name="Edit OR economic"))).to_be_visible()
+    tab_to(page, "Add a registration")
+    press_key("Enter")
+    tab_to(page, "State")
+    page.keyboard.type("Idaho")
+    tab_to(page, "Type")
+    page.keyboard.type("Eco")
+    tab_to(page, "Preview the request")
+    press_key("Enter")
+    tab_to(page, "Type ID, the state")
+    page.keyboard.type("id")
+    assert account.records() == before
+    tab_to(page, "Add the registration")
+    press_key("Enter")
+    row = shown(page.get_by_role("button", name="Edit ID economic"))
+    expect(row).to_be_visible()
+    assert account.records() == before | {("ID", "economic", "None")}
+    tab_to(page, "Edit ID economic")
+    press_key("Enter")
+    expect(shown(page.get_by_text("Change a registration: ID economic"))).to_be_visible()
+    tab_to(page, "Registered at (optional)")
+    page.keyboard.type("05012024")
+    tab_to(page, "Preview the request")
+    press_key("Enter")
+    tab_to(page, "Type ID, the state")
+    page.keyboard.type("ID")
+    tab_to(page, "Change the registration")
+    press_key("Enter")
+    expect(shown(page.get_by_text("ID economic changed"))).to_be_visible()
+    assert account.records() == before | {("ID", "economic", "2024-05-01")}
+    press(page, "Preview the undo")
+    confirm(page, "ID")
+    expect(shown(page.get_by_text("1 record: 1 there again"))).to_be_visible()
+    assert account.records() == before | {("ID", "economic", "None")}
+
+
 @pytest.fixture
 def lean(faults):
     return Nexus(faults, FIVE)

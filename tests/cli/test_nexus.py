@@ -221,8 +221,33 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("cells", "options", "covered"),
+    [
+        (("06/05/2026", "05/05/2026"), (), None),
+        (("06/05/2026", "05/05/2026"), ("--date-format", "day first"), "2026-05-05 to 2026-05-06"),
+        (("06/05/2026", "05/05/2026"), ("--date-format", "%m/%d/%Y"), "2026-05-05 to 2026-06-05"),
+        (("05/31/2026", "05/05/2026"), (), "2026-05-05 to 2026-05-31"),
+        (("2026-01-01T03:00:00Z",), ("--tz", "America/Chicago"), "2025-12-31 to 2025-12-31"),
+        (("2026-01-01T03:00:00Z",), (), "2026-01-01 to 2026-01-01"),
+    ],
+)
+def test_dates_of_sales_are_read_as_they_are_written(own, tmp_path, cells, options, covered):
+    sales = tmp_path / "sales.csv"
+    sales.write_text("\n".join(["state,date,amount", *(f"AL,{one},10.00" for one in cells), ""]))
+    done = run_plan(tmp_path / "plan.csv", "--register", own, "--sales", sales, *options, "--json")
+    if covered is None:
+        assert done.returncode == 2
+        assert "--date-format" in done.stderr
+        assert cells[0] in done.stderr
+        return
+    (alabama,) = (one for one in json.loads(done.stdout)["rows"] if one["state"] == "AL")
+    assert f"The sales given are of {covered}" in alabama["evidence"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (("--date-format", "day first"), "--date-format is about sales: name --sales too"),
         (("--as-of", "yesterday"), "--as-of: 'yesterday' is no date such as 2026-05-01"),
         (("--amount", "total"), "--amount is about sales: name --sales too"),
         (("--thresholds", "none.csv"), "none.csv"),

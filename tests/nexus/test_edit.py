@@ -139,6 +139,15 @@ def test_what_is_not_valid_is_refused_before_anything_is_sent(  # noqa: PLR0917 
     assert nexus.faults.seen == []
 
 
+@pytest.mark.parametrize("written", ["05/31/2024", "May 31, 2024", date(2024, 5, 31)])
+def test_a_day_is_read_in_every_form_with_one_meaning(nexus, add, written):
+    add(registered_at=written)
+    assert nexus.records["OR", "economic"]["registered_at"] == "2024-05-31"
+    with pytest.raises(ValueError, match="05/04/2024"):
+        add("ID", registered_at="05/04/2024")
+    assert ("ID", "economic") not in nexus.keys
+
+
 def test_an_edit_changes_what_is_given_and_its_undo_puts_all_back(nexus, edit, scripted):
     before = [dict(one) for one in nexus.rows]
     dry = edit("NH", "physical", address="2 Elm St", registered_at="2020-02-02", dry_run=True)
