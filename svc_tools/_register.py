@@ -1,4 +1,6 @@
-"""Registers `df.svc` with pandas, `ddf.svc` with Dask and cards with IPython, once they are loaded.
+"""Registers `df.svc` with pandas and polars, `ddf.svc` with Dask, cards with IPython.
+
+That is done once they are loaded, and what polars needs is loaded when its `df.svc` is used.
 
 Loading them for that would cost a command or a server that needs no frames half a second.
 """
@@ -8,10 +10,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from contextlib import suppress
 from importlib.abc import Loader, MetaPathFinder
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.extras import MissingExtraError, missing
+from svc_tools.extras import MissingExtraError, missing, needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +29,7 @@ _REGISTERS = {"pandas": "svc_tools.frames", "dask.dataframe": "svc_tools.frames.
 
 def when_frames_are_loaded() -> None:
     """Register the accessors now, or right after their libraries are imported."""
-    for name in _REGISTERS:
+    for name in (*_REGISTERS, "polars"):
         if name in sys.modules:
             _register(name)
         else:
@@ -53,11 +56,36 @@ def _card(result: TaxResponse) -> str | None:
 
 
 def _register(name: str) -> None:
+    if name == "polars":
+        _register_polars()
+        return
     try:
         # the module registers the accessor, also where it is what loads the library
         importlib.import_module(_REGISTERS[name])
     except Exception as error:  # noqa: BLE001 - an error here must not break `import pandas`
         _register_reminder(name, error)
+
+
+def _register_polars() -> None:
+    """Register accessors that load pandas when they are used: polars itself does without it."""
+    api = sys.modules["polars"].api
+
+    def of_frame(frame: object) -> object:
+        """Sales-tax rates for the rows of a frame: `df.svc.lookup(...)`, then `df.svc.tax(...)`."""
+        return _polars().PolarsSvcAccessor(frame)
+
+    def of_lazy_frame(frame: object) -> object:
+        """A `LazyFrame` has no rows to look up: collect it first."""
+        return _polars().PolarsLazySvcAccessor(frame)
+
+    with suppress(Exception):  # an error here must not break `import polars`
+        api.register_dataframe_namespace("svc")(of_frame)
+        api.register_lazyframe_namespace("svc")(of_lazy_frame)
+
+
+def _polars() -> ModuleType:
+    with needs("df.svc", "polars"):
+        return importlib.import_module("svc_tools.frames.polars")
 
 
 def _register_reminder(name: str, error: Exception) -> None:

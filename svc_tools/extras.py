@@ -54,6 +54,33 @@ def missing(what: str, extra: str, library: str) -> MissingExtraError:
     return error
 
 
+_WAYS = {
+    "polars.DataFrame": "df.svc works with it as it is, once svc_tools and polars are imported",
+    "polars.LazyFrame": "collect it first: lf.collect().svc",
+    "pyarrow": "make it one with .to_pandas(types_mapper=pandas.ArrowDtype)",
+    "pyspark": "make it one with .toPandas()",
+    "duckdb": "make it one with .df()",
+    "modin": "make it one with .modin.to_pandas()",
+    "dask": "it has ddf.svc, once svc_tools and dask.dataframe are imported",
+    "cudf": "make it one with .to_pandas()",
+    "ibis": "make it one with .to_pandas()",
+    "narwhals": "take the frame in it with .to_native()",
+    "vaex": "make it one with .to_pandas_df()",
+}
+"""How frames of other libraries become one of pandas, by library or by class."""
+
+
+def not_pandas(value: object) -> str:
+    """What a value is instead of a frame of pandas, and how it becomes one where it is a frame."""
+    kind = type(value)
+    library = kind.__module__.partition(".")[0]
+    name = kind.__name__ if library == "builtins" else f"{library}.{kind.__name__}"
+    way = _WAYS.get(name) or _WAYS.get(library)
+    if way is None and isinstance(value, list | tuple | dict):
+        way = "make it one with pandas.DataFrame(…)"
+    return f"{name}; {way}" if way else name
+
+
 def install_command(extra: str) -> str:
     """The command that installs an extra from where this package came from.
 

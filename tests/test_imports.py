@@ -31,6 +31,7 @@ EXTRAS = {
     "bulk": {"aiohttp", "jinja2", "platformdirs", "rich"},
     "pandas": {"pandas", "pyarrow", "tqdm"},
     "cli": {"typer", "rich"},
+    "polars": {"polars"},
     "report": {"xlsxwriter", "openpyxl", "matplotlib"},
     "dask": {"dask", "distributed"},
     "nexus": {"filelock"},
@@ -129,7 +130,7 @@ def lists(*left_out):
     return f"""
 import sys, svc_tools
 assert dir(svc_tools) == {sorted(PUBLIC - set(left_out))}, dir(svc_tools)
-assert not {{"pandas", "fastapi", "dask"}} & set(sys.modules)
+assert not {{"pandas", "polars", "fastapi", "dask"}} & set(sys.modules)
 """
 
 
@@ -232,6 +233,11 @@ from svc_sdk import TaxResponse
 from svc_tools._register import _card
 assert _card(TaxResponse.model_validate({"rate": {}})) is None
 """
+IN_POLARS = """
+import sys, svc_tools, polars
+assert "pandas" not in sys.modules
+polars.DataFrame({"zip": ["94105"]}).svc
+"""
 DOORS = [  # without any extra
     ("import svc_tools; svc_tools.svc", "pandas"),
     ("from svc_tools import LookupFailedError", "pandas"),
@@ -302,6 +308,7 @@ CASES = [
             ("import pandas, svc_tools; pandas.DataFrame().svc.lookup", None),
             ("import svc_tools; svc_tools.panel()", "notebook"),
             ("import svc_tools.frames.dask", "dask"),
+            ("import svc_tools.frames.polars", "polars"),
             (f"{ENRICHED}\nsvc(enriched(row())).report('report.xlsx')", "report"),
             (f"{ENRICHED}\nsvc(enriched(row())).plot.rates()", "report"),
             (f"{ENRICHED}\nsvc(enriched(row(), taxed=True)).plot.tax_map()", "report"),
@@ -329,6 +336,8 @@ CASES = [
         "bulk pandas dask",
         [("import svc_tools, dask.dataframe; dask.dataframe.DataFrame.svc", None)],
     ),
+    ("bulk pandas polars", [(IN_POLARS, None)]),
+    ("bulk polars", [(IN_POLARS, "polars")]),
     ("bulk pandas report nexus notebook", [("import svc_tools; svc_tools.panel()", None)]),
     ("bulk pandas nexus cli excel", [(IN_A_SPREADSHEET, None), (CELL, "service")]),
     ("bulk pandas nexus cli", [(command("excel", "workbook", "own.xlsm"), "excel")]),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import needs
+from svc_tools.extras import needs, not_pandas
 
 with needs("svc_tools.frames", "pandas"):
     import pandas as pd
@@ -31,10 +31,10 @@ def svc(frame: pd.DataFrame) -> SvcAccessor:
     """`df.svc` for type checkers and editors: `svc(df).lookup()` is `df.svc.lookup()`.
 
     Raises:
-        TypeError: it is not a pandas frame.
+        TypeError: it is not a pandas frame; the message names the way from other frames to one.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"svc: expected a pandas.DataFrame, not {type(frame).__name__}")
+        raise TypeError(f"svc: expected a pandas.DataFrame, not {not_pandas(frame)}")
     return SvcAccessor(frame)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     import pandas as pd
+    import polars as pl
 
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.taxes.rounding import Rounding
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from svc_tools.nexus import Register
     from svc_tools.places import Grain
 
-    Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
+    Nexus: TypeAlias = (
+        Register | pd.DataFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, object]]
+    )
 
 _Options = TypeVar("_Options")
 _Method = TypeVar("_Method", bound="Callable[..., Any]")

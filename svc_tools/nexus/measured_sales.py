@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
+from svc_tools.extras import not_pandas
 from svc_tools.nexus.thresholds import Base
 from svc_tools.places import STATES
 
@@ -355,7 +356,7 @@ def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
         TypeError: it is not a frame, or its cents are not whole numbers.
     """
     if not isinstance(daily, pd.DataFrame):
-        raise TypeError(f"daily: expected a pandas.DataFrame, not {type(daily).__name__}")
+        raise TypeError(f"daily: expected a pandas.DataFrame, not {not_pandas(daily)}")
     absent = [name for name in _DAILY if name not in daily.columns]
     if absent:
         raise ValueError(

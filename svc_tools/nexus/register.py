@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
-from svc_tools.extras import needs
+from svc_tools.extras import needs, not_pandas
 from svc_tools.places import state_code
 from svc_tools.roles import Role, find, plain_name
 from svc_tools.tabular import read_rows
@@ -298,14 +298,16 @@ def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
 
 
 def _of_mappings(source: object) -> tuple[list[object], list[list[object]]]:
-    """The labels and rows of a frame or of mappings; what has `to_dict` is taken for a frame."""
-    records = getattr(source, "to_dict", None)
-    columns = [*map(str, getattr(source, "columns", ()))]
+    """The labels and rows of a frame (pandas, polars, Arrow) or of mappings."""
+    methods: dict[str, tuple[str, ...]] = {"to_dicts": (), "to_pylist": (), "to_dict": ("records",)}
+    method = next((name for name in methods if hasattr(type(source), name)), "")
+    named = "column_names" if method == "to_pylist" else "columns"
+    columns = [*map(str, getattr(source, named, ()))]
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise RegisterError([f"the frame has several columns {', '.join(twice)}; rename them"])
-    rows = records("records") if callable(records) else source
+    rows = getattr(source, method)(*methods[method]) if method else source
     if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
-        raise TypeError(f"nexus: expected records, a frame or a path, not {type(rows).__name__}")
+        raise TypeError(f"nexus: expected records, a frame or a path, not {not_pandas(rows)}")
     found = [*rows]
     for row in found:
         if not isinstance(row, Mapping):

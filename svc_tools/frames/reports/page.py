@@ -139,7 +139,22 @@ def _grid(
     total: Sequence[object] = (),
     text: str = "",
 ) -> _Grid:
-    return _Grid(caption, as_columns(heads), [*rows], total, text)
+    body = [*rows]
+    columns = [
+        prose(column.head)
+        if column.kind == "text" and any(_is_long(cells[place]) for cells in body)
+        else column
+        for place, column in enumerate(as_columns(heads))
+    ]
+    return _Grid(caption, columns, body, total, text)
+
+
+_SHORT = 24
+"""Characters of a text that is not wrapped."""
+
+
+def _is_long(cell: object) -> bool:
+    return isinstance(cell, str) and len(cell) > _SHORT
 
 
 def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
