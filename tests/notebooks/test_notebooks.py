@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections import Counter
 from decimal import Decimal
@@ -26,6 +27,7 @@ NAMES = [
     "04_nexus_cleanup",
     "05_async_and_many",
     "06_beyond_one_machine",
+    "07_your_own_export",
 ]
 
 
@@ -249,3 +251,28 @@ def test_links_of_the_notebooks_lead_somewhere():
 
 def _links(text):
     return [part.partition(")")[0] for part in text.split("](")[1:]]
+
+
+def test_every_sample_export_becomes_orders_with_tax(tmp_path):
+    """By what README and docs say; the samples lie where they do in the repository."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    shutil.copytree(ROOT / "tests" / "data", tmp_path / "tests" / "data")
+    ran = sound(run("07_your_own_export", folder))
+    notes = ran.shown("taxed = orders")
+    assert "Shopify orders, recognized by their columns: state from column" in notes
+    assert "amount from 'Subtotal' (after discounts, before shipping and tax)" in notes
+    totals = {}
+    for path in (ROOT / "tests" / "data" / "exports").iterdir():
+        written = pd.read_csv(folder / OUTPUT / path.stem / "orders-with-tax.csv", dtype=str)
+        amounts = [sum(map(Decimal, written[name].dropna())) for name in ("sale_amount", "tax")]
+        totals[path.stem] = (len(written), *amounts)
+    assert len(totals) == 8
+    table = ran.shown("exports = {")
+    for name, (rows, sales, tax) in totals.items():
+        rated = re.search(rf"{name} {rows} (\d+) {sales} {tax}", table)
+        assert rated is not None, (name, table)
+        assert 190 < int(rated[1]) < rows
+    assert "marketplace_facilitated 200" in ran.shown('etsy["tax_due_reason"]')
+    assert "title, headings and totals" in ran.shown("enrich_file(")
+    assert "left out, cancelled or not paid: 5 rows" in ran.shown("exposure = ")
