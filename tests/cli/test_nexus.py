@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 from support.command import svc_tools
@@ -218,6 +219,30 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
     assert (alabama.decision, alabama.reasons) == ("candidate", ("below_all",))
     assert "$250,000" in alabama.evidence
     assert [one.state for one in plan.missing_states] == ["CA"]
+
+
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
+MARKETPLACES = {"amazon.txt", "etsy.csv"}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))
+def test_the_export_of_a_shop_is_planned_with_without_an_option(tmp_path, name):
+    own = tmp_path / "own.csv"
+    states = ("CO", "GA", "IL", "MA", "NJ", "OR", "TX")
+    own.write_text("\n".join(["state,nexus_type", *(f"{one},economic" for one in states), ""]))
+    command = ["plan", "--register", own, "--sales", EXPORTS / name, "-o", tmp_path / "p.csv"]
+    done = CliRunner().invoke(app, ["nexus", *map(str, command), "--json"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert "recognized by their columns" in " ".join(told["notes"])
+    rows = {row["state"]: row for row in told["rows"]}
+    assert rows["OR"]["reasons"] == ["no_sales_tax"]
+    # what a marketplace sold is a marketplace's, and what the shop sold is its own
+    only = [state for state, row in rows.items() if "marketplace_only" in row["reasons"]]
+    assert bool(only) is (name in MARKETPLACES)
+    evidence = " ".join(row["evidence"] for row in rows.values())
+    assert re.search(r"\$[1-9][0-9,.]+ in calendar year 2026", evidence)
+    assert len(told["far_below"]) > 30
 
 
 @pytest.mark.parametrize(

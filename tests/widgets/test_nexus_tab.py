@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import date
+from pathlib import Path
 
 import pytest
 from support.faults import KEY
@@ -560,6 +561,19 @@ def test_sales_show_who_lacks_a_record_first_and_become_evidence_of_the_plan(tab
     names = {"register": tab.cleanup.register}
     exec(tab.exposure.code.code, names)  # noqa: S102 - ours
     assert names["exposure"].equals(tab.cleanup.exposure)
+
+
+@pytest.mark.parametrize(("name", "marketplace"), [("amazon.txt", True), ("shopify.csv", False)])
+def test_the_export_of_a_shop_is_measured_without_a_choice(tab, name, marketplace):
+    path = Path(__file__).parents[1] / "data" / "exports" / name
+    tab.exposure.file.submit(path=str(path))
+    tab.session.background.settle()
+    assert "recognized by their columns" in tab.exposure.result.value
+    assert {one.value for one in tab.exposure.columns.values()} == {None}
+    found = tab.cleanup.exposure.set_index("state")
+    assert found["sales"]["TX"] > 0
+    assert bool(found["marketplace_sales"].dropna().sum() > 0) is marketplace
+    assert "states below 50% of every threshold" in tab.exposure.result.value
 
 
 def test_dates_of_two_meanings_mark_their_menu_and_the_choice_settles_them(tab, tmp_path):
