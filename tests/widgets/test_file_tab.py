@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -19,7 +20,9 @@ from support.command import svc_tools
 from support.faults import HANG, KEY, RESET, echo, echoing
 
 from svc_sdk import Svc
+from svc_tools import connect
 from svc_tools.display import NOTHING
+from svc_tools.frames import enrich_file
 from svc_tools.lookup.plan import MANY_LOOKUPS
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
@@ -242,6 +245,25 @@ def test_an_export_of_a_shop_is_recognized_and_needs_one_button(tab, faults, tmp
     assert "/NY?" in faults.seen[-1].target
     rows = cells_of(tab.result.written)
     assert [row["tax"] for row in rows] == ["8.25", "0.00"]
+
+
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))
+def test_a_sample_of_each_shop_gets_its_tax_by_one_button(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("SVC_CACHE", str(tmp_path / "answers.db"))
+    embedded = connect("embedded")
+    tab = FileTab(Session(embedded, folder=tmp_path / "panel"))
+    upload(tab, EXPORTS / name)
+    assert "recognized by their columns" in tab.columns.export.value
+    assert tab.run_button.description == "Add rates and tax"
+    click(tab, tab.run_button)
+    assert "svc-trouble" not in tab.message.html, tab.message.html
+    expected = enrich_file(EXPORTS / name, tmp_path / "expected.csv", tax={}, client=embedded)
+    assert expected.totals.taxed > 190
+    assert tab.result.written.read_bytes() == expected.written.read_bytes()
+    tab._forget()
 
 
 def test_amounts_of_several_columns_are_one_choice(tab, tmp_path):
