@@ -441,8 +441,8 @@ def _export(view: FileView) -> str:
         return ""
     amount = f", and the amount is {export.amounts}" if export.amounts else ""
     text = (
-        f"These are {export.name}, recognized by their columns: the fields below are filled in for"
-        f" them{amount}."
+        f"Recognized by its columns as {export.name}: the fields below are filled in"
+        f" accordingly{amount}."
     )
     return f'<p>{escape(text)}</p><p class="svc-help">{escape(export.note)}</p>'
 

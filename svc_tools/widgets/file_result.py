@@ -28,7 +28,7 @@ from svc_tools.display import (
 )
 from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
 from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.split import parts_table
+from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
 from svc_tools.widgets.file_input import in_words
@@ -195,7 +195,8 @@ class FileResult:
         self._run, self._columns, self._prefix = run, tuple(dict.fromkeys(columns)), prefix
         self.message.clear()
         uses = parts_table(run.totals.by_use, "What can be used")
-        self.split.value = table_html(uses.columns, uses.rows, uses.caption)
+        ready = f"<p>{escape(parts_sentence(run.totals.by_use))}</p>"
+        self.split.value = ready + table_html(uses.columns, uses.rows, uses.caption)
         self.summary.value = _summary(run)
         self.notes.value = _notes(run.notes, run.source.name, inputs)
         self.statuses.value = _statuses(run)

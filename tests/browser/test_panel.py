@@ -364,6 +364,27 @@ def test_a_file_needs_no_mouse(fresh, account, tmp_path):
     assert [row["order"] for row in rows(expected)] == ["0001", "0002", "0003", "0004", "0005"]
 
 
+SHOPIFY = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
+
+
+def test_an_export_of_a_shop_is_one_button_from_its_tax_on_a_narrow_page(narrow, account, tmp_path):
+    page = narrow
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.get_by_role("tab", name="File").click()
+    choose(page, page, SHOPIFY)
+    expect(shown(page.get_by_text("Recognized by its columns as Shopify orders"))).to_be_visible()
+    press(page, "Add rates and tax")
+    expect(shown(page.get_by_text("rows are ready to use"))).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    with page.expect_download() as found:
+        shown(page.get_by_role("button", name="Download")).click()
+    found.value.save_as(tmp_path / "found.csv")
+    expected = tmp_path / "expected.csv"
+    enrich_file(SHOPIFY, expected, tax={}, client=account.client, cache=False)
+    assert rows(tmp_path / "found.csv") == rows(expected)
+    assert sum(Decimal(row["tax"] or 0) for row in rows(expected)) > 0
+
+
 def test_a_file_above_the_hosts_usual_limit_comes_and_goes_whole(page, tmp_path):
     page.get_by_role("tab", name="File").click()
     large = tmp_path / "large.csv"

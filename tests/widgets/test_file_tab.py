@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from datetime import date
 from decimal import Decimal
+from html import unescape
 from pathlib import Path
 
 import openpyxl
@@ -222,7 +223,7 @@ AMAZON = {
 
 def test_an_export_of_a_shop_is_recognized_and_needs_one_button(tab, faults, tmp_path):
     upload(tab, csv_of(tmp_path / "orders_export.csv", SOLD, SHOPIFY))
-    assert "These are Shopify orders, recognized by their columns" in tab.columns.export.value
+    assert "Recognized by its columns as Shopify orders" in tab.columns.export.value
     chosen = {role: field.value[1] for role, field in tab.columns.roles.items()}
     assert {role: name for role, name in chosen.items() if name} == {
         "state": "Shipping Province",
@@ -256,7 +257,7 @@ def test_a_sample_of_each_shop_gets_its_tax_by_one_button(tmp_path, monkeypatch,
     embedded = connect("embedded")
     tab = FileTab(Session(embedded, folder=tmp_path / "panel"))
     upload(tab, EXPORTS / name)
-    assert "recognized by their columns" in tab.columns.export.value
+    assert "Recognized by its columns as" in tab.columns.export.value
     assert tab.run_button.description == "Add rates and tax"
     click(tab, tab.run_button)
     assert "svc-trouble" not in tab.message.html, tab.message.html
@@ -516,6 +517,13 @@ def test_rows_to_review_come_by_dollars_as_from_pandas(tab, faults, tmp_path, ta
     finished(tab, source, amount="amount" if taxed else None)
     frame = pd.read_csv(tab.result.written, dtype=str)
     review = frame.svc.review(amount="amount")
+    split = frame.svc.split(amount="amount")
+    rows_of_parts = [[part.label, str(part.rows)] for part in split.parts]
+    uses = cells_of_table(tab.result.split.value)
+    assert [row[:2] for row in uses[1:]] == rows_of_parts
+    assert uses[1][2] == "$5,000.00"
+    assert [head in uses[0] for head in ("Sales", "Tax")] == [True, taxed]
+    assert split.sentence in unescape(tab.result.split.value)
     shown = cells_of_table(tab.result.review.value)
     assert shown[0][:3] == ["Dollars", "Row", "order"]
     assert [row[2] for row in shown[1:]] == review.rows["order"].tolist()
