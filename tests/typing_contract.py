@@ -33,6 +33,7 @@ from svc_tools.frames.analysis.filing import Filing
 from svc_tools.frames.analysis.reconcile import Reconciliation
 from svc_tools.frames.freeze import Frozen
 from svc_tools.frames.review import Review
+from svc_tools.frames.split import Split
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.plan import Plan
 from svc_tools.widgets.panel import Panel
@@ -124,6 +125,10 @@ def following(taxed: pd.DataFrame) -> None:
         ship_from="TX",
     )
     review: Review = svc_tools.svc(owed).review(share=80)
+    groups: Split = svc_tools.svc(owed).split(amount="amount")
+    short: pd.DataFrame = twin.lookup(columns="short")
+    ready: pd.DataFrame = svc_tools.svc(groups.ready).plain()
+    print(len(short), len(ready), groups["to_check"], groups.parts[0].sales)
     compared: Reconciliation = twin.reconcile("tax_collected", tolerance="0.05", period="quarter")
     filed: Filing = twin.filing("WA", period="month")
     frozen: Frozen = twin.freeze("2026-10.svclock")
