@@ -327,7 +327,7 @@ def test_columns_that_are_named_are_shown_in_that_order_and_no_others(page, tmp_
     lines = openpyxl.load_workbook(path)["Lines"]
     heads = [cell.value for cell in lines[1]]
     # the added columns follow; the one that was named stands among the user's
-    assert heads[:6] == ["email", "tax", "order_id", "combined_rate", "at_stake", "lookup_status"]
+    assert heads[:6] == ["email", "tax", "order_id", "combined_rate", "lookup_status", "confidence"]
     assert not {"note", "phone", "state", "amount"} & {*heads}
     assert lines["A2"].value == "a@b.example"
     made = page(frame, columns=columns)

@@ -19,6 +19,7 @@ from support.frames import enriched, partial, row
 from support.tools import soffice
 
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.lookup_columns import ADDED_COLUMNS
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
@@ -57,8 +58,10 @@ def test_lines_hold_every_row_and_column_in_order(written):
     # the user's columns in their order, then what matters most
     assert list(lines[0])[:10] == [
         *("state", "zip", "amount", "order_id"),
-        *("combined_rate", "tax", "at_stake", "lookup_status", "confidence", "warnings"),
+        *("combined_rate", "tax", "lookup_status", "confidence", "at_stake", "warnings"),
     ]
+    details = list(lines[0])[10:]
+    assert details == [name for name in ADDED_COLUMNS if name in details]
     assert [line["order_id"].value for line in lines] == ["A1", "A2", "A3"]
     assert [line["lookup_status"].value for line in lines] == ["ok", "partial", "unresolved"]
 

@@ -27,14 +27,11 @@ from svc_tools.roles import is_personal
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-_MAIN = (
-    "combined_rate",
-    "tax",
-    "at_stake",
-    "tax_due",
-    "lookup_status",
-    "confidence",
-    "warnings",
+_MAIN = tuple(
+    name
+    for name in ADDED_COLUMNS
+    if name in {"combined_rate", "tax", "tax_due", "lookup_status", "confidence"}
+    or name in {"at_stake", "warnings"}
 )
 """The added columns that follow the user's on the sheet Lines, and are printed."""
 _MONEY = (
