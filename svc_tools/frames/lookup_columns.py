@@ -136,9 +136,9 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
     """
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        if _were_left_out(frame, absent):
+        if (again := _left_out(frame, absent)) is not None:
             remedy = (
-                f"its lookup added some columns only: look up again with {absent} in columns=, or"
+                f"its lookup added some columns only: look up again with {again}, or"
                 " without columns="
             )
         elif (other := _other_prefix(frame, absent)) is not None:
@@ -155,15 +155,18 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
         )
 
 
-def _were_left_out(frame: pd.DataFrame, absent: list[Hashable]) -> bool:
-    """Whether all missing columns are columns of a lookup, and the frame was looked up."""
-    ends = [
-        next((name for name in LOOKUP_COLUMNS if str(one).endswith(name)), None) for one in absent
-    ]
-    return all(
-        end is not None and f"{str(one).removesuffix(end)}lookup_status" in frame.columns
-        for one, end in zip(absent, ends, strict=True)
-    )
+def _left_out(frame: pd.DataFrame, absent: list[Hashable]) -> str | None:
+    """What to look up again with where all missing columns are those of a lookup of some."""
+    names: list[str] = []
+    short = False
+    for one in map(str, absent):
+        name = next((name for name in LOOKUP_COLUMNS if one.endswith(name)), "")
+        prefix = one.removesuffix(name)
+        if not name or f"{prefix}lookup_status" not in frame.columns:
+            return None
+        names.append(name)
+        short = is_short(names_of_lookup(frame, prefix))
+    return f"columns={['short', *names]}" if short else f"{names} in columns="
 
 
 def _other_prefix(frame: pd.DataFrame, absent: list[Hashable]) -> str | None:

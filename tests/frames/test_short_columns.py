@@ -97,9 +97,9 @@ def test_all_that_follows_gives_the_same_figures(both, tmp_path):
 
 def test_what_needs_a_further_column_names_it(both):
     few, _ = both
-    with pytest.raises(ValueError, match=r"look up again with \['freight_taxable'\] in columns="):
+    with pytest.raises(ValueError, match=r"with columns=\['short', 'freight_taxable'\], or"):
         few.svc.tax(shipping="5.00")
-    with pytest.raises(ValueError, match=r"look up again with \['lookup_as_of'\] in columns="):
+    with pytest.raises(ValueError, match=r"with columns=\['short', 'lookup_as_of'\], or"):
         few.assign(resolved_state=few["state"]).svc.tax(
             nexus=[{"state": "NY", "nexus_type": "physical"}]
         )
