@@ -184,7 +184,8 @@ class _Collected:
 
 def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
-    inputs = find_inputs(_first_values(ddf), options.given, options.dates(), options.as_of_grain)
+    found = find_inputs(_first_values(ddf), options.given, options.dates(), options.as_of_grain)
+    inputs = replace(found, export=None)  # further rows of an order may be in another partition
     frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
     queries = read_queries(frame, inputs)
     counts = np.zeros(len(queries.questions), np.int64)

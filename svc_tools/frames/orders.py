@@ -61,6 +61,27 @@ def completed(frame: pd.DataFrame, export: Export, columns: Mapping[str, Hashabl
     return done
 
 
+def rows_with_places(
+    frame: pd.DataFrame, export: Export | None, columns: Mapping[str, Hashable]
+) -> pd.DataFrame:
+    """The frame without further rows of an order whose first row is not in it (after a filter)."""
+    found = {} if export is None or not export.once else export.found(frame.columns)
+    if export is None or "order" not in found:
+        return frame
+    alone = _without_place(completed(frame, export, columns), columns)
+    alone &= ~_blank(frame[found["order"]])
+    return frame[~alone] if alone.any() else frame
+
+
+def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.ndarray:
+    """The rows of which every column of the place is empty."""
+    place = [columns[role] for role in PLACE_ROLES if columns.get(role) in frame.columns]
+    if not place:
+        return np.zeros(len(frame), bool)
+    empty: np.ndarray = np.logical_and.reduce([_blank(frame[label]) for label in place])
+    return empty
+
+
 def _of_order(
     frame: pd.DataFrame, labels: list[Hashable], orders: np.ndarray, empty: np.ndarray
 ) -> pd.DataFrame:
@@ -239,13 +260,17 @@ def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     orders = pd.factorize(frame[found["order"]])[0]
     empty = np.logical_and.reduce([_blank(frame[label]) for label in money])
     first = _first_rows(orders, ~empty)[orders]
+    # after a filter the first row of the order may not be there
+    alone = (first < 0) & empty & _without_place(frame, found)
     same = np.ones(len(frame), bool)
     dated = [found["as_of"]] if "as_of" in found else []
     for label in [*money, *dated]:
         codes = pd.factorize(frame[label])[0]
         same &= (codes == codes[first]) | ((codes < 0) & (label in dated))
     row = np.arange(len(frame))
-    further: np.ndarray = (orders >= 0) & (first >= 0) & (row != first) & (empty | same)
+    further: np.ndarray = (first >= 0) & (row != first) & (empty | same)
+    further |= alone
+    further &= orders >= 0
     return further
 
 

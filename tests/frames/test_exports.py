@@ -425,3 +425,17 @@ def test_sales_of_a_sample_are_measured_without_an_argument(name) -> None:
     sales = found["sales"].sum()
     assert (marketplace > 0) == (name in {"amazon.txt", "etsy.csv"})
     assert sales + marketplace > 0
+
+
+def test_rows_that_were_chosen_after_the_lookup_are_unchanged(embedded, recwarn) -> None:
+    rated = read("shopify.csv").svc.lookup(client=embedded, cache=False, progress=False)
+    taxed = rated.svc.tax(progress=False)
+    lamps = taxed[taxed["Lineitem name"].eq("Lamp")]
+    assert lamps["Subtotal"].isna().any()  # a further row whose order's first row is not there
+
+    again = lamps.svc.tax(progress=False)
+
+    assert not recwarn.list
+    pd.testing.assert_frame_equal(again, lamps)
+    backwards = taxed.iloc[::-1].svc.tax(progress=False)
+    assert backwards["tax"].sum() == taxed["tax"].sum()
