@@ -55,6 +55,7 @@ _NEEDED = {
 _CITY = "the line is too short or too long for an address; give the city in its own field"
 _NO_STATE = "Give the state, such as TX or Texas: coordinates do not name it."
 _SHORTEST_ADDRESS = 10
+_FIRST_YEAR = 1900
 
 _HISTORY_LIMIT = 200
 """Lookups in the history; older ones are dropped."""
@@ -359,6 +360,8 @@ def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
         day = date.fromisoformat(values["as_of"]) if values.get("as_of") else None
     except ValueError:
         errors["as_of"] = "Give the date of the sale, as 2026-05-01."
+    if day and day.year < _FIRST_YEAR:  # a browser reads 26 as the year 26
+        errors["as_of"] = "Give the year in four digits, such as 2026."
     try:
         cents = _cents(values.get("amount", ""))
     except ValueError as error:

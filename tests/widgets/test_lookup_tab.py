@@ -118,6 +118,7 @@ def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
             "not a ZIP",
         ),
         ({"state": "TX", "place": "78701", "as_of": "5/1"}, "as_of", "2026-05-01"),
+        ({"place": "78701", "as_of": "0026-05-01"}, "as_of", "four digits"),
         ({"place": "78701", "amount": "ten"}, "amount", "not a number of dollars"),
         ({"place": "78701", "amount": "1.005"}, "amount", "cents"),
         ({"place": "78701", "amount": "999,999,999,999,999"}, "amount", "out of range"),
