@@ -18,7 +18,7 @@ from openpyxl.utils.datetime import from_excel
 from support.frames import enriched, partial, row
 from support.tools import soffice
 
-from svc_tools.frames import SvcAccessor
+from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.lookup_columns import ADDED_COLUMNS
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.report import write_workbook
@@ -368,10 +368,9 @@ def test_moments_are_the_numbers_that_a_sheet_counts_by(moment):
         assert abs(near - moment) <= timedelta(milliseconds=1)
 
 
-SUMMARY, LINES = 1, 2  # the first and the second sheet
 TAX = "Tax, partial rates included"
-# comma, quote, UTF-8, values rather than what is shown, and which sheet
-CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,{}"
+# comma, quote, UTF-8, values rather than what is shown, and every sheet
+CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1"
 
 
 def number(cell):
@@ -381,27 +380,30 @@ def number(cell):
 
 @pytest.fixture
 def as_csv(tmp_path):
-    """Open a workbook in LibreOffice and read one sheet back, cells as they are shown."""
+    """Open workbooks in LibreOffice; reads a sheet of one back, cells as their values."""
+    output = tmp_path / "csv"
 
-    def convert(workbook, sheet, read=csv.DictReader):
-        output = tmp_path / "csv"
+    def convert(*workbooks):
         subprocess.run(
             [
                 soffice(),
                 f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}",
                 "--headless",
                 "--convert-to",
-                CSV.format(sheet),
+                CSV,
                 "--outdir",
                 str(output),
-                str(workbook),
+                *map(str, workbooks),
             ],
             check=True,
             capture_output=True,
             timeout=180,
         )
-        (made,) = output.glob("*.csv")
-        with made.open(newline="", encoding="utf-8") as file:
+        return sheet_of
+
+    def sheet_of(workbook, name, read=csv.DictReader):
+        path = output / f"{workbook.stem}-{name}.csv"
+        with path.open(newline="", encoding="utf-8") as file:
             return list(read(file))
 
     return convert
@@ -419,7 +421,18 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
     )
     taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax(progress=False)
     write_workbook(taxed, tmp_path / "orders.xlsx")
-    rows = as_csv(tmp_path / "orders.xlsx", LINES)
+    exported = frame.assign(order_date="05/31/2026", order="0012345678901234567")
+    exported.to_csv(tmp_path / "orders.csv", index=False)
+    amounts = {"amount": "amount"}
+    enrich_file(tmp_path / "orders.csv", tmp_path / "file.xlsx", tax=amounts, client=embedded)
+    workbooks = tmp_path / "orders.xlsx", tmp_path / "file.xlsx"
+    rows, of_file = map(as_csv(*workbooks), workbooks, ("Lines", "Lines"))
+    assert [row["amount"] for row in of_file] == ["4", "-19.99", "250", "10"]
+    assert [row["zip"] for row in of_file] == list(frame["zip"])
+    assert [row["resolved_zip"] for row in of_file][1:2] == ["02134"]
+    assert {(row["order_date"], row["order"]) for row in of_file} == {
+        ("05/31/2026", "0012345678901234567")
+    }
     assert [row["note"] for row in rows] == list(frame["note"])
     assert [row["zip"] for row in rows] == list(frame["zip"])
     assert [row["lookup_status"] for row in rows] == list(taxed["lookup_status"])
@@ -441,7 +454,7 @@ def test_the_totals_that_the_sheet_adds_up_itself_are_those_of_the_frame(as_csv,
     path = tmp_path / "totals.xlsx"
     write_workbook(frame, path)
     _forget_values(path)
-    lines = as_csv(path, SUMMARY, csv.reader)
+    lines = as_csv(path)(path, "Summary", csv.reader)
     tied = {line[0]: line[2:5] for line in lines if line and line[0] in {"Sales", TAX}}
     for name, column in (("Sales", "amount"), (TAX, "tax")):
         total = sum(frame[column].dropna(), Decimal(0))

@@ -19,7 +19,7 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.arrow import frame_of
+from svc_tools.frames.arrow import MONEY, frame_of
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
     Results,
@@ -35,12 +35,14 @@ from svc_tools.frames.files.rates import (
 )
 from svc_tools.frames.files.result import INTERRUPTED, FileRun, FileTotals
 from svc_tools.frames.files.writing import (
+    as_money,
     as_text,
     check_columns,
     check_output,
     check_report,
     check_report_columns,
     check_rows,
+    money_columns,
     write_table,
 )
 from svc_tools.frames.lookup_columns import COUNTED, NOTE
@@ -54,7 +56,7 @@ from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
-from svc_tools.tabular import Chunk, open_table
+from svc_tools.tabular import Chunk, kind_to_read, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -275,6 +277,8 @@ class FileJob:
                 tax_attrs=self._tax_attrs,
             )
             writing = _FileWriting(self.rows, self.layout, self.terms, self._results, attrs)
+            if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
+                writing.find_money()
             totals.review = ReviewCounts(ranked=self._ranked)
             seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
@@ -468,7 +472,15 @@ class _FileWriting:
         # what was looked up; not the results themselves, which pandas would copy for each chunk
         self._noted: dict[Hashable, object] = {NOTE: attrs.get(NOTE)}
         self._counts = Counts()
+        self._money: list[int] = []
         self.notes: list[str] = []
+
+    def find_money(self) -> None:
+        """Find the columns of a CSV that a sheet has as numbers."""
+        names = self._rows.schema.names
+        places = {names.index(str(label)) for label in self._layout.inputs.columns.values()}
+        free = [position for position in self._layout.passed if position not in places]
+        self._money = money_columns(self._rows, free, self._layout.amounts)
 
     def write(
         self,
@@ -552,7 +564,11 @@ class _FileWriting:
         """The columns of the output: those of the file that are passed, then the added ones."""
         no_rows = frame_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
         added = added_columns(self._rated(no_rows), self._terms).schema
-        passed = [self._rows.schema.field(position) for position in self._layout.passed]
+        passed = [
+            field.with_type(MONEY) if position in self._money else field
+            for position in self._layout.passed
+            for field in [self._rows.schema.field(position)]
+        ]
         return pa.schema([*passed, *added], with_attrs(self._rows.schema.metadata, self._attrs))
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
@@ -573,7 +589,11 @@ class _FileWriting:
         return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:
-        passed = [chunk.table.column(position) for position in self._layout.passed]
+        passed = [
+            as_money(column) if position in self._money else column
+            for position in self._layout.passed
+            for column in [chunk.table.column(position)]
+        ]
         columns = [
             column.cast(field.type)
             for column, field in zip(added.columns, list(schema)[len(passed) :], strict=True)

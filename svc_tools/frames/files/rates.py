@@ -71,6 +71,7 @@ class Layout:
         inputs: the column or value for each argument of the lookup.
         used: positions of the columns that the lookup and the tax read.
         passed: positions of the columns that are passed on.
+        amounts: positions of the columns that the tax reads as amounts.
         read: which export the file was recognized as, if any, and its columns by what they are.
         notes: what was decided, in sentences.
     """
@@ -78,6 +79,7 @@ class Layout:
     inputs: Inputs
     used: tuple[int, ...]
     passed: tuple[int, ...]
+    amounts: tuple[int, ...]
     read: str
     notes: tuple[str, ...]
 
@@ -150,7 +152,8 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     former = {position for position, name in enumerate(names) if not left[name]}
     former |= _options_of(names, former, terms.lookup.prefix)
     passed = tuple(position for position in range(len(names)) if position not in former)
-    labels = [*(str(label) for label in inputs.columns.values()), *_tax_columns(first, terms)]
+    amounts, others = _tax_columns(first, terms)
+    labels = [*map(str, inputs.columns.values()), *amounts, *others]
     if inputs.export is not None:
         labels += map(str, inputs.export.used(free_labels(first)))
     # where one place is given for all rows, any column serves to count them
@@ -158,7 +161,14 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     notes = list(inputs.notes)
     if former:
         notes.append(f"columns of an earlier run are replaced: {len(former)}")
-    return Layout(inputs, used, passed, _read_as(first, inputs, terms), tuple(notes))
+    return Layout(
+        inputs=inputs,
+        used=used,
+        passed=passed,
+        amounts=tuple(map(names.index, amounts)),
+        read=_read_as(first, inputs, terms),
+        notes=tuple(notes),
+    )
 
 
 def _read_as(first: pd.DataFrame, inputs: Inputs, terms: Terms) -> str:
@@ -195,22 +205,22 @@ def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:
     return found
 
 
-def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
-    """The columns that the tax reads."""
+def _tax_columns(first: pd.DataFrame, terms: Terms) -> tuple[list[str], list[str]]:
+    """The columns that the tax reads as amounts, and the others that it reads."""
     if terms.tax is None:
-        return []
+        return [], []
     source = _amounts(first, terms)
     if source.amount is None:
         require_columns(first, (source.terms.amount,), "name the column of amounts")
         amounts: list[object] = [source.terms.amount, source.terms.shipping]
     else:
         amounts = [*source.amount.all, *(source.shipping.all if source.shipping else ())]
-    # anything but a column is one value for all rows, or the tax refuses it by name
     others = [getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS]
-    labels = [str(one) for one in (*amounts, *others) if is_label(first, one)]
-    for label in labels:
+    # anything but a column is one value for all rows, or the tax refuses it by name
+    read = [[str(one) for one in some if is_label(first, one)] for some in (amounts, others)]
+    for label in (*read[0], *read[1]):
         require_one(first, label, "tax")
-    return labels
+    return read[0], read[1]
 
 
 def checked_terms(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
 from svc_tools.csv_files import FORMULA_STARTS, FileError
 from svc_tools.extras import require
+from svc_tools.frames.arrow import MONEY, decimals
+from svc_tools.frames.money import whole_cents
 from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book
 from svc_tools.tabular import cell_text
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from svc_tools.frames.reports.xlsx import Values
-    from svc_tools.tabular import Chunk
+    from svc_tools.tabular import Chunk, Table
 
 
 def check_output(path: Path, source: Path, *, force: bool) -> str:
@@ -248,6 +253,57 @@ def _bytes_of(texts: pa.LargeStringArray) -> memoryview:
         return memoryview(b"")
     ends = memoryview(offsets).cast("q")
     return memoryview(letters)[ends[texts.offset] : ends[texts.offset + len(texts)]]
+
+
+_CENTS = r"^\(?-?\$?-?(?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|0|[1-9][0-9]{0,12})\.[0-9]{2}\)?$"
+"""Dollars written with both cents, which no ZIP Code and no number of an order is."""
+_MOST_CENTS = 10**15
+"""More digits than a cell of a sheet holds."""
+
+
+def money_columns(rows: Table, positions: Sequence[int], amounts: Collection[int]) -> list[int]:
+    """Which columns of a CSV have money in every cell: in a sheet they are numbers.
+
+    Args:
+        rows: the CSV.
+        positions: the columns that may be money.
+        amounts: those that are read as amounts, however they are written. In the others each cell
+            has to be written with both cents: so nothing of it is lost.
+    """
+    first = islice(rows.chunks(positions), 1)  # which shows of most columns that they are not
+    left = _money_of(first, positions, amounts)
+    return _money_of(rows.chunks(left), left, amounts) if left else []
+
+
+def _money_of(
+    chunks: Iterable[Chunk], positions: Sequence[int], amounts: Collection[int]
+) -> list[int]:
+    left = list(positions)
+    for chunk in chunks:
+        for position, column in zip(positions, chunk.table.columns, strict=True):
+            if position in left and not _is_money(column, as_written=position in amounts):
+                left.remove(position)
+    return left
+
+
+def _is_money(column: pa.ChunkedArray, *, as_written: bool) -> bool:
+    exact = pc.match_substring_regex(column, _CENTS)
+    if not as_written and not pc.all(exact, min_count=0).as_py():
+        return False
+    cents, wrong, _ = whole_cents(_texts_of(column))
+    fits = int(np.abs(cents).max(initial=0)) < _MOST_CENTS
+    return fits and len(wrong) == int(column.null_count)
+
+
+def as_money(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column that is money in every cell as decimals; an empty cell is missing."""
+    missing = column.is_null().combine_chunks().to_numpy(zero_copy_only=False)
+    cents, *_ = whole_cents(_texts_of(column))
+    return pa.chunked_array(pa.array(decimals(cents, missing, MONEY)))
+
+
+def _texts_of(column: pa.ChunkedArray) -> pd.Series:
+    return pd.Series(pd.arrays.ArrowExtensionArray(column))
 
 
 _LONGEST = 32_767
