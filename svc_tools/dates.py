@@ -485,9 +485,15 @@ def _by_format(text: str, form: str) -> date | None:
         day, clock = _strptime(text[: timed.start()], form), _time(*timed.groups())
         if day is not None and clock is not None:
             found = datetime.combine(day, clock)
-    if found is None and not form.startswith(("%Y", "%y")):
-        return _iso(text)
-    return found
+    if found is None and _iso_shaped(form):
+        return None
+    return found or _iso(text)
+
+
+def _iso_shaped(form: str) -> bool:
+    """Whether a format writes days that look like ISO dates, such as %Y-%d-%m."""
+    sample = _SAMPLE.strftime(form)
+    return sample[4:5] == sample[7:8] == "-"
 
 
 def _strptime(text: str, form: str) -> datetime | None:
@@ -563,6 +569,21 @@ def checked_format(given: str | None) -> str | None:
             " format such as %m/%d/%Y"
         )
     return given
+
+
+def one_day(name: str, text: str) -> date:
+    """The day that an argument of this name gives as text, in any form of a single meaning.
+
+    Raises:
+        ValueError: it is not a date, or it has two meanings.
+    """
+    dates = Dates()
+    dates.settle()
+    dates.role = name
+    found = dates.day(text)
+    if found is None:
+        raise ValueError(f"{name}: {text!r} {_NOT_A_DATE}")
+    return found
 
 
 def is_utc(zone: tzinfo | str | None) -> bool:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from svc_tools.dates import FORMATS, ZONES, Dates, NoDate, checked_format, iso_day, time_zone
 from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.places import Cells, question
 from svc_tools.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
@@ -232,6 +233,31 @@ BAD = {
     "range": [datetime(1, 1, 1, tzinfo=UTC), datetime(1, 1, 1, 1, tzinfo=UTC)],
     "undecided": ["01/02/2026", "03/04/2026"],
 }
+
+
+@pytest.mark.parametrize(
+    ("role", "cells"),
+    [
+        ("country", ["Mexico", "Canada"]),
+        ("zip", ["K1A 0B6", "M5V 2T6"]),
+        ("zip", ["09001", "09002"]),
+        ("zip", ["00901", "00902"]),
+        ("zip", ["99", "98"]),
+        ("lat", ["95", "96"]),
+        ("address", ["1 St", "12 St"]),
+        ("state", ["ZZ", "QQ"]),
+        ("as_of", ["soon", "later"]),
+    ],
+)
+def test_so_are_reasons_about_places(role, cells):
+    place = {"address": "1 Main St", "city": "Austin", "lng": -97.0, "as_of": "2026-05-01"}
+    if role != "country":
+        known = {"lat": {"lng": -97.0}, "as_of": {"zip": "78701"}, "address": {"state": "TX"}}
+        place = known.get(role, {})
+    found = [question(Cells(**{**place, role: cell}), dated=False) for cell in cells]
+    assert len({one.reason for one in found}) == 2
+    (alike,) = counted_alike((one.status, one.reason, 1) for one in found)
+    assert alike[2] == 2
 
 
 @pytest.mark.parametrize("kind", BAD)

@@ -71,6 +71,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
+class DatesWritten:
+    """The options that say how the dates of a file are read."""
+
+    date_format: Annotated[
+        str | None, typer.Option(help=f"How dates are written: {DATE_FORMAT_HELP}")
+    ] = None
+    tz: Annotated[str | None, typer.Option(help=TZ_HELP)] = None
+
+
+@dataclass(frozen=True)
 class Service:
     """The options that say which service receives the requests."""
 

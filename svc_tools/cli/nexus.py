@@ -9,7 +9,6 @@ import json
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,14 +16,7 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.common import (
-    DATE_FORMAT_HELP,
-    TZ_HELP,
-    Json,
-    Service,
-    explained,
-    grouped,
-)
+from svc_tools.cli.common import DatesWritten, Json, Service, explained, grouped
 from svc_tools.cli.nexus_show import (
     plan_as_json,
     receipt_as_json,
@@ -37,6 +29,7 @@ from svc_tools.cli.nexus_show import (
     show_result,
 )
 from svc_tools.csv_files import require_csv
+from svc_tools.dates import one_day
 from svc_tools.display import (
     Note,
     print_text,
@@ -79,13 +72,14 @@ _Yes = Annotated[
 def show_list(
     *,
     register: _OwnRegister = None,
+    written: DatesWritten,
     as_json: Json = False,
     service: Service,
 ) -> None:
     """Show the records that the service has; with --register yours, and where the two differ."""
     console = Console(highlight=False)
     with explained(as_json=as_json):
-        mine = None if register is None else read_register(register)
+        mine = None if register is None else read_register(register, **asdict(written))
         with _service_if_any(service, needed=mine is None) as client:
             name = "" if client is None else config.service_name(client)
             listed, note = _listed_register(client, needed=mine is None)
@@ -247,10 +241,7 @@ def plan(
             help="Column of order numbers: one order counts once.", rich_help_panel=_SALES
         ),
     ] = None,
-    date_format: Annotated[
-        str | None, typer.Option(help=DATE_FORMAT_HELP, rich_help_panel=_SALES)
-    ] = None,
-    tz: Annotated[str | None, typer.Option(help=TZ_HELP, rich_help_panel=_SALES)] = None,
+    written: DatesWritten,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
     as_json: Json = False,
     service: Service,
@@ -269,22 +260,19 @@ def plan(
         "retail": retail,
         "taxable": taxable,
         "transaction": transaction,
-        "date_format": date_format,
-        "tz": tz,
     }
     with explained(as_json=as_json):
         named = {role: column for role, column in roles.items() if column is not None}
         if (named or covers) and not sales:
-            option = next(iter(named), "covers").replace("_", "-")
-            raise ValueError(f"--{option} is about sales: name --sales too")
+            raise ValueError(f"--{next(iter(named), 'covers')} is about sales: name --sales too")
         _require_free(output, [register, thresholds, *(sales or [])], force=force)
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above
 
-        day_of_plan = None if as_of is None else _day("--as-of", as_of)
-        complete = None if covers is None else tuple(_day("--covers", one) for one in covers)
+        day_of_plan = None if as_of is None else one_day("--as-of", as_of)
+        complete = None if covers is None else tuple(one_day("--covers", one) for one in covers)
         table = read_thresholds(thresholds)
-        mine = None if register is None else read_register(register)
+        mine = None if register is None else read_register(register, **asdict(written))
         with _service_if_any(service, needed=mine is None) as client:
             account = config.Source("", "") if client is None else config.account_of(client)
             listed, note = _listed_register(client, needed=mine is None)
@@ -298,6 +286,7 @@ def plan(
             from svc_tools.nexus.standings import exposure_summary  # noqa: PLC0415 - as above
 
             terms: dict[str, Any] = {"as_of": day_of_plan, "covers": complete, **named}
+            terms |= asdict(written)
             exposure = exposure_of_file(
                 *sales, thresholds=table, register=records, progress=False, **terms
             )
@@ -493,10 +482,3 @@ def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> N
             f"{output} is there already, perhaps with your ticks; name another file, or replace it"
             " with --force"
         )
-
-
-def _day(option: str, text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"{option}: {text!r} is no date such as 2026-05-01") from None

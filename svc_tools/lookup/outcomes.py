@@ -623,7 +623,7 @@ def one_line(text: str) -> str:
     return capital(_ARGUMENT.sub("", " ".join(text.split())))
 
 
-_VALUE = re.compile(r"""^(\w+: )('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_VALUE = re.compile(r"""^((?:\w+: )?)('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 
 def counted_alike(reasons: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:

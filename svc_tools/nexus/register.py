@@ -16,18 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
+from svc_tools.dates import Dates, NoDate, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.extras import needs, not_pandas
 from svc_tools.places import state_code
-from svc_tools.roles import Role, find, plain_name
+from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import tzinfo
 
     import pandas as pd
 
     from svc_tools.csv_files import Row
+    from svc_tools.dates import Day
 
 NexusType = Literal["physical", "economic", "marketplace"]
 NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
@@ -238,21 +241,30 @@ class Register:
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 
 
-def read_register(source: object) -> Register:
+def read_register(
+    source: object, *, date_format: str | None = None, tz: str | tzinfo | None = None
+) -> Register:
     """Read a register: the path of a CSV or a workbook, a frame, mappings, or a `Register`.
 
     A file has a header; of a workbook the first sheet is read. States may be codes or names,
-    types in any case, dates `date` or ISO text. Names of columns may be in any case and have
-    blanks ("Nexus Type").
+    types in any case, dates in every form that `df.svc.lookup` reads. Names of columns may be in
+    any case and have blanks ("Nexus Type").
+
+    Args:
+        source: the register.
+        date_format: as for `df.svc.lookup`: "month first", "day first", or a format.
+        tz: the time zone in which times with a zone have their date; by default as written.
 
     Raises:
         RegisterError: a column is missing, or records cannot be read; it lists them all.
+        ValueError: the format or the time zone is not valid.
         TypeError: it is something else.
         FileNotFoundError: there is no such file.
         ImportError: it is a workbook, and openpyxl is not installed.
     """
     if isinstance(source, Register):
         return source
+    dates = Dates(date_format, time_zone(tz))
     if isinstance(source, str | Path):
         (_, labels), *below = read_sheet(Path(source), RegisterError) or [(0, [])]
         rows = [cells for _, cells in below]
@@ -262,12 +274,16 @@ def read_register(source: object) -> Register:
     places = _places([str(label or "") for label in labels], required=is_file or bool(rows))
     problems: list[str] = []
     records = []
-    for number, cells in enumerate(rows, 1):
-        values = {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
+    every = [
+        {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
+        for cells in rows
+    ]
+    days = _days([values.get("registered_at") for values in every], dates, problems)
+    for number, (cells, values, day) in enumerate(zip(rows, every, days, strict=True), 1):
         if any(cell_of(cell) is not None for cell in cells[len(labels) :]):
             problems.append(f"row {number} has more cells than the header; quote text with commas")
         if any(value is not None for value in values.values()):
-            records.append(_record(number, values, problems))
+            records.append(_record(number, values, day, problems))
     if problems:
         raise RegisterError(problems)
     return Register(tuple(record for record in records if record is not None))
@@ -339,28 +355,35 @@ def nexus_type_of(value: object) -> NexusType | None:
     return _TYPES.get(" ".join(re.split(r"[\s_-]+", str(value).strip().casefold())))
 
 
+def _days(cells: Sequence[object], dates: Dates, problems: list[str]) -> list[Day]:
+    """The days of a column of registrations, which all of its cells decide together."""
+    dates.role = dates.column = "registered_at"
+    try:
+        return dates.read(cells).days
+    except DatesAmbiguous as error:
+        problems.append(f"{error.fact}; give the date format, or write dates as 2026-05-31")
+        return [None] * len(cells)
+
+
 def _record(
-    number: int, cells: Mapping[str, object | None], problems: list[str]
+    number: int, cells: Mapping[str, object | None], day: Day, problems: list[str]
 ) -> Registration | None:
     state = state_of(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
-    try:
-        since = day_of(cells.get("registered_at"))
-    except ValueError as error:
-        problems.append(f"row {number}: {error}")
-        since = None
+    if isinstance(day, NoDate):
+        problems.append(f"row {number}: registered_at {day}")
     if state is None:
         problems.append(f"row {number}: {_quoted('state', cells)} is not a US state")
     if kind is None:
         expected = ", ".join(NEXUS_TYPES)
         problems.append(f"row {number}: {_quoted('nexus_type', cells)} is not one of {expected}")
-    if state is None or kind is None:
+    if state is None or kind is None or isinstance(day, NoDate):
         return None
     address, notes = (cells.get(field) for field in ("address", "notes"))
     return Registration(
         state,
         kind,
-        since,
+        day,
         None if address is None else str(address),
         None if notes is None else str(notes),
         number,

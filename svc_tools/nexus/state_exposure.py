@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import pandas as pd
 
+from svc_tools.dates import one_day
 from svc_tools.display import counted
 from svc_tools.nexus.measured_sales import (
     NOTHING_LOST,
@@ -173,10 +174,7 @@ def _day(name: str, value: object, *, text: bool = False) -> date:
         return value
     if not text or not isinstance(value, str):
         raise TypeError(f"{name}: expected a datetime.date, not {type(value).__name__}")
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        raise ValueError(f"{name}: {value!r} is not a date such as '2026-05-01'") from None
+    return one_day(name, value)
 
 
 def _place(cells: dict[str, object]) -> tuple[int, Decimal, str]:

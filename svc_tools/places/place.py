@@ -236,7 +236,8 @@ def _place(
             _check_text("address", address)
             return Place(state, "address", address, zip=zip_code), None
         unfit = (
-            f"address: {address[:40]!r} has {length} characters; expected {_LINE[0]} to {_LINE[1]}"
+            f"address: {address[:40]!r} is too {'short' if length < _LINE[0] else 'long'}; expected"
+            f" {_LINE[0]} to {_LINE[1]} characters"
         )
     if point:
         return Place(state, "coordinates", lat=point[0], lng=point[1]), city
@@ -255,7 +256,7 @@ def _check_text(role: str, text: str) -> None:
     """Refuse what no request can carry: it would fail every time."""
     if len(text) > _LONGEST:
         raise ValueError(
-            f"{role}: {text[:40]!r} has {len(text)} characters; expected {_LONGEST} at most"
+            f"{role}: {text[:40]!r} is too long; expected {_LONGEST} characters at most"
         )
     if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
         raise ValueError(
@@ -286,7 +287,7 @@ def _check_country(value: object) -> None:
     text = text_of(value)
     plain = re.sub(r"\(.*?\)|[^a-z]|^the ", "", (text or "").lower())
     if text is not None and plain not in _UNITED_STATES:
-        raise ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
+        raise ElsewhereError(Elsewhere(f"{text[:40]!r} is not the United States"))
 
 
 def _states_of_cell(zip_code: object) -> frozenset[str]:
@@ -322,7 +323,7 @@ def _degrees(name: str, value: object, limit: int) -> float:
     except ValueError:
         raise ValueError(f"{name}: {text[:40]!r} is not a number of degrees") from None
     if not (math.isfinite(number) and abs(number) <= limit):
-        raise ValueError(f"{name}: {text[:40]} is not within -{limit} to {limit} degrees")
+        raise ValueError(f"{name}: {text[:40]!r} is not within -{limit} to {limit} degrees")
     return number or 0.0  # minus zero is the same point
 
 

@@ -206,7 +206,7 @@ def normal_zip(value: object, state: str | None) -> str | Elsewhere:
     """
     text = _digits(value)
     if _CANADIAN.fullmatch(text):
-        return Elsewhere(f"{text} is a Canadian postal code")
+        return Elsewhere(f"{text!r} is a Canadian postal code")
     match = _ZIP.fullmatch(text)
     if match is None:
         return _padded(text, state)
@@ -232,7 +232,7 @@ def _padded(text: str, state: str | None) -> str | Elsewhere:
     if state is None:
         raise ValueError(
             f"zip: {text!r} has lost a leading zero, perhaps, but no state is given that"
-            f" would confirm {zip5}; {_EXPECTED}"
+            f" would confirm it; {_EXPECTED}"
         )
     if state not in lies_in:
         where = f"which lies in {' or '.join(sorted(lies_in))}" if lies_in else "which is no ZIP"
@@ -246,9 +246,9 @@ def _padded(text: str, state: str | None) -> str | Elsewhere:
 def _checked(zip5: str, extra: str | None, state: str | None) -> str | Elsewhere:
     lies_in = states_of(zip5)
     if lies_in and lies_in <= _MILITARY.keys():
-        return Elsewhere(f"{zip5} is a military ZIP: no state's rate applies")
+        return Elsewhere(f"{zip5!r} is a military ZIP: no state's rate applies")
     if lies_in and lies_in <= _TERRITORIES.keys() and state is None:
-        return Elsewhere(f"{zip5} lies in a territory ({' or '.join(sorted(lies_in))})")
+        return Elsewhere(f"{zip5!r} lies in a territory ({' or '.join(sorted(lies_in))})")
     # 0000 is a filler, not an add-on
     return zip5 if extra in {None, "0000"} else f"{zip5}-{extra}"
 
@@ -332,7 +332,7 @@ def _state_at_end(text: str, *, street: bool) -> str | None:
     """
     text = _COUNTRY_AT_END.sub("", text).strip(" ,.")
     if found := _CANADIAN_AT_END.search(text):
-        raise ElsewhereError(Elsewhere(f"{found[1]} is a Canadian postal code"))
+        raise ElsewhereError(Elsewhere(f"{found[1]!r} is a Canadian postal code"))
     if found := _ZIP_AT_END.search(text):
         return _state_of_end(text[: found.start()].rstrip(" ,"), found[1], street=street)
     if named := _state_named(text):
@@ -465,7 +465,7 @@ def _says(text: str, *, street: bool) -> _Says:
     """
     text = _COUNTRY_AT_END.sub("", text).strip(" ,.")
     if found := _CANADIAN_AT_END.search(text):
-        return _Says(Elsewhere(f"{found[1]} is a Canadian postal code"))
+        return _Says(Elsewhere(f"{found[1]!r} is a Canadian postal code"))
     if found := _ZIP_AT_END.search(text):
         before, zip5 = text[: found.start()].rstrip(" ,"), found[1][:5]
         if not states_of(zip5):

@@ -245,6 +245,23 @@ def test_the_export_of_a_shop_is_planned_with_without_an_option(tmp_path, name):
     assert len(told["far_below"]) > 30
 
 
+def test_a_plan_reads_the_dates_of_sales_as_it_is_told(own, tmp_path):
+    sales = tmp_path / "sales.csv"
+    sales.write_text("state,amount,date\nCA,600000.00,02/03/2025\n")
+    output = tmp_path / "plan.csv"
+    refused = run_plan(output, "--register", own, "--sales", sales)
+    assert refused.returncode == 2
+    assert "'02/03/2025'" in refused.stderr
+    assert "--date-format 'month first'" in refused.stderr
+    assert not output.exists()
+    for order, day in (("month first", "February 3"), ("day first", "2 March")):
+        told = ("--date-format", order, "--tz", "UTC", "--as-of", "12/31/2025", "--json", "--force")
+        done = run_plan(output, "--register", own, "--sales", sales, *told)
+        assert done.returncode == 0, day
+        first = {"month first": "2025-02-03", "day first": "2025-03-02"}[order]
+        assert first in done.stdout
+
+
 @pytest.mark.parametrize(
     ("cells", "options", "covered"),
     [
@@ -272,8 +289,7 @@ def test_dates_of_sales_are_read_as_they_are_written(own, tmp_path, cells, optio
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--date-format", "day first"), "--date-format is about sales: name --sales too"),
-        (("--as-of", "yesterday"), "--as-of: 'yesterday' is no date such as 2026-05-01"),
+        (("--as-of", "yesterday"), "--as-of: 'yesterday' is not a date such as 2026-05-31"),
         (("--amount", "total"), "--amount is about sales: name --sales too"),
         (("--thresholds", "none.csv"), "none.csv"),
         (("--sales", "none.csv"), "none.csv"),

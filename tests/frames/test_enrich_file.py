@@ -365,6 +365,53 @@ def test_a_file_without_a_usable_row_is_refused_and_nothing_is_written_or_reques
     assert (faults.seen, list(tmp_path.iterdir())) == ([], [source])
 
 
+@pytest.mark.parametrize(
+    ("last", "expected"), [("12/31/25", "2025-04-03"), ("31/12/25", "2025-03-04"), ("05/04/25", "")]
+)
+def test_all_rows_of_a_file_decide_how_its_dates_are_read(  # noqa: PLR0917 - fixtures
+    scripted, faults, tmp_path, monkeypatch, last, expected
+):
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 64)
+    days = [*["2025-01-15"] * 40, *["04/03/25"] * 40, "pending", last]
+    rows = [["zip", "state", "sold"], *(["78701", "TX", day] for day in days)]
+    source = csv_file(tmp_path / "in.csv", rows)
+    output = tmp_path / "out.csv"
+    if not expected:
+        with pytest.raises(DatesAmbiguous):
+            enrich_file(source, output, client=scripted, cache=False)
+        assert faults.seen == []
+        assert not output.exists()
+        return
+    run = enrich_file(source, output, client=scripted, cache=False)
+    assert run.totals.statuses == {"ok": 81, "invalid": 1}
+    assert pd.read_csv(output, dtype=str)["lookup_as_of"][40:80].unique().tolist() == [expected]
+    assert any("'04/03/25'" in note or repr(last) in note for note in run.notes)
+
+
+def test_times_in_utc_of_a_file_are_said_with_the_rows_whose_month_depends_on_the_zone(
+    scripted, tmp_path, monkeypatch
+):
+    days = ["2026-05-01 03:00:00 UTC", "2026-05-01 13:00:00 UTC", "2026-05-31T23:00:00Z"]
+    rows = [["zip", "state", "sold"], *(["78701", "TX", day] for day in days)]
+    source = csv_file(tmp_path / "in.csv", rows)
+
+    def looked_up(**arguments):
+        output = tmp_path / "out.csv"
+        run = enrich_file(source, output, client=scripted, cache=False, force=True, **arguments)
+        notes = [note for note in run.notes if "UTC" in note]
+        return pd.read_csv(output, dtype=str)["lookup_as_of"].tolist(), " ".join(notes)
+
+    days, notes = looked_up()
+    assert days == ["2026-05-01", "2026-05-01", "2026-05-31"]
+    assert "1 of 3" in notes
+    days, notes = looked_up(tz="America/Chicago")
+    assert (days, notes) == (["2026-04-30", "2026-05-01", "2026-05-31"], "")
+    monkeypatch.setenv("SVC_TZ", "America/Chicago")
+    days, notes = looked_up()
+    assert days == ["2026-04-30", "2026-05-01", "2026-05-31"]
+    assert "1 of 3" in notes
+
+
 def test_a_column_of_the_user_with_one_of_our_names_is_refused_and_a_prefix_helps(
     scripted, faults, tmp_path
 ):

@@ -18,7 +18,7 @@ from svc_tools.dates import Dates
 from svc_tools.frames import exposure_of_file
 from svc_tools.frames.sales import exposure as exposing
 from svc_tools.nexus import ThresholdsError, read_thresholds
-from svc_tools.roles import ColumnMissing
+from svc_tools.roles import ColumnMissing, DatesAmbiguous
 
 TEXAS = "TX"
 
@@ -226,12 +226,34 @@ def test_moments_have_their_date_where_the_person_says():
         assert found["first_crossed"] == date(2025, 12, 31)
 
 
+@pytest.mark.parametrize("as_file", [False, True])
+def test_the_dates_of_sales_are_read_by_the_column(tmp_path, monkeypatch, as_file):
+    monkeypatch.setattr(exposing, "SLICE", 2)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 40)
+
+    def sold(*days, **arguments):
+        frame = pd.DataFrame({"state": "WA", "date": days, "amount": "200000.00"})
+        if not as_file:
+            return exposure(frame, **arguments).loc["WA", "first_crossed"]
+        frame.to_csv(tmp_path / "sales.csv", index=False)
+        found = exposure_of_file(tmp_path / "sales.csv", progress=False, **arguments)
+        return found.set_index("state").loc["WA", "first_crossed"]
+
+    either = ["03/02/2026", "04/02/2026", "pending"]
+    assert sold(*either, "02/13/26") == date(2026, 2, 13)
+    assert sold(*either, "13/02/2026") == date(2026, 2, 3)
+    with pytest.raises(DatesAmbiguous, match="'03/02/2026' and '04/02/2026'"):
+        sold(*either)
+    assert sold(*either, date_format="day first") == date(2026, 2, 3)
+    assert sold("2026-03-01T02:00:00Z", tz="America/Los_Angeles") == date(2026, 2, 28)
+
+
 def test_the_day_asked_about_is_the_last_day_with_a_sale_unless_it_is_given():
     found = svc_tools.svc(orders()).exposure(progress=False)
     assert found.attrs["svc_exposure"]["as_of"] == "2026-03-09"
     today = svc_tools.svc(orders()).exposure(as_of="today", progress=False)
     assert today.attrs["svc_exposure"]["as_of"] > "2026-03-09"
-    with pytest.raises(ValueError, match="as_of: 'yesterday' is neither a date"):
+    with pytest.raises(ValueError, match="as_of: 'yesterday' is not a date"):
         exposure(orders(), as_of="yesterday")
 
 

@@ -60,24 +60,41 @@ def test_records_as_people_write_them(tmp_path):
 
 def test_every_faulty_record_is_listed():
     rows = [
-        ("TX", "physical", "05/01/2024"),
+        ("TX", "physical", "May 2024"),
         ("Puerto Rico", "physical", None),
         ("NY", "virtual", None),
         (None, "economic", None),
         ("NY", "economic", "2024-02-30"),
-        ("NY", "economic", 20240501),
+        ("NY", "economic", 5),
     ]
     with pytest.raises(RegisterError) as refused:
         of(*rows)
     found = [problem.split(" ")[:4] for problem in refused.value.problems]
     assert found == [
-        ["row", "1:", "registered_at", "'05/01/2024'"],
+        ["row", "1:", "registered_at", "'May"],
         ["row", "2:", "state", "'Puerto"],
         ["row", "3:", "nexus_type", "'virtual'"],
         ["row", "4:", "a", "missing"],
         ["row", "5:", "registered_at", "'2024-02-30'"],
-        ["row", "6:", "registered_at", "'20240501'"],
+        ["row", "6:", "registered_at", "'5'"],
     ]
+
+
+def test_registrations_are_dated_in_the_forms_of_a_column(tmp_path):
+    rows = [("TX", "physical", day) for day in ("1 May 2024", 45413, "")]
+    may = date(2024, 5, 1)
+    assert [one.registered_at for one in of(*rows).records] == [may, may, None]
+    path = tmp_path / "register.csv"
+    path.write_text("state,type,registered_at\nTX,physical,01/05/2024\nTX,economic,02/05/2024\n")
+    with pytest.raises(RegisterError, match=r"'01/05/2024' and '02/05/2024'"):
+        read_register(path)
+    day_first = read_register(path, date_format="day first")
+    assert [one.registered_at for one in day_first.records] == [may, date(2024, 5, 2)]
+    path.write_text("state,type,registered_at\nTX,physical,2024-05-02T03:00:00Z\n")
+    assert read_register(path).records[0].registered_at == date(2024, 5, 2)
+    assert read_register(path, tz="America/Chicago").records[0].registered_at == may
+    with pytest.raises(ValueError, match="date_format"):
+        read_register(path, date_format="DD")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
-from svc_tools.dates import Dates
+from svc_tools.dates import Dates, one_day
 from svc_tools.display import counted
 from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
@@ -165,14 +165,7 @@ def _as_of(as_of: date | str | None, daily: pd.DataFrame) -> date:
         return today if last is None else min(last.date(), today)
     if as_of == "today":
         return today
-    if isinstance(as_of, str):
-        try:
-            return date.fromisoformat(as_of)
-        except ValueError:
-            raise ValueError(
-                f"as_of: {as_of!r} is neither a date such as '2026-05-01' nor 'today'"
-            ) from None
-    return as_of
+    return one_day("as_of", as_of) if isinstance(as_of, str) else as_of
 
 
 SLICE = 500_000
