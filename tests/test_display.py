@@ -238,6 +238,13 @@ def test_a_table_fits_the_terminal_and_shows_every_word(width):
     assert {word for row in RECORDS for cell in row for word in cell.split()} <= set(text.split())
 
 
+def test_a_head_is_wrapped_before_rows_become_blocks():
+    heads = ("State", "Type", "Registered at", prose("Address"), prose("Notes"))
+    lines = printed([("TX", "marketplace", "2021-03-01", "1 Main St", "a")], 50, heads).splitlines()
+    assert max(map(len, lines)) <= 50
+    assert lines[-1].split() == ["TX", "marketplace", "2021-03-01", "1", "Main", "St", "a"]
+
+
 def test_where_columns_do_not_fit_each_row_is_a_block_with_its_heads():
     lines = printed(RECORDS, 40, ("State", "Type", "Registered at", "Address", "Notes"))
     blocks = lines.split("\n\n")

@@ -358,7 +358,7 @@ def show_all(
     *,
     as_json: Json = False,
 ) -> None:
-    """Show the receipts of removals and restores, newest first; or one."""
+    """Show the receipts of all changes and restores, newest first; or one."""
     console = Console(highlight=False)
     with explained(as_json=as_json):
         if receipt is not None:
@@ -378,15 +378,16 @@ def show_all(
 @nexus.command("restore")
 @grouped
 def undo(
-    receipt: Annotated[str, typer.Argument(help="The receipt of a removal: its path or name.")],
+    receipt: Annotated[str, typer.Argument(help="The receipt of a change: its path or name.")],
     *,
     yes: _Yes = False,
     as_json: Json = False,
     service: Service,
 ) -> None:
-    """Add the removed records of a receipt again; without --yes only show it.
+    """Undo a receipt; without --yes only show it.
 
-    Only what is gone is added: a record that is there again is left alone.
+    What was removed is added again, what was edited is put back, what was
+    added is removed; a record that is another one by now is left alone.
     """
     console = Console(highlight=False)
     with explained(as_json=as_json, interrupted=_CONTINUED):

@@ -158,6 +158,25 @@ def test_the_form_of_a_change_shows_only_what_it_sends(lean_tab, lean):
     assert lean.methods == {"GET"}
 
 
+def test_a_change_that_was_left_unfinished_is_offered_and_made_again(
+    lean_tab, lean, scripted, tmp_path
+):
+    lean.adding = [LOST]
+    edited(lean_tab, "TX physical")
+    fill(lean_tab, notes="x")
+    confirm(lean_tab, lean_tab.edit.confirm, "TX")
+    assert [item.status for item in lean_tab.cleanup.receipt.items] == ["still_there"]
+    later = opened(scripted, tmp_path / "later")
+    assert "The change of a record started" in later.left_over.result.value
+    click(later, later.left_over.open_button)
+    assert "make the same change again" in later.receipt.result.value
+    edited(later, "TX physical")
+    fill(later, notes="x")
+    confirm(later, later.edit.confirm, "TX")
+    assert (later.cleanup.receipt.finished, lean.records["TX", "physical"]["notes"]) == (True, "x")
+    assert later.cleanup.receipt.path == lean_tab.cleanup.receipt.path
+
+
 @pytest.mark.parametrize("undo", SERVICES)
 def test_the_preview_of_an_addition_or_a_change_sends_only_get(lean_tab, lean, undo):
     vars(lean).update(SERVICES[undo])
