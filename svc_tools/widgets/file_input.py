@@ -522,7 +522,7 @@ def in_words(reason: str, name: str = "") -> str:
         reason: the argument that it is about, if any, and what is wrong.
         name: the file's name, which is not capitalized where the sentence begins with it.
     """
-    line = " ".join(reason.split())
+    line = " ".join(reason.split()).replace(" (tz)", "")  # an argument, and here a menu
     argument, colon, rest = line.partition(": ")
     if colon and argument in _LABELS:
         line = f"{_LABELS[argument]}: {rest}"

@@ -26,6 +26,7 @@ from svc_tools.display import (
     prose,
     the_service,
 )
+from svc_tools.frames.columns import used_notes
 from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
 from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
@@ -77,7 +78,7 @@ class PlanView:
         Args:
             plan: the plan.
             name: the file's name.
-            inputs: the columns; the fields above show those, so only their warning is repeated.
+            inputs: the columns, which the fields above show.
         """
         rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
         if plan.cached is not None:
@@ -109,8 +110,9 @@ class PlanView:
 
 
 def _notes(notes: Sequence[str], name: str, inputs: Inputs) -> str:
-    """What was decided while the file was read, without what its fields show."""
-    shown = [text for text in notes if text not in inputs.notes]
+    """What was decided while the file was read, without the columns, which its fields show."""
+    columns = used_notes(inputs.columns, inputs.scalars, inputs.export)
+    shown = [text for text in notes if text not in columns]
     return "".join(note(text).value for text in dict.fromkeys(in_words(one, name) for one in shown))
 
 
