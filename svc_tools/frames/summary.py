@@ -358,7 +358,7 @@ def rests_on(
         lacks &= ~nothing_due
 
     def resting(rows: np.ndarray) -> Resting:
-        of_tax = None if tax is None else tax.total(rows)
+        of_tax = None if tax is None else tax.total(rows) or dollars(0)
         return Resting(int(rows.sum()), sales.total(rows), of_tax)
 
     return RestsOn(
@@ -367,7 +367,7 @@ def rests_on(
         other_date=resting(dated & counts),
         incomplete=resting(partial & counts),
         both=int((dated & partial & counts).sum()),
-        untaxed=resting(lacks),
+        untaxed=Resting(int(lacks.sum()), sales.total(lacks)),
         dates_known=any(first_column(frame, name) is not None for name in names),
     )
 

@@ -1,8 +1,10 @@
 """The report as a page for the browser, and which file a path means."""
 
+import csv
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from support.frames import enriched, partial, row
 from support.shops import COLUMNS, columns_of
 
-from svc_tools.frames import SvcAccessor
+from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.summary import RATE_NOTES, summarize
 
@@ -411,3 +413,48 @@ def test_a_column_of_yes_and_no_is_no_column_of_dollars(tmp_path):
     lines = openpyxl.load_workbook(path)["Lines"]
     cell = next(cell for cell in lines[2] if cell.value == "yes")
     assert cell.number_format == "General"
+
+
+SAMPLES = Path(__file__).parents[1] / "data" / "exports"
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.iterdir()), ids=lambda path: path.stem)
+def test_no_person_of_a_sample_export_is_in_its_report(sample, embedded, tmp_path):
+    """Neither in its lines nor anywhere else, while everything else is there as it was."""
+    output, path = tmp_path / "out.csv", tmp_path / "report.xlsx"
+    enrich_file(sample, output, client=embedded, cache=False, report=path)
+    with output.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    _, personal = columns_of(sample.stem)
+    private = {row[name] for row in rows for name in personal if len(row.get(name, "")) > 4}
+    public = {row[name] for row in rows for name in row if name not in personal}
+    book = openpyxl.load_workbook(path)
+    every = (line for sheet in book for line in sheet.iter_rows(values_only=True))
+    cells = {str(cell) for line in every for cell in line if cell is not None}
+    assert not (private - public) & cells
+    heads = [cell.value for cell in book["Lines"][1]]
+    assert not {*heads} & {*personal}
+    own = [name for name in rows[0] if name in columns_of(sample.stem)[0]]
+    assert [name for name in heads if name in own] == [name for name in own if name not in personal]
+    assert book["Lines"].max_row == len(rows) + 1
+
+
+def test_zips_that_were_read_as_numbers_have_their_zeros_in_a_report(embedded, tmp_path):
+    orders = pd.DataFrame({"zip": [7030, 94105, None], "state": ["NJ", "CA", "CA"], "qty": [1] * 3})
+    rated = orders.svc.lookup(client=embedded, cache=False, as_of="2026-02-01", progress=False)
+    path = rated.svc.report(tmp_path / "report.xlsx")
+    lines = openpyxl.load_workbook(path)["Lines"]
+    assert [cell.value for cell in lines["A"]] == ["zip", "07030", "94105", None]
+
+
+def test_the_amounts_of_an_export_are_numbers_and_printed(embedded, tmp_path):
+    orders = pd.read_csv(SAMPLES / "shopify.csv", dtype="str")
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
+    path = rated.svc.tax(progress=False).svc.report(tmp_path / "report.xlsx")
+    lines = openpyxl.load_workbook(path)["Lines"]
+    heads = [cell.value for cell in lines[1]]
+    assert heads.index("sale_amount") < heads.index("warnings")  # the last one that is printed
+    for name in ("Subtotal", "Shipping", "Taxes", "Total", "sale_amount", "tax"):
+        cells = [row[heads.index(name)] for row in lines.iter_rows(min_row=2, values_only=True)]
+        assert {type(cell) for cell in cells if cell is not None} <= {int, float}, name
+    assert "#" in lines["A2"].value

@@ -62,7 +62,7 @@ COLUMNS = {
         "Buyer*|Order Type|Payment Type|InPerson Discount|InPerson Location|SKU|"
         "Item Name|Ship Name*|Ship Address1*|Ship Address2*|Listing ID|Variations"
     ),
-    "woo": (
+    "woocommerce": (
         "Order Number|Order Status|Order Date|Customer Note*|First Name (Billing)*|"
         "Last Name (Billing)*|Company (Billing)*|Address 1&2 (Billing)*|"
         "City (Billing)|State Code (Billing)|Postcode (Billing)|"

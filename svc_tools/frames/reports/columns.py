@@ -16,6 +16,7 @@ from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,
+    SALE_COLUMNS,
     require_columns,
 )
 from svc_tools.frames.money import dollars, money
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _MAIN = tuple(
     name
     for name in ADDED_COLUMNS
-    if name in {"combined_rate", "tax", "tax_due", "lookup_status", "confidence"}
+    if name in {"combined_rate", "tax", "tax_due", "lookup_status", "confidence", *SALE_COLUMNS}
     or name in {"at_stake", "warnings"}
 )
 """The added columns that follow the user's on the sheet Lines, and are printed."""
@@ -169,6 +170,7 @@ class ReportColumns(NamedTuple):
             prefix: the prefix of the lookup's columns.
         """
         kinds, sums = _kinds(prefix), _sums(frame, prefix) | {amount}
+        zips = inputs_of(frame, prefix=prefix)[0].get("zip")
         columns: dict[Hashable, list[Column]] = {}
         for label, data in (*_index_levels(frame), *_items(frame)):
             kind = kinds.get(str(label))
@@ -176,6 +178,8 @@ class ReportColumns(NamedTuple):
             if numbers is not None or label == amount:
                 kind = "money"
             shown = data if numbers is None else numbers
+            if label == zips:
+                shown = _as_zips(data)
             columns.setdefault(label, []).append(_column(str(label), shown, kind))
         first = [column for label in choice.shown for column in columns.pop(label)]
         main = [one for name in _MAIN for one in columns.pop(f"{prefix}{name}", ())]
@@ -220,9 +224,23 @@ def _kinds(prefix: str) -> Mapping[str, str]:
 
 
 def _sums(frame: pd.DataFrame, prefix: str) -> set[Hashable]:
-    """The columns that the tax was computed from, beside the amounts."""
+    """The columns of dollars beside the amounts: those of the tax, and those of an export."""
     terms = terms_of(frame, prefix)
-    return {terms.get("shipping"), terms.get("exempt")} - {None}
+    labels = {terms.get("shipping"), terms.get("exempt")} - {None}
+    if export := recognized(frame.columns):
+        found = export.found(frame.columns)
+        labels |= {found.get(role) for role in ("collected", "refunded", "total")}
+        for one in (export.found_amount(frame.columns), export.found_shipping(frame.columns)):
+            labels |= set() if one is None else {*one.plus, *one.minus}
+    return labels
+
+
+def _as_zips(data: pd.Series) -> pd.Series:
+    """ZIP Codes that were read as numbers, with the zeros that they lost."""
+    if not pd.api.types.is_numeric_dtype(data.dtype):
+        return data
+    values = [None if is_missing(value) else str(value).removesuffix(".0") for value in data]
+    return pd.Series([value and value.zfill(5 if len(value) <= 5 else 9) for value in values])  # noqa: PLR2004 - ZIP and ZIP+4
 
 
 def _as_dollars(data: pd.Series) -> pd.Series | None:
