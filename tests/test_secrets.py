@@ -77,7 +77,7 @@ def test_no_command_writes_the_key(place):
     run("lookup", "TX", "--zip", "78701", SVC_BASE_URL="", code=2)
     run("enrich", "orders.csv", "-o", "found.csv")  # one rate is partial
     run("enrich", "orders.csv", "-o", "found.xlsx")
-    run("nexus", "add", "OR", "--type", "economic", "--registered-at", "2020-02-01")
+    run("nexus", "add", "OR", "--type", "economic", "--registered-at", "2020-02-01", "--yes")
     run("nexus", "plan", "--register", "register.csv", "-o", "plan.csv")
     plan = (work / "plan.csv").read_text()
     (work / "plan.csv").write_text(
