@@ -358,14 +358,20 @@ def _count_off(
 
 
 class InOrder:
-    """Completes the rows of a file slice by slice: an order may begin in the slice before."""
+    """Completes the rows of a file slice by slice: an order may begin in the slice before.
+
+    Attributes:
+        further: the rows of the last slice whose amounts count in a row above.
+    """
 
     def __init__(self, export: Export, columns: Mapping[str, Hashable]) -> None:
         self._export, self._columns = export, columns
         self._head: pd.DataFrame | None = None
+        self.further = np.zeros(0, bool)
 
     def take(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows with their places and dates; amounts that count in a row above are 0."""
+        self.further = np.zeros(len(frame), bool)
         if not self._export.once:
             return completed(frame, self._export, self._columns)
         head = self._head
@@ -375,6 +381,7 @@ class InOrder:
         if "order" not in found or not len(whole):
             return whole
         once = further_rows(whole, self._export)
+        self.further = once[len(whole) - len(frame) :]
         done = whole.copy(deep=False)
         others = [found[role] for role in ("collected", "refunded", "total") if role in found]
         for label in {*order_columns(self._export, whole.columns), *others}:

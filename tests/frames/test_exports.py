@@ -439,3 +439,33 @@ def test_rows_that_were_chosen_after_the_lookup_are_unchanged(embedded, recwarn)
     pd.testing.assert_frame_equal(again, lamps)
     backwards = taxed.iloc[::-1].svc.tax(progress=False)
     assert backwards["tax"].sum() == taxed["tax"].sum()
+
+
+def test_a_plan_of_registrations_reads_an_export_without_an_argument(tmp_path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("state,nexus_type,registered_at\nMA,economic,2024-01-01\n")
+
+    done = svc_tools(
+        *("nexus", "plan", "-o", tmp_path / "plan.csv", "--register", own),
+        *("--sales", FOLDER / "shopify.csv", "--as-of", "2026-10-31"),
+    )
+
+    assert done.returncode == 0
+    shown = " ".join(done.stdout.split())
+    assert "Shopify orders, recognized by their columns: date from column" in shown
+    assert "Left out, cancelled or not paid: 5 rows Left out, shipped to another country" in shown
+    assert "outside of the 50 states" not in shown
+    assert (tmp_path / "plan.csv").exists()
+
+
+def test_the_day_of_a_sale_is_as_its_export_writes_it(embedded) -> None:
+    orders = read("amazon.txt").iloc[:1].assign(**{"purchase-date": "2026-09-01T03:30:00+00:00"})
+    own = read("shopify.csv").iloc[:1].assign(**{"Created at": "2026-08-31 22:30:00 -0500"})
+
+    def day(frame, **arguments):
+        rated = frame.svc.lookup(client=embedded, cache=False, progress=False, **arguments)
+        return str(rated["lookup_as_of"].iloc[0])
+
+    assert day(orders) == "2026-09-01"  # Amazon writes UTC
+    assert day(orders, tz="America/Chicago") == "2026-08-31"
+    assert day(own) == "2026-08-31"  # Shopify the day of the store

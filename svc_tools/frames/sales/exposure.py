@@ -40,7 +40,7 @@ from svc_tools.progress import say
 from svc_tools.tabular import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from typing import TypeAlias
 
@@ -310,12 +310,9 @@ class DailyTotals:
         self.left_out = LeftOut()
         self.rows = 0
         self._left: Counter[str] = Counter()
-        self._in_order: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-        if columns.export is not None:
-            roles = {"state": "state", "as_of": "date"}
-            read = {role: columns.columns.get(name) for role, name in roles.items()}
-            known = {role: label for role, label in read.items() if label is not None}
-            self._in_order = InOrder(columns.export, known).take
+        roles = {"state": "state", "as_of": "date"}
+        read = {role: columns.columns[of] for role, of in roles.items() if of in columns.columns}
+        self._in_order = None if columns.export is None else InOrder(columns.export, read)
 
     def take(self, frame: pd.DataFrame) -> None:
         """Add the rows of a slice.
@@ -419,16 +416,17 @@ class DailyTotals:
     def _sold(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, Unread]:
         """The rows that may be sales, and their amounts; an export has other rows, too."""
         export, sums = self._columns.export, self._columns.sums
-        if export is None or sums is None:
+        if export is None or sums is None or self._in_order is None:
             column = frame[self._columns.columns["amount"]]
             cents, wrong, _ = whole_cents(column)
             return frame, *self._amounts(column, cents, wrong)
-        frame = self._in_order(frame)
+        frame = self._in_order.take(frame)
         sale = sale_of(frame, export, *sums)
-        abroad = foreign_rows(frame, export) & ~sale.further
+        further = sale.further | self._in_order.further
+        abroad = foreign_rows(frame, export) & ~further
         self._left["cancelled or not paid"] += sale.counts.rows["no sale"]
         self._left["shipped to another country"] += int(np.count_nonzero(abroad & ~sale.no_sale))
-        rows = np.flatnonzero(~(sale.no_sale | sale.further | abroad))
+        rows = np.flatnonzero(~(sale.no_sale | further | abroad))
         cents = sale.amount.cents + (0 if sale.shipping is None else sale.shipping.cents)
         place = {row: at for at, row in enumerate(rows.tolist())}
         wrong = {place[row]: reason for row, reason in sale.wrong.items() if row in place}
