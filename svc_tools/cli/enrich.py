@@ -422,7 +422,7 @@ def _next_steps(run: FileRun) -> list[str]:
     former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
     if run.stopped is None and former.exists():
         steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
-    if any(why.startswith("as_of: ") for _, why in totals.reasons):
+    if any(why.startswith("as_of: '") for _, why in totals.reasons):
         steps.append("Say how the dates are written, for instance with --date-format %m/%d/%Y.")
     if totals.review.rows or totals.rows > totals.statuses["ok"]:
         steps.append(

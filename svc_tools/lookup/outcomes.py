@@ -623,7 +623,10 @@ def one_line(text: str) -> str:
     return capital(_ARGUMENT.sub("", " ".join(text.split())))
 
 
-_VALUE = re.compile(r"""^((?:\w+: )?)('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_VALUE = re.compile(
+    r"""^((?:\w+: )?)('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<=: )-?\d[\d.]*(?![\w.]))"""
+)
+"""The cell that a reason quotes: a text, or a number as in `lat: 91.5 is not within -90`."""
 
 
 def counted_alike(reasons: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
@@ -642,7 +645,7 @@ def counted_alike(reasons: Iterable[tuple[str, str, int]]) -> list[tuple[str, st
     values: Counter[tuple[str, str]] = Counter()
     shown: dict[tuple[str, str], tuple[int, str]] = {}
     for status, reason, count in reasons:
-        kind = status, _VALUE.sub(r"\1", reason)
+        kind = status, _without_value(reason)
         rows[kind] += count
         values[kind] += 1
         if kind not in shown or count > shown[kind][0]:
@@ -651,6 +654,16 @@ def counted_alike(reasons: Iterable[tuple[str, str, int]]) -> list[tuple[str, st
         (kind[0], _with_others(shown[kind][1], values[kind] - 1), count)
         for kind, count in rows.most_common()
     ]
+
+
+def _without_value(reason: str) -> str:
+    """A reason without the cell that it quotes, and without that number with its lost zeros."""
+    found = _VALUE.match(reason)
+    if found is None:
+        return reason
+    digits = found[2].strip("'\"")
+    rest = reason[found.end() :]
+    return found[1] + (re.sub(rf"\b0+{digits}\b", "", rest) if digits.isdecimal() else rest)
 
 
 def _with_others(reason: str, others: int) -> str:

@@ -182,6 +182,31 @@ def test_the_summary_leads_with_what_was_read_and_what_can_be_used(account, orde
         assert places == sorted(places)
 
 
+def test_reasons_that_differ_in_the_cell_they_quote_are_one(account, tmp_path):
+    _, environment = account
+    days = [*(f"week {n}" for n in range(9)), *(f"2026-05-0{n}T10:00 Mars/Base" for n in range(3))]
+    days += [f"2026-0{n}" for n in range(1, 5)]
+    cells = [("78701", day, "1.00") for day in days]
+    cells += [(zip_code, "2026-05-01", "1.00") for zip_code in ("1", "22", "3x")]
+    cells += [("78701", "2026-05-01", amount) for amount in ("1.00", "free", "on request")]
+    lines = [",".join(row) for row in (("zip", "sold", "amount"), *cells)]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    command = ("enrich", "in.csv", "-o", "out.csv", "--force", "--state", "TX", "--tax", "amount")
+    done = svc_tools(*command, "--as-of", "sold", "--json", folder=tmp_path, **environment)
+    told = json.loads(done.stdout)
+    by_value = {re.search("'[^']+'", one["reason"])[0]: one["rows"] for one in told["reasons"]}
+    assert by_value == {"'week 0'": 12, "'2026-01'": 4, "'1'": 3}
+    assert ["(and 11 other values)" in told["reasons"][0]["reason"], len(told["reasons"])] == [
+        True,
+        3,
+    ]
+    assert [one["rows"] for one in told["without_tax"]] == [2]
+    shown = svc_tools(*command, "--as-of", "sold", folder=tmp_path, **environment).stdout
+    flat = " ".join(shown.split())
+    assert flat.count("as_of: 'week 0' (and 11 other values)") == 1
+    assert flat.count("amount: 'free' (and 1 other value)") == 1
+
+
 def test_a_program_reads_the_summary_as_json(account, orders, tmp_path):
     _, environment = account
     done = svc_tools(

@@ -306,6 +306,21 @@ def test_reasons_that_are_not_alike_stay_separate(found):
     assert counted_alike(found) == found
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "zip: '{0}' has lost a leading zero, perhaps, but no state would confirm 0{0}",
+        "lat: {0} is not within -90 to 90 degrees",
+    ],
+)
+def test_reasons_that_differ_in_a_number_are_one(reason):
+    found = [("invalid", reason.format(number), number) for number in (3765, 4123, 5001)]
+    ((_, told, rows),) = counted_alike(found)
+    assert rows == 3765 + 4123 + 5001
+    assert "5001" in told
+    assert "(and 2 other values)" in told
+
+
 @given(st.lists(st.tuples(st.text(max_size=9), st.integers(1, 99)), min_size=1))
 def test_any_cells_are_one_reason_and_no_row_is_lost(cells):
     told = dict(cells)

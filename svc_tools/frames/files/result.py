@@ -158,6 +158,7 @@ class FileRun:
         """Plain values for a program."""
         return {
             "source": str(self.source),
+            "read": self.read,
             "output": None if self.written is None else str(self.written),
             "complete": self.stopped is None,
             "stopped": self.stopped,
@@ -240,7 +241,8 @@ class FileTotals:
         by_use: the rows by what they can be used for, as `df.svc.split()` counts them: ready, to
             check, incomplete, and no rate.
         taxed: rows with a tax; `None` where none was requested.
-        sales: the amounts of those rows.
+        sales: the amounts of those rows, with delivery where that is charged separately.
+        delivery: whether it is.
         tax: their tax.
         due: the part of it that the seller owes; `None` without a register and channels.
         at_stake: what lies between the tax at the lowest and at the highest rate of the places,
@@ -256,6 +258,7 @@ class FileTotals:
     by_use: tuple[Part, ...] = ()
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
+    delivery: bool = False
     tax: Decimal = Decimal("0.00")
     due: Decimal | None = None
     at_stake: Decimal = Decimal("0.00")
@@ -302,7 +305,8 @@ class FileTotals:
         if self.taxed is None:
             return []
         tax = (
-            f"Rows with a tax: {self.taxed:,}, {exact_dollars(self.sales)} of sales,"
+            f"Rows with a tax: {self.taxed:,}, {exact_dollars(self.sales)} of sales"
+            f"{' with delivery' if self.delivery else ''},"
             f" {exact_dollars(self.tax)} of tax. Rows without: {self.rows - self.taxed:,}."
         )
         due = [] if self.due is None else [f"Of it due from you: {exact_dollars(self.due)}."]
@@ -326,6 +330,7 @@ class FileTotals:
         for name in ("taxable_amount", "exempt_amount"):
             if prefix + name in frame:
                 self.sales += _sum(frame[prefix + name])
+        self.delivery |= f"{prefix}shipping_tax" in frame
         if f"{prefix}tax_due" in frame:
             self.due = (self.due or Decimal("0.00")) + _sum(frame[f"{prefix}tax_due"])
         if f"{prefix}at_stake" in frame:
