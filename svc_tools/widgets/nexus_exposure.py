@@ -54,8 +54,8 @@ COLUMNS = {
 _BY_NAME = "(by its name)"
 _HELP = (
     "Optional. Sales of this year and the three before (CSV, XLSX or Parquet) with state,"
-    " day, amount and, where marketplaces sell for you, the channel. Nothing of it is sent"
-    " anywhere."
+    " day, amount and, where marketplaces sell for you, the channel; the order export of a shop is"
+    " read as it is. Nothing of it is sent anywhere."
 )
 
 _MARKS = {
