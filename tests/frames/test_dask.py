@@ -26,6 +26,7 @@ import svc_tools
 import svc_tools.frames.dask
 from svc_tools.frames.dask import ChangedDataError
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
+from svc_tools.roles import DatesAmbiguous
 
 LATER = ["2026-02-01", "2026-03-01"]
 MIXED = pd.DataFrame(
@@ -97,6 +98,19 @@ def test_every_column_is_that_of_pandas(embedded, kept, sizes, rates):
 def test_every_argument_means_what_it_does_in_pandas(embedded, kept, arguments):
     asking = {"client": embedded, "progress": False, "cache": kept, **arguments}
     assert_same(parted(MIXED, 3, 0, 5).svc.lookup(**asking), MIXED.svc.lookup(**asking))
+
+
+def test_the_dates_of_all_partitions_decide_together(scripted):
+    days = ["03/02/2026", "04/02/2026", "05/02/2026", "31/12/2025"]
+    frame = pd.DataFrame({"state": "TX", "zip": "78701", "sold_at": days})
+    found = parted(frame, 2, 2).svc.lookup(client=scripted, cache=False, progress=False).compute()
+    assert [str(day) for day in found["lookup_as_of"]][:2] == ["2026-02-03", "2026-02-04"]
+    either = parted(frame.iloc[:3], 2, 1)
+    with pytest.raises(DatesAmbiguous):
+        either.svc.lookup(client=scripted, cache=False)
+    asked = {"client": scripted, "cache": False, "progress": False, "date_format": "month first"}
+    told = either.svc.lookup(**asked).compute()
+    assert [str(day) for day in told["lookup_as_of"]] == ["2026-03-02", "2026-04-02", "2026-05-02"]
 
 
 def test_partitions_are_what_the_frame_says_they_are(embedded):

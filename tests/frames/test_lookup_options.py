@@ -7,6 +7,7 @@ import inspect
 import json
 import pickle
 from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -18,9 +19,11 @@ from svc_tools.config import ConfigurationError
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
+from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
-from svc_tools.frames.results import decode
+from svc_tools.frames.queries import read_queries
+from svc_tools.frames.results import decode, lookups_of
 from svc_tools.roles import DatesAmbiguous
 
 PLACE = {"state": "TX", "zip": "78701"}
@@ -356,3 +359,44 @@ def test_a_misspelled_argument_names_the_method_and_the_close_one(method):
 def test_a_misspelled_argument_of_tax_names_the_close_one():
     with pytest.raises(TypeError, match=r"^tax\(\) has no argument 'shiping'.*'shipping'"):
         pd.DataFrame([PLACE]).svc.tax("amount", shiping="shipping")
+
+
+SAMPLES = Path(__file__).parents[1] / "data" / "exports"
+
+
+def test_the_convention_of_an_export_decides_where_its_dates_could_be_either(scripted):
+    sold = pd.read_csv(SAMPLES / "etsy.csv", dtype=str).head(3)
+    either = sold.assign(**{"Sale Date": ["03/02/26", "04/02/26", "05/02/26"]})
+    found = looked(either, scripted)
+    assert [day.month for day in found["lookup_as_of"]] == [3, 4, 5]
+    again = looked(either, scripted, date_format="day first")
+    assert {day.month for day in again["lookup_as_of"]} == {2}
+    with pytest.raises(DatesAmbiguous):
+        looked(pd.DataFrame([PLACE] * 3).assign(sale_date=either["Sale Date"]), scripted)
+
+
+def test_times_of_an_export_in_utc_have_their_date_where_the_seller_is(scripted, monkeypatch):
+    paid = pd.read_csv(SAMPLES / "stripe.csv", dtype=str).head(2)
+    label = looked(paid, scripted).attrs["svc_lookup"]["inputs"]["columns"]["as_of"]
+    paid[label] = ["2026-05-01 03:00:00", "2026-05-01 13:00:00"]
+    assert [str(day) for day in looked(paid, scripted)["lookup_as_of"]] == ["2026-05-01"] * 2
+    monkeypatch.setenv("SVC_TZ", "America/Chicago")
+    for column in (paid[label], pd.to_datetime(paid[label])):
+        found = looked(paid.assign(**{label: column}), scripted)
+        assert [str(day) for day in found["lookup_as_of"]] == ["2026-04-30", "2026-05-01"]
+        assert any("1 of 2" in note for note in found.attrs["svc_lookup"]["notes"])
+
+
+def test_rows_chosen_after_a_lookup_have_the_dates_that_all_rows_decided(scripted, tmp_path):
+    days = ["03/02/2026", "04/02/2026", "12/31/2025"]
+    found = looked(pd.DataFrame([PLACE] * 3).assign(order_date=days, amount=1), scripted)
+    some = found.iloc[:2]
+    assert changed_rows(some) == 0
+    assert changed_rows(some.assign(order_date=["02/03/2026", "04/02/2026"])) == 1
+    assert list(some.svc.tax("amount", progress=False)["tax"].notna()) == [True, True]
+    found.to_parquet(tmp_path / "found.parquet")
+    (stored,) = lookups_of(pd.read_parquet(tmp_path / "found.parquet"))
+    assert [str(day) for day in read_queries(some, stored.inputs).days] == [
+        "2026-03-02",
+        "2026-04-02",
+    ]
