@@ -232,7 +232,7 @@ class Dates:
             rests: rows by what their day rests on, named as the attributes of `Read`.
         """
         head = f"{self.role}: column {self.column!r}"
-        notes = [f"{head}: {self._note}"] if self._note else []
+        notes = [f"{head} {self._note}"] if self._note else []
         utc, other_month = rests.get("utc", 0), rests.get("other_month", 0)
         if utc and is_utc(self.home):
             notes.append(
@@ -295,7 +295,7 @@ class Dates:
     def _of_numeric(self, one: _Numeric, value: object, at: int, read: Read) -> Day:
         month, day = one.day("month first"), one.day("day first")
         if self._order is not None:
-            found, why = one.day(self._order), f"is not a date with the {self._order}"
+            found, why = one.day(self._order), f"is not a date if it is read {self._order}"
         else:
             found = None if month and day and month != day else month or day
             why = _UNDECIDED
@@ -356,11 +356,11 @@ class Dates:
         notes = []
         if (month or day or either) and self._order is not None:
             shown = (month or day or either)[0]
-            notes.append(f"the {self._order}, as {shown!r} is {self.read([shown]).days[0]}")
+            notes.append(f"is read {self._order}: {shown!r} is {self.read([shown]).days[0]}")
         if self._counts_days:
             shown, number = next(iter(seen.numbered.items()))
-            notes.append(f"numbers are days as spreadsheets count them: {shown} is {number}")
-        self._note = "; ".join(notes)
+            notes.append(f"has day numbers of a spreadsheet: {shown} is {number}")
+        self._note = " and ".join(notes)
 
 
 class _Seen:

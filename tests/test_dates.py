@@ -97,7 +97,7 @@ def test_cells_that_decide_differently_are_both_shown():
     assert (refused.value.kind, refused.value.shown) == ("both", ("15/01/2026", "01/16/2026"))
     first, second = days(["15/01/2026", "01/16/2026"], "month first")
     assert (str(first), second) == (
-        "'15/01/2026' is not a date with the month first",
+        "'15/01/2026' is not a date if it is read month first",
         date(2026, 1, 16),
     )
 

@@ -423,7 +423,7 @@ def _next_steps(run: FileRun) -> list[str]:
     if run.stopped is None and former.exists():
         steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
     if any(why.startswith("as_of: '") for _, why in totals.reasons):
-        steps.append("Say how the dates are written, for instance with --date-format %m/%d/%Y.")
+        steps.append("Correct the dates that cannot be read, or give their form: --date-format.")
     if totals.review.rows or totals.rows > totals.statuses["ok"]:
         steps.append(
             "The columns lookup_status, lookup_error and lookup_review_reason state for each row"
