@@ -198,7 +198,8 @@ class FileResult:
         self.message.clear()
         uses = parts_table(run.totals.by_use, "What can be used")
         ready = f"<p>{escape(parts_sentence(run.totals.by_use))}</p>"
-        self.split.value = ready + table_html(uses.columns, uses.rows, uses.caption)
+        rows = [(*cells, capital(str(meaning))) for *cells, meaning in uses.rows]
+        self.split.value = ready + table_html(uses.columns, rows, uses.caption)
         self.summary.value = _summary(run)
         self.notes.value = _notes(run.notes, run.source.name, inputs)
         self.statuses.value = _statuses(run)
