@@ -93,6 +93,10 @@ def test_all_that_follows_gives_the_same_figures(both, tmp_path):
     pd.testing.assert_frame_equal(ours.table, theirs.table)
     for name in ("few.html", "few.xlsx"):
         assert few.svc.report(tmp_path / name).stat().st_size > 1000
+    drawn = [{text.get_text() for text in one.svc.plot.tax_map().texts} for one in both]
+    assert drawn[0] == drawn[1]
+    one, other = (frame.svc.freeze(tmp_path / "few.svclock").answers for frame in both)
+    assert one == other > 0
 
 
 def test_what_needs_a_further_column_names_it(both):
