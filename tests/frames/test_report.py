@@ -342,6 +342,16 @@ def test_columns_that_are_named_are_shown_in_that_order_and_no_others(page, tmp_
     assert "left out" not in page(frame[frame.columns.difference(["email", "phone"])]).said
 
 
+def test_columns_without_any_value_take_no_room_on_the_page_unless_they_are_named(page):
+    frame = enriched(row(), row(), blank=[None, ""], half=[None, "x"])
+    made = page(frame)
+    heads = next(cells for cells in made.rows if cells[:2] == ["Line", "state"])
+    assert "half" in heads
+    assert "blank" not in heads
+    assert "1 column of yours without any value: not shown here." in made.said
+    assert "blank" in next(one for one in page(frame, columns=["blank"]).rows if one[0] == "Line")
+
+
 def test_columns_that_are_not_there_are_refused(tmp_path):
     accessor = SvcAccessor(enriched(row()))
     with pytest.raises(ValueError, match=r"no column 'order_id'.*columns="):

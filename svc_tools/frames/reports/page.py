@@ -13,7 +13,7 @@ import numpy as np
 
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
-from svc_tools.display import RANGE_LABEL, as_columns, exact_dollars, number, prose, render
+from svc_tools.display import RANGE_LABEL, as_columns, counted, exact_dollars, number, prose, render
 from svc_tools.frames.charting.tile_map import (
     COLUMNS,
     DARK_FROM,
@@ -337,14 +337,17 @@ def _lines(columns: ReportColumns, rows: int) -> _Grid:
     texts = [f"The first {count:,} of {rows:,} lines; {_ALL}."]
     if rows <= count:
         texts = [f"All {rows:,} lines."]
+    shown_columns = _not_empty(columns)
+    if empty := len(columns.main) - len(shown_columns):
+        texts.append(f"{counted(empty, 'column')} of yours without any value: not shown here.")
     if columns.details:
         texts.append(f"{len(columns.details)} further columns are in a report as .xlsx.")
     cells = [
         [shown(value, column.kind) for value in column.block(0, count).tolist()]
-        for column in columns.main
+        for column in shown_columns
     ]
     body = [(place, *line) for place, line in enumerate(zip(*cells, strict=True), start=1)]
-    heads = (number("Line"), *map(_head, columns.main))
+    heads = (number("Line"), *map(_head, shown_columns))
     return _grid("Lines", heads, body, text=" ".join(texts))
 
 
@@ -357,7 +360,7 @@ def _flagged(listed: np.ndarray, facts: Facts, columns: ReportColumns) -> _Grid:
     review = facts.review.rows.iloc[listed[:count]]
     taken = facts.reviewed.positions[listed[:count]]
     in_words = {f"{prefix}{name}" for name in ("warnings", "lookup_status")}
-    shown_columns = [column for column in columns.main if column.name not in in_words]
+    shown_columns = [column for column in _not_empty(columns) if column.name not in in_words]
     first: tuple[tuple[Head, str, str], ...] = (
         (number("Dollars"), "dollars", "money"),
         ("Basis", "basis", "plain"),
@@ -377,6 +380,16 @@ def _flagged(listed: np.ndarray, facts: Facts, columns: ReportColumns) -> _Grid:
     ]
     heads = (number("Line"), *(head for head, *_ in first), *map(_head, shown_columns))
     return _grid("Rows", heads, zip(*cells, strict=True), text=text)
+
+
+def _not_empty(columns: ReportColumns) -> list[SheetColumn]:
+    """The main columns without those of the user's that have no value, unless they were named."""
+    own = set() if columns.choice.named else {str(label) for label in columns.choice.shown}
+    return [
+        column
+        for column in columns.main
+        if column.name not in own or not all(map(is_missing, column.data))
+    ]
 
 
 def _head(column: SheetColumn) -> Head:
