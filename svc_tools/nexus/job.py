@@ -169,7 +169,8 @@ class Job:
                 "This service does not add or change nexus records; it says so in its OpenAPI"
                 " document. Nothing was changed"
             )
-        if any(map(clears, self.changes)) and not can.adds:
+        # what an undo clears, this service has saved: it can add
+        if self.kind != "restore" and any(map(clears, self.changes)) and not can.adds:
             raise ApplyError(
                 "To clear a field a record is removed and added again, and this service does not"
                 " say that it can add. Nothing was changed; leave the field as it is"
@@ -450,7 +451,8 @@ class Run:
                 self._make(one, self._items[one.key])
             item = self._items[one.key]
             self._report(as_shown(item), number)
-            if self.job.ordered and item.outcome != "done" and item.status != "planned":
+            done = item.outcome == "done" or item.status == "planned"
+            if self.job.ordered and not done and number < len(self.changes):
                 self._why = self._why or f"{item.named} was not done, and the rest needs it"
 
     def _report(self, item: ReceiptItem, number: int) -> None:
@@ -685,8 +687,12 @@ class Run:
         for key in sorted(self._sent if self.job.kind in EDIT_KINDS else ()):
             item = self._items[key]
             saved = item.step == "add" and item.outcome == "done"
-            if saved and (wrong := unlike_sent(item, after.of(*key))):
-                self._conclude(key, "settled", Verdict(item.status, wrong, flagged=True))
+            listed = after.of(*key)
+            if saved and (wrong := unlike_sent(item, listed)):
+                # a service may fill in more than was sent: an undo compares with what it has
+                facts = {"record": listed[0]} if len(listed) == 1 else {}
+                verdict = Verdict(item.status, wrong, flagged=True)
+                self._conclude(key, "settled", verdict, **facts)
         for key in sorted(self._doubtful):
             item = self._items[key]
             is_done = bool(after.of(*key)) is (item.step == "add")

@@ -162,7 +162,8 @@ class ReceiptItem:
             something else, a record that is gone although it was not ticked.
         reference: the support reference of the last response, if there was one.
         message: what happened, in a sentence.
-        record: the record as it was before, which a restore adds; `None` where there was none.
+        record: the record as it was before, which a restore adds; of an addition or an edit as it
+            was saved. `None` where there was none.
         before: all records that a removal of this state and type takes, as they were.
         action: remove, replace, remove_all or restore; add, edit, or revert (undo an edit); "" for
             a record that was not ticked.

@@ -288,8 +288,8 @@ def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | Non
         return None
     if alone:
         return "changed", (
-            f"{change.named} is another record on the service than in the plan"
-            f" ({_differences(change, alone[0])}). It was left alone; to remove it, make the plan"
+            f"{change.named} is another record on the service than expected"
+            f" ({_differences(change, alone[0])}). It was left alone; to remove it, make a plan"
             " from what the service lists now."
         )
     if len(_staying(change, there)) > 1:
@@ -379,9 +379,9 @@ def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
     """The fields in which two records differ, in words."""
     triples = [(name, compared(row, name), compared(there, name)) for name in DETAILS]
     return [
-        f"{name} {_quoted(is_there)} there, {_quoted(in_plan)} in the plan"
-        for name, in_plan, is_there in triples
-        if in_plan != is_there and not (loose and in_plan is None)
+        f"{name} {_quoted(is_there)} there, {_quoted(expected)} expected"
+        for name, expected, is_there in triples
+        if expected != is_there and not (loose and expected is None)
     ]
 
 
@@ -414,13 +414,13 @@ def _staying(change: Change, there: tuple[Record, ...]) -> list[Record]:
 def _differences(change: Change, there: Record) -> str:
     """What differs from the most alike of the rows, in words."""
     found = [_unlike(row, there, loose=change.loose) for row in change.rows]
-    fewest = min(found, key=len, default=["the plan has no such record"])
+    fewest = min(found, key=len, default=["no such record"])
     return "; ".join(fewest) or "there are more of them"
 
 
 def _quoted(value: str | None) -> str:
     if value is None:
-        return "missing"
+        return "none"
     return repr(value if len(value) <= _LONGEST_QUOTE else f"{value[:_LONGEST_QUOTE]}\u2026")
 
 
@@ -676,7 +676,7 @@ def unlike_sent(item: ReceiptItem, there: tuple[Record, ...]) -> str:
     ):
         return ""
     listed = "; ".join(map(described, there)) or "no record"
-    return f"{item.message} But the service lists {listed}: look there."
+    return f"{item.message} The service lists {listed}: look there."
 
 
 def removed_only_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:

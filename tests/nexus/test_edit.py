@@ -110,8 +110,34 @@ def test_an_addition_and_its_undo(nexus, add, scripted, folder):
 def test_an_addition_that_was_changed_since_is_not_undone(nexus, add, scripted):
     done = add(notes="new")
     nexus.put("OR", "economic", notes="somebody else's")
-    assert statuses(restore(done, scripted, dry_run=False)) == {("OR", "economic"): "changed"}
+    undone = restore(done, scripted, dry_run=False)
+    assert statuses(undone) == {("OR", "economic"): "changed"}
+    assert (undone.finished, undone.stopped) == (True, "")  # nothing is left that a rerun would do
     assert ("OR", "economic") in nexus.keys
+
+
+@pytest.mark.parametrize("changed_since", [False, True])
+def test_what_the_service_fills_in_itself_is_flagged_and_undone(
+    nexus, add, edit, scripted, changed_since
+):
+    """Such as a day of registration that was not given, or an address in capitals."""
+    before = [dict(one) for one in nexus.rows]
+    own = {"registered_at": "2026-11-23", "notes": "AS THE SERVICE WRITES IT"}
+
+    def filled_in(_done):
+        nexus.records[key] |= own
+        return response(nexus.records[key])
+
+    for key, change in ((("OR", "economic"), add), (("WA", "marketplace"), edit)):
+        nexus.adding = [filled_in]
+        done = change(*key, address="1 Main St", notes="as the service writes it")
+        assert done.items[0].flagged
+        if changed_since:
+            nexus.records[key]["notes"] = "somebody else's"
+        undone = restore(done, scripted, dry_run=False)
+        assert undone.finished
+        assert ({*statuses(undone).values()} == {"changed"}) is changed_since
+    assert (nexus.rows == before) is not changed_since
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -263,6 +289,14 @@ def test_where_the_service_does_not_describe_itself_the_response_shows_it(faults
     with pytest.raises(ApplyError, match="does not say that it can add"):
         edit("DE", notes="")  # it would be removed first
     assert nexus.removals == []
+
+
+def test_an_edit_is_undone_where_the_service_does_not_describe_itself(faults, edit, scripted):
+    nexus = Nexus(faults, describes=False)
+    before = [dict(one) for one in nexus.rows]
+    done = edit(notes="there were none")
+    assert statuses(restore(done, scripted, dry_run=False)) == {TX: "restored"}
+    assert nexus.rows == before
 
 
 def test_without_a_list_a_record_is_added_unseen_only_on_request(faults, add, edit):
