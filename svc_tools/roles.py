@@ -321,14 +321,16 @@ _PERSONAL = (
         _words("address number no nr line id order account login receipt browser remote"),
     ),
     (
-        _words("name fullname firstname lastname surname username nickname attn attention"),
-        _words("full first last middle given family second user and"),
+        _words(
+            "name fullname firstname lastname fname lname surname username nickname attn attention"
+        ),
+        _words("full first last middle given family second user and address"),
     ),
     (
         _words("address addr street apt apartment suite"),
         _words("line full name no number po box"),
     ),
-    (_words("company organization note message instruction"), _words("name")),
+    (_words("company organization note message instruction"), _words("name address")),
 )
 """Words that make a column personal, with the words that may stand beside them."""
 _ONLY_OF_A_PARTY = _PERSONAL[-1][0]
@@ -336,7 +338,8 @@ _ONLY_OF_A_PARTY = _PERSONAL[-1][0]
 _ALONE = _words(
     "customer client buyer purchaser recipient receiver consignee contact payer payee cardholder"
     " card_holder guest employee team_member salesperson sales_rep staff user ship_to bill_to"
-    " shipto billto sold_to deliver_to first_name last_name po_box care_of"
+    " shipto billto sold_to deliver_to customer_description buyer_user_id cashier first_name"
+    " last_name po_box care_of"
 )
 """Labels that are personal as they stand: a person, or an address as one block."""
 

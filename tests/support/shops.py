@@ -39,7 +39,7 @@ COLUMNS = {
         "Card Address Country|Card Address Zip|Card AVS Line1 Status|"
         "Card AVS Zip Status|Card Brand|Card CVC Status|Card Exp Month|Card Exp Year|"
         "Card Fingerprint|Card Funding|Card Issue Country|Card Last4|"
-        "Card Tokenization Method|Customer ID|Customer Description|Customer Email*|"
+        "Card Tokenization Method|Customer ID|Customer Description*|Customer Email*|"
         "Customer Phone*|Shipping Name*|Shipping Address Line1*|"
         "Shipping Address Line2*|Shipping Address City|Shipping Address State|"
         "Shipping Address Country|Shipping Address Postal Code|Disputed Amount|"
@@ -54,7 +54,7 @@ COLUMNS = {
         "Sales Rep*"
     ),
     "etsy": (
-        "Sale Date|Order ID|Buyer User ID|Full Name*|First Name*|Last Name*|"
+        "Sale Date|Order ID|Buyer User ID*|Full Name*|First Name*|Last Name*|"
         "Number of Items|Payment Method|Date Shipped|Street 1*|Street 2*|Ship City|"
         "Ship State|Ship Zipcode|Ship Country|Currency|Order Value|Coupon Code|"
         "Coupon Details|Discount Amount|Shipping Discount|Shipping|Sales Tax|"
