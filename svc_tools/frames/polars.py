@@ -99,7 +99,7 @@ class PolarsSvcAccessor:
     @takes(TaxArguments, TaxOptions)
     def tax(
         self,
-        amount: Hashable = "amount",
+        amount: Hashable | None = None,
         *,
         progress: bool = True,
         **arguments: Unpack[TaxArguments],

@@ -6,6 +6,7 @@ import datetime as dt
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -105,6 +106,16 @@ def test_every_result_is_that_of_pandas_converted(embedded, rows, forms):
     same(review.groups, listed.groups, listed.groups.columns)
     same(review.by_state, listed.by_state, listed.by_state.columns)
     assert str(review) == str(listed)
+
+
+def test_the_export_of_a_shop_needs_no_argument_either(embedded):
+    path = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
+    given = {"client": embedded, "cache": False, "progress": False}
+    made = pl.read_csv(path, infer_schema_length=None).svc.lookup(**given).svc.tax(progress=False)
+    expected = pd.read_csv(path).svc.lookup(**given).svc.tax(progress=False)
+    assert made.columns == list(expected.columns)
+    same(made, expected, ["sale_amount", "sale_shipping", "tax", "tax_error"])
+    assert made["tax"].sum() > 0
 
 
 def test_rates_and_money_are_exact_and_each_column_has_its_type(rated):
