@@ -99,6 +99,21 @@ def test_all_that_follows_gives_the_same_figures(both, tmp_path):
     assert one == other > 0
 
 
+@pytest.mark.parametrize("given", [["combined_rate"], ["short", "rate_low"]])
+def test_without_both_ends_of_the_range_nothing_is_known_to_be_at_stake(
+    given, sales, embedded, tmp_path
+):
+    looked = sales.svc.lookup(columns=given, client=embedded, cache=False, progress=False)
+    taxed = looked.svc.tax(progress=False)
+    assert taxed["tax"].notna().any()
+    for name in ("tax_low", "tax_high", "at_stake"):
+        assert taxed[name].isna().all(), name
+    page = taxed.svc.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Between the lowest and highest rate" not in page
+    both = looked.assign(rate_low="0.04000", rate_high="0.09000").svc.tax(progress=False)
+    assert (both["at_stake"].dropna() > 0).any()
+
+
 def test_what_needs_a_further_column_names_it(both):
     few, _ = both
     with pytest.raises(ValueError, match=r"with columns=\['short', 'freight_taxable'\], or"):

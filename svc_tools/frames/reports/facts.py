@@ -224,9 +224,9 @@ def _levels(
 
 
 def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str, Decimal]]:
-    if f"{prefix}at_stake" not in frame.columns:
-        return None, {}
     at_stake = money(frame, f"{prefix}at_stake")
+    if at_stake.missing.all():
+        return None, {}
     open_ = at_stake.cents != 0
     low, high = (money(frame, f"{prefix}{name}") for name in ("tax_low", "tax_high"))
     none = dollars(0)

@@ -25,6 +25,7 @@ from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup_columns import (
     COUNTED,
     LEVEL_TAX_COLUMNS,
+    RANGE_COLUMNS,
     SALE_COLUMNS,
     TAXED,
     names_of_lookup,
@@ -173,7 +174,8 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
             stacklevel=3,
         )
     tax, incomplete = _tax(frame, lines, terms)
-    columns = {**_money(lines, tax, terms), **own}
+    looked_up = names_of_lookup(frame, prefix)
+    columns = {**_money(lines, tax, terms, ranged={*RANGE_COLUMNS} <= {*looked_up}), **own}
     sales = _sales(frame, lines, terms)
     marks = _marks(frame, lines, terms, sales)
     marks["invoice_incomplete"] = incomplete
@@ -423,8 +425,13 @@ def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> tuple[np.ndarr
     return tax, ~untaxed & named & lacking[codes]
 
 
-def _money(lines: Lines, tax: np.ndarray, terms: TaxOptions) -> dict[str, ExtensionArray]:
-    """Every column of money but `tax_due`, and `tax_error`."""
+def _money(
+    lines: Lines, tax: np.ndarray, terms: TaxOptions, *, ranged: bool
+) -> dict[str, ExtensionArray]:
+    """Every column of money but `tax_due`, and `tax_error`.
+
+    `ranged`: the frame has the lowest and the highest rate; else how far they lie apart is unknown.
+    """
     untaxed = lines.reasons.given
     units, taxable = lines.rates.units, lines.taxable
     known = np.where(untaxed, 0, taxable)
@@ -444,6 +451,8 @@ def _money(lines: Lines, tax: np.ndarray, terms: TaxOptions) -> dict[str, Extens
     }
     for name, cents in zip(LEVEL_TAX_COLUMNS, levels, strict=True):
         columns[name] = decimals(cents, split, MONEY)
+    if not ranged:  # other rates may fit a place than the one in the frame
+        low.missing[:] = high.missing[:] = True
     columns["tax_low"] = decimals(low.numbers, low.missing, MONEY)
     columns["tax_high"] = decimals(high.numbers, high.missing, MONEY)
     columns["at_stake"] = decimals(
