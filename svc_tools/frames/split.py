@@ -128,13 +128,18 @@ def _joined(one: Part, other: Part, name: str) -> Decimal | None:
     return sum(known, dollars(0)) if known else None
 
 
-def parts_table(parts: Sequence[Part], title: str = "", *, meanings: bool = True) -> Table:
-    """The four groups as a table: rows, dollars as far as they are known, and what they mean."""
+def dollars_known(parts: Sequence[Part]) -> list[tuple[str, list[Decimal | None]]]:
+    """The columns of dollars of the groups that have a figure, each with its head."""
     figures = [
         (head, [getattr(part, name) for part in parts])
         for head, name in (("Sales", "sales"), ("Tax", "tax"), ("Tax due", "due"))
     ]
-    shown = [(head, column) for head, column in figures if any(one is not None for one in column)]
+    return [(head, column) for head, column in figures if any(one is not None for one in column)]
+
+
+def parts_table(parts: Sequence[Part], title: str = "", *, meanings: bool = True) -> Table:
+    """The four groups as a table: rows, dollars as far as they are known, and what they mean."""
+    shown = dollars_known(parts)
     heads: list[Head] = ["Use", number("Rows"), *(number(head) for head, _ in shown)]
     rows = [
         (

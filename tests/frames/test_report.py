@@ -177,7 +177,25 @@ def test_rows_to_review_stand_with_their_dollars(page):
     groups = {tuple(cells[:2]): cells[2:4] for cells in made.rows if len(cells) == 7}
     assert groups["OR", "several_rates"] == ["1", "0.80"]
     assert groups["WA", "low_confidence"] == ["1", "102.50"]
-    assert [made.row(use)[1] for use in ("ready", "check", "incomplete", "none")] == list("1211")
+
+
+def test_what_can_be_used_has_its_words_and_dollars(page, tmp_path):
+    frame = enriched(*MIXED)
+    made = page(frame)
+    assert made.row("Use") == ["Use", "Rows", "Sales", "Tax", "Meaning"]
+    assert made.row("ready")[1:4] == ["1", "$100.00", "$6.63"]
+    assert made.row("to check")[1:4] == ["2", "-$920.00", "-$102.50"]
+    assert made.row("incomplete")[1:3] == ["1", "$300.00"]
+    assert made.row("no rate")[1:3] == ["1", "$40.00"]
+    book = openpyxl.load_workbook(SvcAccessor(frame).report(tmp_path / "report.xlsx"))
+    cells = {line[0]: line[1:4] for line in book["Summary"].iter_rows(values_only=True)}
+    assert cells["Use"] == ("Rows", "Sales", "Tax")
+    assert cells["ready"] == (1, 100, 6.63)
+    assert cells["to check"] == (2, -920, -102.5)
+    assert cells["incomplete"] == (1, 300, None)
+    assert cells["no rate"] == (1, 40, None)
+    bare = page(frame.drop(columns=["tax", "tax_low", "tax_high", "at_stake"]))
+    assert "Tax" not in bare.row("Use")
 
 
 def test_rates_and_money_are_shown_with_all_their_digits(page):
@@ -320,6 +338,15 @@ def test_the_number_of_an_order_is_no_name_and_a_name_elsewhere_is_one(report):
     texts = report(enriched(row(), **own))
     assert "Ann Customer" not in texts
     assert "Ann & Sons" in texts
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["shipping_address_first_name", "Billing Address Company", "fname", "Customer Description"],
+)
+def test_names_of_persons_stay_out_also_as_other_tools_head_them(report, label):
+    texts = report(enriched(row(), **{label: ["Ann Customer"]}))
+    assert "Ann Customer" not in texts
 
 
 def test_columns_that_are_named_are_shown_in_that_order_and_no_others(page, tmp_path):

@@ -253,7 +253,8 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
         assert f"\u2022 {note}" in said
     by_name = {cells[0].value: [cell.value for cell in cells[1:]] for cells in sheet.iter_rows()}
     assert by_name["Distinct places"][0] == 3
-    assert [by_name[use][0] for use in ("ready", "check", "incomplete", "none")] == [2, 0, 1, 1]
+    uses = ("ready", "to check", "incomplete", "no rate")
+    assert [by_name[use][0] for use in uses] == [2, 0, 1, 1]
     assert by_name["Tax computed"][0] == 6.63
     assert by_name["Sales with no tax"][0] == 200
     assert by_name["ok"][0] == 2

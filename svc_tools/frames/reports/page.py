@@ -25,6 +25,7 @@ from svc_tools.frames.charting.tile_map import (
 from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
 from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
+from svc_tools.frames.split import parts_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.charting.tile_map import Tile
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
-    from svc_tools.frames.split import Part
     from svc_tools.frames.summary import Count, Summary
 
 MOST_LINES, MOST_FLAGGED = 500, 100
@@ -182,15 +182,16 @@ def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),
         ("Rows by advisory", "Advisory", summary.by_warning),
     )
+    uses = parts_table(summary.by_use, "What can be used")
     return [
-        *_counts("What can be used", "Use", summary.by_use),
+        *([_grid(uses.caption, uses.columns, uses.rows)] if summary.by_use else []),
         {"cards": cards},
         *(text for text in texts if text),
         *(table for one in counts for table in _counts(*one)),
     ]
 
 
-def _counts(title: str, name: str, counts: Sequence[Count | Part]) -> list[_Grid]:
+def _counts(title: str, name: str, counts: Sequence[Count]) -> list[_Grid]:
     """A table of counts, if any."""
     rows = [(one.name, f"{one.rows:,}", meaning_of(one.name)) for one in counts]
     return [_grid(title, (name, number("Rows"), "Meaning"), rows)] if rows else []

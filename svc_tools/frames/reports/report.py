@@ -24,6 +24,7 @@ from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
+from svc_tools.frames.split import dollars_known
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -209,7 +210,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None, left_out: str =
     sheet.put(0, 0, f"{facts.title}: summary", "title")
     if headline := summary.rests_on.sentence:
         sheet.paragraph(1, (0, _LAST_COLUMN), headline, lines=_lines(headline, _PER_LINE))
-    row = _counts(sheet, 3, ("What can be used", "Use"), summary.by_use)
+    row = _uses(sheet, 3, summary.by_use)
     row = _facts(sheet, row, facts, left_out)
     row = _to_review(sheet, row, facts.review.state_reasons)
     if summary.money is not None:
@@ -228,6 +229,20 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None, left_out: str =
     if summary.money is not None:
         _states(sheet, row, summary, summary.money)
     sheet.on_paper(repeated_row=None if summary.money is None else row + 1)
+
+
+def _uses(sheet: Sheet, row: int, parts: Sequence[Part]) -> int:
+    """What the rows can be used for, if that is known."""
+    if not parts:
+        return row
+    shown = dollars_known(parts)
+    names = ("Use", number("Rows"), *(number(head) for head, _ in shown), "Meaning")
+    rows = [
+        (part.label, part.rows, *(column[at] for _, column in shown), meaning_of(part.name))
+        for at, part in enumerate(parts)
+    ]
+    kinds = ("plain", "count", *["money"] * len(shown), "indented")
+    return _section(sheet, row, "What can be used", names, rows, kinds=kinds)
 
 
 def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
@@ -336,7 +351,7 @@ def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
     return row + 1
 
 
-def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count | Part]) -> int:
+def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
     """A section of counts, if any; `titles` are its title and the header of its first column."""
     if not counts:
         return row
