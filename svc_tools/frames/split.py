@@ -145,15 +145,16 @@ def parts_table(parts: Sequence[Part], title: str = "", *, meanings: bool = True
         (
             part.label,
             f"{part.rows:,}",
-            *(
-                NOTHING if column[place] is None else exact_dollars(column[place])
-                for _, column in shown
-            ),
+            *(_dollars(column[place]) for _, column in shown),
             *([meaning_of(part.name)] if meanings else []),
         )
         for place, part in enumerate(parts)
     ]
     return Table([*heads, *([prose("Meaning")] if meanings else [])], rows, title)
+
+
+def _dollars(value: Decimal | None) -> str:
+    return NOTHING if value is None else exact_dollars(value)
 
 
 def parts_sentence(parts: Sequence[Part]) -> str:

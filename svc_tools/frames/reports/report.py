@@ -236,7 +236,7 @@ def _uses(sheet: Sheet, row: int, parts: Sequence[Part]) -> int:
     if not parts:
         return row
     shown = dollars_known(parts)
-    names = ("Use", number("Rows"), *(number(head) for head, _ in shown), "Meaning")
+    names: list[Head] = ["Use", number("Rows"), *(number(head) for head, _ in shown), "Meaning"]
     rows = [
         (part.label, part.rows, *(column[at] for _, column in shown), meaning_of(part.name))
         for at, part in enumerate(parts)
