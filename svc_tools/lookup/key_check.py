@@ -5,7 +5,16 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
-from svc_sdk import AuthError, ForbiddenError, Svc, SvcError, TransportError, _requests, _responses
+from svc_sdk import (
+    AuthError,
+    ForbiddenError,
+    ServiceError,
+    Svc,
+    SvcError,
+    TransportError,
+    _requests,
+    _responses,
+)
 from svc_tools.lookup.outcomes import is_foreign
 
 if TYPE_CHECKING:
@@ -31,7 +40,17 @@ def check_key(client: Svc) -> None:
             return
         if error.status_code not in _ABSENT:
             raise
+        _require_health(client)
+
+
+def _require_health(client: Svc) -> None:
+    try:
         _once(client, _requests.HEALTH, _responses.health)
+    except SvcError as error:
+        if error.status_code not in _ABSENT:
+            raise
+        # it has neither: something else responds, or the address has a wrong path
+        raise ServiceError(error.message, status_code=error.status_code) from None
 
 
 def field_at_fault(error: SvcError) -> Literal["address", "key"]:

@@ -117,6 +117,14 @@ def test_a_wrong_key_or_address_is_reported_when_it_is_entered_and_spends_no_loo
     assert not panel.key.form.busy
 
 
+def test_an_address_with_a_wrong_path_is_reported_at_its_field(panel, faults):
+    faults.will(answer(404, b'{"detail": "Not Found"}'))
+    typed(panel, faults.base_url, KEY)
+    assert set(panel.key.form.errors) == {"address"}
+    assert "not from the service" in panel.key.form.errors["address"]
+    assert not panel.session.connected
+
+
 def test_a_check_that_hangs_can_be_canceled_and_the_next_key_is_used(panel, faults, service):
     faults.will(HANG)
     values = {"address": faults.base_url, "key": KEY}
