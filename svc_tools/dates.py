@@ -106,7 +106,8 @@ class NoDate:
 _NOT_A_DATE = "is not a date such as 2026-05-31, 05/31/2026 or May 31, 2026"
 _A_MONTH = "is a month, and a rate is that of a day; name one, for instance the first"
 _A_NUMBER = "is a number, and in this column not plainly the day number of a spreadsheet"
-_UNDECIDED = "could be month first or day first; write it as 2026-05-31, or give the date format"
+_OF_COLUMNS = ", or give the date format"
+_UNDECIDED = f"could be month first or day first; write it as 2026-05-31{_OF_COLUMNS}"
 _OUT_OF_RANGE = "is out of range"
 
 Day: TypeAlias = date | NoDate | None
@@ -571,8 +572,8 @@ def checked_format(given: str | None) -> str | None:
     return given
 
 
-def one_day(name: str, text: str) -> date:
-    """The day that an argument of this name gives as text, in any form of a single meaning.
+def one_day(name: str, text: date | str) -> date:
+    """The day that an argument of this name gives, as text in any form of a single meaning.
 
     Raises:
         ValueError: it is not a date, or it has two meanings.
@@ -580,7 +581,10 @@ def one_day(name: str, text: str) -> date:
     dates = Dates()
     dates.settle()
     dates.role = name
-    found = dates.day(text)
+    try:
+        found = dates.day(text)
+    except ValueError as error:
+        raise ValueError(str(error).removesuffix(_OF_COLUMNS)) from None
     if found is None:
         raise ValueError(f"{name}: {text!r} {_NOT_A_DATE}")
     return found

@@ -11,14 +11,9 @@ import json
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.dates import Dates
+from svc_tools.dates import one_day
 from svc_tools.nexus.job import Job
-from svc_tools.nexus.register import (
-    FIELDS,
-    NEXUS_TYPES,
-    nexus_type_of,
-    state_of,
-)
+from svc_tools.nexus.register import FIELDS, NEXUS_TYPES, nexus_type_of, state_of
 from svc_tools.nexus.requests import ApplyError, Change, described
 from svc_tools.nexus.service import ListedRecords, list_records
 
@@ -208,9 +203,7 @@ def _details(given: Mapping[str, date | str | None]) -> Record:
             continue
         text = value.strip() if isinstance(value, str) else value
         if name == "registered_at" and text:
-            dates = Dates()
-            dates.role = name
-            text = str(dates.day(text))
+            text = one_day(name, text)
         details[name] = str(text) or None
     return details
 

@@ -249,7 +249,7 @@ class ColumnsForm:
         helps = {
             "as_of": "Decides which rate applies.",
             "amount": "With it, tax is added.",
-            "shipping": "Taxed where the state does.",
+            "shipping": "Taxed where the state taxes it.",
             "exempt": "Yes or no, or exempt dollars.",
             "invoice": "Tax is rounded once for each.",
         }
