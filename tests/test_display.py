@@ -24,7 +24,9 @@ PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
 
 
 def test_the_card_says_what_the_answer_says():
-    said = text_of(card(answer(source="The list", edition="2026-10"), day="on 2026-05-01"))
+    shown = card(answer(source="The list", edition="2026-10"), day="on 2026-05-01")
+    said = text_of(shown)
+    assert 'white-space:nowrap">on 2026-05-01<' in shown  # not in two lines on a narrow page
     assert "Austin, Travis, TX 78701" in said
     assert "8.25% combined rate, on 2026-05-01" in said
     for part in ("State 6.25%", "County 0.00%", "City 1.00%", "Districts 1.00%"):
