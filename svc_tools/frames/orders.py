@@ -49,10 +49,9 @@ def completed(frame: pd.DataFrame, export: Export, columns: Mapping[str, Hashabl
             if role in billing:
                 done[label] = _either(done[label], done[billing[role]], empty)
         empty &= np.logical_and.reduce([_blank(done[label]) for label in place.values()])
-    order = export.found(frame.columns).get("order") if export.once else None
-    if order is None:
+    orders = order_codes(frame, export)
+    if orders is None:
         return done
-    orders = pd.factorize(frame[order])[0]
     if empty.any():
         done = _of_order(done, [*place.values()], orders, empty)
     day = columns.get("as_of")
@@ -80,6 +79,42 @@ def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.n
         return np.zeros(len(frame), bool)
     empty: np.ndarray = np.logical_and.reduce([_blank(frame[label]) for label in place])
     return empty
+
+
+def order_codes(frame: pd.DataFrame, export: Export) -> np.ndarray | None:
+    """For each row the number of its order, -1 where it has none; `None` where all rows are sales.
+
+    Two stores, or two years, may have one number: an order has one number and one date. A row
+    without a date belongs to the order of its number above it.
+    """
+    found = export.found(frame.columns)
+    if not export.once or "order" not in found:
+        return None
+    numbers = pd.factorize(frame[found["order"]])[0]
+    if "as_of" not in found:
+        return numbers
+    day = frame[found["as_of"]]
+    undated = _blank(day)
+    days, each = pd.factorize(day)
+    orders = pd.factorize(numbers * (len(each) + 1) + np.where(undated, len(each), days))[0]
+    if undated.any():
+        above = _nearest(numbers, ~undated)
+        orders = np.where(undated & (above >= 0), orders[above], orders)
+    return np.where(numbers >= 0, orders, -1)
+
+
+def _nearest(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """For each row the nearest one of its order above that is in the mask, else below; else -1."""
+    rows = np.argsort(orders, kind="stable")
+    place = np.arange(len(rows))
+    of = orders[rows]
+    above = np.maximum.accumulate(np.where(there[rows], place, -1))
+    below = np.minimum.accumulate(np.where(there[rows], place, len(rows))[::-1])[::-1]
+    below = np.where(below < len(rows), below, -1)
+    found = np.where((above >= 0) & (of[above] == of), above, below)
+    nearest = np.full(len(rows), -1)
+    nearest[rows] = np.where((found >= 0) & (of[found] == of), rows[found], -1)
+    return nearest
 
 
 def _of_order(
@@ -178,7 +213,8 @@ class Sale(NamedTuple):
         shipping: the delivery that is charged; `None` where the export has none.
         counts: what was counted.
         no_sale: rows that are no sale; their amounts are 0.
-        further: rows whose amounts count in another row of their order; here they are 0.
+        further: rows whose amounts count in another row of their order; here they are 0. None
+            where the amount is that of each row.
     """
 
     amount: Dollars
@@ -197,13 +233,14 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     """The amounts of an export's rows as whole cents, as its columns together give them."""
     labels = frame.columns
     found = export.found(labels)
+    frame = _stated(frame, export)
     once = further_rows(frame, export)
-    of_orders = {*order_columns(export, labels)}
     each = np.zeros(len(frame), bool)  # a column of the lines counts in each of them
-    goods = _added(frame, amount, "amount", once if {*amount.all} <= of_orders else each)
+    further = once if is_of_orders(amount, export, labels) else each
+    goods = _added(frame, amount, "amount", further)
     delivery = None
     if shipping is not None:
-        of_all = {*shipping.all} <= of_orders
+        of_all = is_of_orders(shipping, export, labels)
         delivery = _added(frame, shipping, "shipping", once if of_all else each)
     _, delivery_words = export.found_words(labels)
     if delivery_words and shipping is None:
@@ -212,13 +249,13 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
         goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
     no_sale = _no_sale(frame, export)
     counts = Counts()
-    counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~once & (goods.cents != 0)))
+    counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~further & (goods.cents != 0)))
     for one in (goods, *filter(None, [delivery])):
         one.cents[no_sale] = 0
         for row in np.flatnonzero(no_sale).tolist():
             one.wrong.pop(row, None)
     foreign = _foreign(frame, found.get("currency")) if "currency" in found else {}
-    foreign = {row: reason for row, reason in foreign.items() if not no_sale[row]}
+    foreign = {row: reason for row, reason in foreign.items() if not (no_sale | further)[row]}
     counts.rows["currency"] = len(foreign)
     goods.wrong.update(foreign)
     _count_refunds(frame, found, once | no_sale, counts)
@@ -226,7 +263,18 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     for one in (goods, *filter(None, [delivery])):
         if one.wrong:
             one.cents[np.fromiter(one.wrong, np.int64, len(one.wrong))] = 0
-    return Sale(goods, delivery, counts, no_sale, once)
+    return Sale(goods, delivery, counts, no_sale, further)
+
+
+def _stated(frame: pd.DataFrame, export: Export) -> pd.DataFrame:
+    """The frame with status and currency of the order in its further rows, where they are empty."""
+    orders = order_codes(frame, export)
+    labels = [*export.found_words(frame.columns)[0]]
+    labels += [label for role, label in export.found(frame.columns).items() if role == "currency"]
+    if orders is None or not labels:
+        return frame
+    empty = np.logical_and.reduce([_blank(frame[label]) for label in labels])
+    return _of_order(frame, labels, orders, empty) if empty.any() else frame
 
 
 def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dollars:
@@ -253,20 +301,18 @@ def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dolla
 def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     """The rows whose amounts count in another row of their order: empty there, or the same."""
     none = np.zeros(len(frame), bool)
-    found = export.found(frame.columns)
-    if not export.once or "order" not in found or not len(frame):
+    orders = order_codes(frame, export)
+    if orders is None or not len(frame):
         return none
     money = order_columns(export, frame.columns)
-    orders = pd.factorize(frame[found["order"]])[0]
     empty = np.logical_and.reduce([_blank(frame[label]) for label in money])
     first = _first_rows(orders, ~empty)[orders]
     # after a filter the first row of the order may not be there
-    alone = (first < 0) & empty & _without_place(frame, found)
+    alone = (first < 0) & empty & _without_place(frame, export.found(frame.columns))
     same = np.ones(len(frame), bool)
-    dated = [found["as_of"]] if "as_of" in found else []
-    for label in [*money, *dated]:
+    for label in money:
         codes = pd.factorize(frame[label])[0]
-        same &= (codes == codes[first]) | ((codes < 0) & (label in dated))
+        same &= codes == codes[first]
     row = np.arange(len(frame))
     further: np.ndarray = (first >= 0) & (row != first) & (empty | same)
     further |= alone
@@ -291,6 +337,19 @@ def order_columns(export: Export, columns: Iterable[Hashable]) -> list[Hashable]
     sums = [export.found_amount(labels), export.found_shipping(labels)]
     named = [label for one in sums if one is not None for label in one.all]
     return [*dict.fromkeys(named)] if export.once else []
+
+
+def is_of_orders(one: Sum, export: Export, columns: Iterable[Hashable]) -> bool:
+    """Whether dollars are those of the whole order, and not of each of its rows."""
+    return {*one.all} <= {*_amounts_of_orders(export, columns)}
+
+
+def _amounts_of_orders(export: Export, columns: Iterable[Hashable]) -> list[Hashable]:
+    """The columns of the amounts of a whole order, also of those that are only compared."""
+    labels = [*columns]
+    found = export.found(labels)
+    others = [found[role] for role in ("collected", "refunded", "total") if role in found]
+    return [*order_columns(export, labels), *others] if export.once else []
 
 
 def _no_sale(frame: pd.DataFrame, export: Export) -> np.ndarray:
@@ -367,6 +426,7 @@ class InOrder:
     def __init__(self, export: Export, columns: Mapping[str, Hashable]) -> None:
         self._export, self._columns = export, columns
         self._head: pd.DataFrame | None = None
+        self._seen = np.zeros(0, np.uint64)
         self.further = np.zeros(0, bool)
 
     def take(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -376,18 +436,34 @@ class InOrder:
             return completed(frame, self._export, self._columns)
         head = self._head
         whole = frame if head is None else pd.concat([head, frame], ignore_index=True)
-        whole = completed(whole, self._export, self._columns)
-        found = self._export.found(whole.columns)
-        if "order" not in found or not len(whole):
+        whole = _stated(completed(whole, self._export, self._columns), self._export)
+        orders = order_codes(whole, self._export)
+        if orders is None or not len(whole):
             return whole
         once = further_rows(whole, self._export)
+        once |= self._seen_before(whole, once, 0 if head is None else 1)
         self.further = once[len(whole) - len(frame) :]
         done = whole.copy(deep=False)
-        others = [found[role] for role in ("collected", "refunded", "total") if role in found]
-        for label in {*order_columns(self._export, whole.columns), *others}:
+        for label in _amounts_of_orders(self._export, whole.columns):
             numeric = pd.api.types.is_numeric_dtype(whole[label].dtype)
             done[label] = whole[label].where(~once, 0 if numeric else "0")
-        orders = pd.factorize(whole[found["order"]])[0]
         last = orders[-1]
         self._head = done.iloc[[int(np.argmax(orders == last))]] if last >= 0 else None
         return done if head is None else done.iloc[1:].set_axis(frame.index)
+
+    def _seen_before(self, frame: pd.DataFrame, once: np.ndarray, start: int) -> np.ndarray:
+        """The rows from `start` on whose order was in an earlier slice, with the same amounts.
+
+        Orders are compared by a hash, of eight bytes each.
+        """
+        found = self._export.found(frame.columns)
+        money = order_columns(self._export, frame.columns)
+        named = [found[role] for role in ("order", "as_of") if role in found]
+        hashes = pd.util.hash_pandas_object(frame[[*named, *money]], index=False).to_numpy()
+        counts = ~once & ~_blank(frame[found["order"]])
+        counts &= ~np.logical_and.reduce([_blank(frame[label]) for label in money])
+        counts[:start] = False
+        before: np.ndarray = counts & np.isin(hashes, self._seen)
+        new = np.unique(hashes[counts & ~before])
+        self._seen = np.sort(np.concatenate([self._seen, new]), kind="stable")
+        return before

@@ -261,7 +261,8 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     zone = getattr(dtype, "tz", None)
     try:
         own = moments = _local(column, unit, zone)
-        if zone is None and dates.zone is not None and (own.view(np.int64) % _A_DAY[unit]).any():
+        times = own[~np.isnat(own)].view(np.int64) % _A_DAY[unit]
+        if zone is None and dates.zone is not None and times.any():
             zone, column = dates.zone, column.dt.tz_localize(dates.zone)
         target = None if zone is None else dates.counting(zone)
         if target is not None:

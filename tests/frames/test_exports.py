@@ -249,6 +249,75 @@ def test_a_file_is_read_as_a_frame_is_also_where_an_order_lies_in_two_chunks(
     assert any("amount from 'Subtotal'" in note for note in run.notes)
 
 
+def test_a_further_row_is_of_the_order_of_its_number_and_its_date(embedded) -> None:
+    first = [one | {"Created at": "2026-05-01", "Lineitem price": 10.0} for one in ORDERS[:2]]
+    second = [one | {"Created at": "2026-06-01", "Lineitem price": 20.0} for one in ORDERS[:2]]
+    second[0] |= {"Shipping Zip": "'77002", "Shipping Province": "TX"}
+    undated = second[1] | {"Created at": None}
+    lost = first[1] | {"Created at": "2026-07-01"}  # its first row is not there
+    stores = pd.DataFrame([*first, *second, undated, lost], columns=SHOPIFY)
+
+    rated = stores.svc.lookup(client=embedded, cache=False, progress=False)
+
+    assert rated["lookup_status"].tolist() == ["ok"] * 5 + ["invalid"]
+    assert rated["resolved_state"].tolist()[:5] == ["MA", "MA", "TX", "TX", "TX"]
+    assert [str(day) for day in rated["lookup_as_of"][3:5]] == ["2026-06-01"] * 2
+
+
+def test_amounts_of_lines_count_in_each_row_and_not_in_orders_that_are_no_sale(embedded) -> None:
+    lines = [ORDERS[0] | {"Lineitem price": 10.0}, ORDERS[1] | {"Lineitem price": 20.0}]
+    cancelled = [one | {"Name": "#2"} for one in lines]
+    cancelled[0] |= {"Cancelled at": "2026-05-02"}
+    canadian = [one | {"Name": "#3"} for one in lines]
+    canadian[0] |= {"Currency": "CAD"}
+    orders = pd.DataFrame([*lines, *cancelled, *canadian], columns=SHOPIFY)
+
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
+    taxed = rated.svc.tax("Lineitem price", progress=False)
+    measured = orders.svc.exposure(amount="Lineitem price", as_of="2026-06-01", progress=False)
+
+    amounts = [None if pd.isna(one) else str(one) for one in taxed["sale_amount"]]
+    assert amounts == ["10.00", "20.00", "0.00", "0.00", None, None]
+    massachusetts = measured.set_index("state").loc["MA"]
+    assert (str(massachusetts["sales"]), massachusetts["transactions"]) == ("30.00", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "amount"), [("shopify.csv", "Total"), ("square.csv", "Order Total")]
+)
+def test_a_total_of_the_order_counts_once_where_it_is_named(embedded, name, amount) -> None:
+    orders = read(name)
+    own = orders["Order" if "Order" in orders else "Name"]
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
+
+    taxed = rated.svc.tax(amount, shipping=False, progress=False)
+
+    assert set(taxed["tax_error"].dropna()) == {"no rate: unsupported"}
+    each = orders[amount].where(~own.duplicated(), 0.0)
+    statuses = orders.get("Financial Status", orders.get("Fulfillment Status"))
+    each = each.where(~statuses.str.lower().isin(["voided", "expired", "canceled"]), 0.0)
+    each = each.where(orders["Cancelled at"].isna(), 0.0) if "Cancelled at" in orders else each
+    assert float(taxed["sale_amount"].sum()) == pytest.approx(each.sum())
+
+
+@pytest.mark.parametrize("name", ["square.csv", "woocommerce.csv"])
+def test_an_order_counts_once_where_its_rows_are_sorted_into_several_chunks(
+    embedded, tmp_path, monkeypatch, name
+) -> None:
+    monkeypatch.setattr(tabular, "_BLOCK_BYTES", 1_500)
+    read(name).sort_values("Item Name").to_csv(tmp_path / "sorted.csv", index=False)
+
+    run = enrich_file(
+        *(tmp_path / "sorted.csv", tmp_path / "out.csv"), client=embedded, tax={}, cache=False
+    )
+    measured = exposure_of_file(tmp_path / "sorted.csv", as_of="2026-10-31", progress=False)
+    as_written = exposure_of_file(FOLDER / name, as_of="2026-10-31", progress=False)
+
+    assert str(run.totals.tax) == SAMPLES[name].tax
+    assert measured["sales"].sum() == as_written["sales"].sum()
+    assert measured["transactions"].sum() == as_written["transactions"].sum()
+
+
 @pytest.mark.parametrize("as_file", [False, True], ids=["frame", "file"])
 def test_sales_of_an_export_are_measured_by_state(tmp_path, as_file) -> None:
     sold = pd.concat([SOLD, pd.DataFrame([ORDERS[2] | {"Subtotal": 30.0}], columns=SHOPIFY)])
@@ -469,3 +538,7 @@ def test_the_day_of_a_sale_is_as_its_export_writes_it(embedded) -> None:
     assert day(orders) == "2026-09-01"  # Amazon writes UTC
     assert day(orders, tz="America/Chicago") == "2026-08-31"
     assert day(own) == "2026-08-31"  # Shopify the day of the store
+    # dates alone are no times in UTC, also where one is missing
+    dates = pd.concat([orders, orders]).assign(**{"purchase-date": ["2026-09-01", None]})
+    parsed = dates.assign(**{"purchase-date": pd.to_datetime(dates["purchase-date"])})
+    assert day(parsed, tz="America/Chicago") == day(dates, tz="America/Chicago") == "2026-09-01"

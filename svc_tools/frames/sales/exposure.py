@@ -22,7 +22,7 @@ from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.options import dates_of
-from svc_tools.frames.orders import InOrder, foreign_rows, sale_of
+from svc_tools.frames.orders import InOrder, foreign_rows, is_of_orders, sale_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -422,7 +422,9 @@ class DailyTotals:
             return frame, *self._amounts(column, cents, wrong)
         frame = self._in_order.take(frame)
         sale = sale_of(frame, export, *sums)
-        further = sale.further | self._in_order.further
+        further = sale.further
+        if is_of_orders(sums[0], export, frame.columns):
+            further = further | self._in_order.further
         abroad = foreign_rows(frame, export) & ~further
         self._left["cancelled or not paid"] += sale.counts.rows["no sale"]
         self._left["shipped to another country"] += int(np.count_nonzero(abroad & ~sale.no_sale))
