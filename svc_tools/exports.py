@@ -341,7 +341,7 @@ EXPORTS: tuple[Export, ...] = (
     ),
     Export(
         name="Etsy sold orders",
-        known_by=("sale_date", "order_id", "order_value", "order_total"),
+        known_by=("sale_date", "order_id", "order_value", "ship_zipcode"),
         columns={
             "state": ("ship_state",),
             "zip": ("ship_zipcode",),

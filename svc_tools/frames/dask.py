@@ -26,7 +26,7 @@ with needs("ddf.svc", "dask"):
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
 from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
 from svc_tools.frames.options import (
@@ -37,9 +37,10 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
+from svc_tools.frames.orders import hashes_of_orders, is_of_orders
 from svc_tools.frames.queries import distinct_rows, read_queries
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax import add_tax
+from svc_tools.frames.taxes.tax import add_tax, amounts_of_tax
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     import dask.dataframe as dd
 
+    from svc_tools.exports import Export
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.queries import Queries
     from svc_tools.lookup.plan import Plan
@@ -367,6 +369,7 @@ def _changed(label: Hashable, value: object) -> ChangedDataError:
 def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
     if options.invoice is not None:
         _require_whole_invoices(ddf, options.invoice)
+    _require_whole_orders(ddf, options)
     if options.nexus is not None and not isinstance(options.nexus, str | Path):
         options = replace(options, nexus=register_of(options.nexus))  # an iterator can be read once
     # wrong arguments are refused now, by Dask's empty frame
@@ -408,6 +411,40 @@ def _require_whole_invoices(ddf: dd.DataFrame, invoice: Hashable) -> None:
             f" ddf.set_index({invoice!r}, drop=False) (after it, a shuffle would make objects of"
             " the exact columns)"
         )
+
+
+def _require_whole_orders(ddf: dd.DataFrame, options: TaxOptions) -> None:
+    """Refuse orders whose amounts stand in several partitions: they would count in each.
+
+    One pass, which sends eight bytes for each order of a partition to this process.
+    """
+    labels = free_labels(ddf._meta)  # noqa: SLF001 - Dask's empty frame
+    source = amounts_of_tax(labels, options)
+    sums = [one for one in (source.amount, source.shipping) if one is not None]
+    export = source.export
+    if export is None or ddf.npartitions == 1:
+        return
+    if not any(is_of_orders(one, export, labels) for one in sums):
+        return
+    numbers = delayed(_order_hashes, pure=True)
+    used = ddf[export.used(labels)]
+    found = compute(*[numbers(part, export) for part in used.to_delayed()])
+    _, times = np.unique(np.concatenate(found), return_counts=True)
+    split = int(np.count_nonzero(times > 1))
+    if split:
+        order = export.found(labels)["order"]
+        raise ValueError(
+            f"order: {split:,} of {len(times):,} orders in column {order!r} have amounts in several"
+            f" partitions, and would count more than once ({export.name} repeat the amounts of an"
+            f" order in its rows). Before the lookup bring each into one: ddf ="
+            f" ddf.shuffle({order!r})"
+        )
+
+
+def _order_hashes(partition: pd.DataFrame, export: Export) -> np.ndarray:
+    """A 64-bit hash for each order of a partition that has amounts there."""
+    hashes, rows = hashes_of_orders(partition, export)
+    return np.unique(hashes[rows])
 
 
 def _invoice_hashes(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:

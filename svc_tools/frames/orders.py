@@ -320,6 +320,16 @@ def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     return further
 
 
+def hashes_of_orders(frame: pd.DataFrame, export: Export) -> tuple[np.ndarray, np.ndarray]:
+    """For each row a hash of its order's number, date and amounts, and the rows that have these."""
+    found = export.found(frame.columns)
+    money = order_columns(export, frame.columns)
+    named = [found[role] for role in ("order", "as_of") if role in found]
+    hashes = pd.util.hash_pandas_object(frame[[*named, *money]], index=False).to_numpy()
+    empty = np.logical_and.reduce([_blank(frame[label]) for label in money])
+    return hashes, ~empty & ~_blank(frame[found["order"]])
+
+
 def foreign_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     """The rows of other countries, where the export has a column of them."""
     label = export.found(frame.columns).get("country")
@@ -456,12 +466,8 @@ class InOrder:
 
         Orders are compared by a hash, of eight bytes each.
         """
-        found = self._export.found(frame.columns)
-        money = order_columns(self._export, frame.columns)
-        named = [found[role] for role in ("order", "as_of") if role in found]
-        hashes = pd.util.hash_pandas_object(frame[[*named, *money]], index=False).to_numpy()
-        counts = ~once & ~_blank(frame[found["order"]])
-        counts &= ~np.logical_and.reduce([_blank(frame[label]) for label in money])
+        hashes, rows = hashes_of_orders(frame, self._export)
+        counts = rows & ~once
         counts[:start] = False
         before: np.ndarray = counts & np.isin(hashes, self._seen)
         new = np.unique(hashes[counts & ~before])

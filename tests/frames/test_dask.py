@@ -365,3 +365,18 @@ def test_two_hundred_thousand_rows_are_looked_up_by_place_and_fit(cluster, fault
     cents = (pd.concat(map(orders, range(8)))["amount"] * 100).round().astype("int64")
     assert sums["TX"] == Decimal(int(((cents * 825 + 5_000) // 10_000).sum())).scaleb(-2)
     assert max(cluster.run(most_held).values()) < 1_000_000_000
+
+
+def test_orders_whose_amounts_are_in_several_partitions_are_refused(embedded) -> None:
+    row = {"Order Date": "2026-05-01", "Recipient Postal Code": "02134", "Recipient Region": "MA"}
+    items = [row | {"Order": name, "Order Subtotal": "10.00"} for name in ("1", "2", "2", "3")]
+    split, whole = (
+        dd.concat([dd.from_pandas(pd.DataFrame(some), npartitions=1) for some in parts])
+        for parts in ((items[:2], items[2:]), (items[:3], items[3:]))
+    )
+
+    with pytest.raises(ValueError, match=r"order: 1 of 3 orders .*shuffle\('Order'\)"):
+        split.svc.lookup(client=embedded, cache=False, progress=False).svc.tax()
+
+    taxed = whole.svc.lookup(client=embedded, cache=False, progress=False).svc.tax().compute()
+    assert [str(one) for one in taxed["tax"]] == ["0.63", "0.63", "0.00", "0.63"]

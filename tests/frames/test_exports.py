@@ -190,6 +190,28 @@ def test_a_tax_without_arguments_takes_the_amounts_of_the_export(embedded, capsy
     assert taxed.svc.review().rows is not None
 
 
+def test_an_amount_that_was_added_to_an_export_counts(embedded) -> None:
+    own = SOLD[:1].assign(amount=[40.0])
+
+    rated = own.svc.lookup(client=embedded, cache=False, progress=False)
+
+    assert [str(one) for one in rated.svc.tax(progress=False)["tax"]] == ["2.50"]
+    payments = read("stripe.csv")[:1].rename(columns={"Amount": "amount"})  # the export's own
+    rated = payments.svc.lookup(client=embedded, cache=False, progress=False)
+    assert rated.svc.tax(progress=False).attrs["svc_tax_terms"][""]["amount"] == "sale_amount"
+
+
+def test_a_table_of_your_own_is_no_export_of_a_marketplace(embedded) -> None:
+    columns = ["sale_date", "order_id", "order_value", "order_total", "zip", "amount"]
+    own = pd.DataFrame([["2026-05-01", 1, 90.0, 100.0, "02134", 80.0]], columns=columns)
+
+    rated = own.svc.lookup(client=embedded, cache=False, progress=False)
+    taxed = rated.svc.tax(progress=False)
+
+    assert str(taxed["tax"][0]) == "5.00"
+    assert "tax_due_reason" not in taxed
+
+
 def test_an_argument_of_the_tax_overrides_only_itself(embedded) -> None:
     rated = SOLD[:3].svc.lookup(client=embedded, cache=False, progress=False)
 

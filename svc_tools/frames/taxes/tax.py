@@ -239,7 +239,8 @@ class AmountsOfTax:
 def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTax:
     """Where a tax finds its amounts among columns: as named, else as the export has them.
 
-    Without either, the amount is the column `amount`, or the only one with a usual name.
+    Without either, the amount is the column `amount`, or the only one with a usual name. A column
+    `amount` beside those of an export was added by the user, and counts.
 
     Raises:
         ValueError: several columns have a usual name of the amount.
@@ -252,6 +253,9 @@ def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTa
     )
     export = recognized(labels)
     of_export = None if export is None else export.found_amount(labels)
+    own = export is not None and "amount" in labels and "amount" not in export.used(labels)
+    if own and terms.amount is None:  # a column that the user added
+        terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
     amount = _sum_of(terms.amount, labels, of_export)
     if export is None or amount is None:
         named = _usual_amount(labels) if terms.amount is None else terms.amount
