@@ -75,8 +75,8 @@ _YEAR_FIRST = re.compile(r"((?:19|20)\d\d)([-/.])(\d{1,2})\2(\d{1,2})", re.ASCII
 _DIGITS = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:\.0+)?", re.ASCII)
 """A date such as 20260501, also in a column of floats: a missing cell makes floats of integers."""
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
-_SERIAL = re.compile(r"([3-6]\d{4})(?:\.\d+)?", re.ASCII)
-_DAY_ZERO = date(1899, 12, 30)
+_SERIAL = re.compile(r"[3-6]\d{4}(?:\.\d+)?", re.ASCII)
+_DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001 - of the zone that is written
 """Day 0 of spreadsheets."""
 _MONTH = re.compile(rf"\d{{4}}[-/]\d\d?|\d\d?/\d{{4}}|(?:{_NAME})[ -]\d{{4}}", re.IGNORECASE)
 _CLOCK = re.compile(
@@ -131,9 +131,9 @@ class _Numeric(NamedTuple):
 
 
 class _Number(NamedTuple):
-    """A cell that may be a day number, or any number."""
+    """A cell that may be a day number, or any number; one with a fraction is a time."""
 
-    day: date | None
+    day: date | datetime | None
 
 
 @dataclass(slots=True)
@@ -290,7 +290,9 @@ class Dates:
         if isinstance(one, _Numeric):
             return self._of_numeric(one, value, at, read)
         if isinstance(one, _Number):
-            return one.day if self._counts_days and one.day else _no_date(value, _A_NUMBER)
+            if not self._counts_days or one.day is None:
+                return _no_date(value, _A_NUMBER)
+            return self._of_moment(one.day, at, read) if isinstance(one.day, datetime) else one.day
         return one
 
     def _of_numeric(self, one: _Numeric, value: object, at: int, read: Read) -> Day:
@@ -359,8 +361,10 @@ class Dates:
             shown = (month or day or either)[0]
             notes.append(f"is read {self._order}: {shown!r} is {self.read([shown]).days[0]}")
         if self._counts_days:
-            shown, number = next(iter(seen.numbered.items()))
-            notes.append(f"has day numbers of a spreadsheet: {shown} is {number}")
+            shown = next(iter(seen.numbered))
+            notes.append(
+                f"has day numbers of a spreadsheet: {shown} is {self.read([shown]).days[0]}"
+            )
         self._note = " and ".join(notes)
 
 
@@ -468,11 +472,16 @@ def _of_text(text: str) -> _Parsed:
     elif found := _DAY_MONTH.fullmatch(head):
         day = _date_by_name(found[3], found[2], found[1])
     elif clock is None and _NUMBER.fullmatch(head):
-        serial = _SERIAL.fullmatch(head)
-        return _Number(_DAY_ZERO + timedelta(days=int(serial[1])) if serial else None)
+        return _Number(_of_serial(head) if _SERIAL.fullmatch(head) else None)
     if day is None:
         return _no_date(text, _A_MONTH if _MONTH.fullmatch(text) else _NOT_A_DATE)
     return day if clock is None else datetime.combine(day, clock)
+
+
+def _of_serial(text: str) -> date | datetime:
+    """The day of a day number, or the time of one with a fraction."""
+    moment = _DAY_ZERO + timedelta(days=float(text))
+    return moment.date() if float(text).is_integer() else moment
 
 
 def _by_format(text: str, form: str) -> date | None:

@@ -184,6 +184,14 @@ def test_the_times_of_an_export_in_utc_are_in_utc():
         date(2026, 5, 1),
         date(2026, 5, 30),
     ]
+    saved_again = Dates(home=CHICAGO)
+    saved_again.zone = UTC
+    # a day number with a fraction is a time, too: 01:00, the day alone, 12:00
+    assert saved_again.read(["46143.041667", "46143", "46143.5"]).days == [
+        date(2026, 4, 30),
+        date(2026, 5, 1),
+        date(2026, 5, 1),
+    ]
 
 
 def test_a_time_at_the_end_of_time_is_an_error_of_its_cell():
