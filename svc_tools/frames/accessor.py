@@ -412,7 +412,7 @@ class SvcAccessor:
 
         Returns:
             A new frame with the same rows and columns. Your own columns are as they were, unless
-            they hold exact decimals of Arrow: these become `float64` too. Attributes (`attrs`)
+            they hold exact decimals: these become `float64` too. Attributes (`attrs`)
             that JSON cannot hold are left out.
         """
         return plain(self._frame)
