@@ -23,7 +23,9 @@ from support.frames import (
 )
 
 from svc_tools.codes import CODES, codes_of, lookup_page, what_to_do
+from svc_tools.frames.arrow import coded
 from svc_tools.frames.review import REVIEW_COLUMNS, ReviewCounts, reviewed
+from svc_tools.frames.review_rows import codes_of_rows
 
 RANGED = line(
     needs_review=True,
@@ -346,7 +348,9 @@ def test_rows_group_by_state_and_reason_with_their_exact_dollars():
 def in_parts(frame, size):
     counts = ReviewCounts(ranked=True)
     for start in range(0, len(frame), size):
-        counts.add(frame.iloc[start : start + size], "")
+        part = frame.iloc[start : start + size]
+        status = coded(part, "lookup_status", "not_attempted")
+        counts.add(part, status, codes_of_rows(part, status, ""), "")
     return counts
 
 

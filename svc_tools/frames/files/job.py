@@ -291,7 +291,7 @@ class FileJob:
                         seen=seen,
                     )
             except _StoppedError:
-                target, stopped, seen = None, STOPPED, None
+                target, stopped, seen, totals = None, STOPPED, None, FileTotals()
             except BrokenPipeError:
                 raise
             except OSError as error:
