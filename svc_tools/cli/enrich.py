@@ -255,11 +255,11 @@ def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
 
     if run.locked is not None:
         lock = read_lock(run.locked)
-        _survey(job, quiet=run.quiet)
+        _survey(job, run)
         job.take(lock)
         return True
     with service.client() as client, opened_cache() as cache:
-        _survey(job, quiet=run.quiet)
+        _survey(job, run)
         known = cache if run.resume else None
         if run.plan:
             found = job.plan(client, known, price=price_of(run.price))
@@ -319,10 +319,13 @@ def _silence() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _survey(job: FileJob, *, quiet: bool) -> None:
+def _survey(job: FileJob, run: Run) -> None:
+    """Read the file, and say what was decided but what the plan or the summary will say."""
     job.survey()
-    if not quiet:
-        say(job.notes)
+    if run.quiet or (run.plan and not run.as_json):
+        return
+    in_summary = () if run.as_json else job.layout.on_columns
+    say(note for note in job.notes if note not in in_summary)
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -357,6 +360,7 @@ def _confirm(job: FileJob, client: Svc, cache: ResultStore | None, *, wanted: bo
     count = len(job.surveyed.places) - len(job.known(client, cache))
     if count <= MANY_LOOKUPS:
         return
+    typer.echo(f"{job.layout.read}.", err=True)
     question = f"Look up {count:,} places with {config.service_name(client)}?"
     try:
         agreed = typer.confirm(question, err=True)

@@ -172,7 +172,7 @@ def used_notes(
     """Which columns and which values for all rows are used, in at most two sentences."""
     used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
     if export is not None:
-        used = f"{export.name}, recognized by their columns: {used}"
+        used = f"{export.name}, recognized by the column names: {used}"
     fixed = ", ".join(f"{role} {value!s} for all rows" for role, value in values.items())
     return [*filter(None, (used, fixed))]
 

@@ -235,7 +235,7 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
 REPAIRS = {
     "state_from_zip": "rows whose state was taken from the ZIP",
     "state_from_address": "rows whose state was taken from the end of the address or place name",
-    "zip_repaired": "rows whose ZIP was normalized (such as 2134 to 02134)",
+    "zip_repaired": "rows whose ZIP had lost its leading zeros (such as 2134 for 02134)",
 }
 """The corrections that are reported, by the attribute of a place that names them."""
 

@@ -52,8 +52,9 @@ class Part(NamedTuple):
     Attributes:
         name: the use, one of `USES`.
         rows: how many.
-        sales: the sum of their amounts; `None` where the amounts are not known.
-        tax: the sum of their tax; `None` where they have no tax.
+        sales: the sum of their amounts, without delivery that is charged separately; `None` where
+            the amounts are not known.
+        tax: the sum of their tax, that of the delivery too; `None` where they have no tax.
         due: what of it is due from the seller; `None` where that was not computed.
     """
 
@@ -138,14 +139,17 @@ def dollars_known(parts: Sequence[Part]) -> list[tuple[str, list[Decimal | None]
 
 
 def parts_table(parts: Sequence[Part], title: str = "", *, meanings: bool = True) -> Table:
-    """The four groups as a table: rows, dollars as far as they are known, and what they mean."""
+    """The four groups as a table: rows, dollars as far as they are known, and what they mean.
+
+    A group without rows has no dollars.
+    """
     shown = dollars_known(parts)
     heads: list[Head] = ["Use", number("Rows"), *(number(head) for head, _ in shown)]
     rows = [
         (
             part.label,
             f"{part.rows:,}",
-            *(_dollars(column[place]) for _, column in shown),
+            *(_dollars(column[place] if part.rows else None) for _, column in shown),
             *([meaning_of(part.name)] if meanings else []),
         )
         for place, part in enumerate(parts)

@@ -19,6 +19,7 @@ from svc_tools.places.states import (
     Elsewhere,
     ElsewhereError,
     agreed_state,
+    lacks_digits,
     named_state,
     normal_zip,
     state_and_zip,
@@ -194,7 +195,7 @@ def _question(cells: Cells) -> Question:
     if point and not (given or named or zip_code):
         raise ValueError("state: give the state of the point, such as TX")
     state = given or state_of(zip_code, named)
-    repaired = zip_code is not None and zip_code != text_of(cells.zip)
+    repaired = zip_code is not None and lacks_digits(cells.zip, zip_code)
     if zip_code is None and (bare := state_and_zip(address or "")):
         address, zip_code = None, bare[1]
     place, named_city = _place(

@@ -213,6 +213,11 @@ def normal_zip(value: object, state: str | None) -> str | Elsewhere:
     return _checked(match[1], match[2], state)
 
 
+def lacks_digits(value: object, zip_code: str) -> bool:
+    """Whether a cell has not the five digits of its ZIP, such as 2134 for 02134."""
+    return not _digits(value).startswith(zip_code[:5])
+
+
 def _digits(value: object) -> str:
     if isinstance(value, float):
         if not (math.isfinite(value) and value.is_integer()):

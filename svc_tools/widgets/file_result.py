@@ -387,6 +387,8 @@ def _money(run: FileRun) -> str:
         ("Their sales, dollars", f"{totals.sales:,.2f}"),
         ("Their tax, dollars", f"{totals.tax:,.2f}"),
     ]
+    if totals.delivery is not None:
+        rows.insert(2, ("Their delivery, dollars", f"{totals.delivery:,.2f}"))
     if totals.at_stake:
         rows.append((f"{RANGE_LABEL}, dollars", f"{totals.at_stake:,.2f}"))
     untaxed = totals.untaxed.total()

@@ -83,7 +83,8 @@ def test_every_row_with_a_tax_is_exit_code_0_and_the_summary_says_it(account, or
     assert f"60 requested from {faults.base_url}" in shown
     assert "$990.00 of tax" in shown
     assert f"Written: {output}" in done.stdout
-    assert "svc: " in done.stderr
+    assert "Columns: state 'state', ZIP 'zip', date 'date', amount 'amount'." in shown
+    assert done.stderr == ""
     assert KEY not in done.stdout + done.stderr
     assert not {"\x1b", "\r"} & set(done.stdout + done.stderr)
     assert max(map(len, done.stdout.splitlines())) <= max(80, len(f"Written: {output}"))
@@ -680,7 +681,11 @@ def test_many_lookups_are_confirmed_first(account, tmp_path, keys, code, asked):
     output = tmp_path / "out.csv"
     command = ("enrich", orders_in(tmp_path, MANY_PLACES), "-o", output)
     done, shown = on_a_terminal(keys, *command, **environment)
-    assert f"Look up {MANY_PLACES:,} places" in shown
+    assert (
+        0
+        <= shown.find("Columns: state 'state', ZIP 'zip'.")
+        < shown.find(f"Look up {MANY_PLACES:,} places")
+    )
     assert (done, len(faults.seen), output.exists()) == (code, asked, asked > 0)
     assert ("Nothing was looked up." in shown) == (not asked)
 
@@ -816,7 +821,12 @@ def test_a_tax_is_added_where_an_amount_is_found(account, tmp_path):
 
     done, rows = enriched("subtotal")
     assert "tax" in rows
+    assert "amount 'subtotal'" in done.stdout
+    assert "from column" not in done.stderr
+    done, _ = enriched("subtotal", "--json")
     assert "amount from column 'subtotal'" in done.stderr
+    done, _ = enriched("subtotal", "--plan")
+    assert ("Amount from column 'subtotal'" in done.stdout, done.stderr) == (True, "")
     assert "tax" not in enriched("subtotal", "--no-tax")[1]
     done, rows = enriched("price")
     assert "tax" not in rows

@@ -234,7 +234,7 @@ def test_the_export_of_a_shop_is_planned_with_without_an_option(tmp_path, name):
     done = CliRunner().invoke(app, ["nexus", *map(str, command), "--json"])
     assert (done.exit_code, done.stderr) == (0, "")
     told = json.loads(done.stdout)
-    assert "recognized by their columns" in " ".join(told["notes"])
+    assert "recognized by the column names" in " ".join(told["notes"])
     rows = {row["state"]: row for row in told["rows"]}
     assert rows["OR"]["reasons"] == ["no_sales_tax"]
     # what a marketplace sold is a marketplace's, and what the shop sold is its own

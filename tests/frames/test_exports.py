@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,7 +131,7 @@ def test_a_further_row_of_an_order_has_its_place_and_date(embedded) -> None:
     assert [str(day) for day in rated["lookup_as_of"][:2]] == ["2026-05-01", "2026-05-01"]
     pd.testing.assert_frame_equal(rated[SHOPIFY], orders)  # your own columns are unchanged
     said = rated.attrs[NOTE]["notes"][0]
-    assert said.startswith("Shopify orders, recognized by their columns: state from column")
+    assert said.startswith("Shopify orders, recognized by the column names: state from column")
     assert "as_of from column 'Created at'" in said
 
 
@@ -449,8 +450,13 @@ def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
         delivery = str(line["sale_shipping"]) if shipping else None
         assert (str(line["sale_amount"]), delivery, str(line["tax"])) == figures
     assert done.returncode == 0
-    assert f"svc: {sample.name}, recognized by their columns: " in done.stderr
-    assert f"svc: {sample.name}: amount from " in done.stderr
+    said = " ".join(done.stdout.split())
+    assert re.search(rf"distinct places {sample.name}: state .*, amount '[^.]*\(.*\)", said)
+    known = taxed[taxed["tax"].notna()]
+    charged = f" and ${known['sale_shipping'].sum():,.2f} of delivery" if shipping else ""
+    assert f"${known['sale_amount'].sum():,.2f} of sales{charged}, " in said
+    for twice in ("recognized", "amount from", "ZIP"):  # no ZIP of a sample lacks a digit
+        assert twice not in done.stderr
     written = pd.read_csv(tmp_path / "out.csv", dtype=str)
     added = ("lookup_status", "lookup_as_of", "sale_amount", "taxable_amount", "tax", "tax_error")
     for column in added:
@@ -511,7 +517,7 @@ def test_sales_of_a_sample_are_measured_without_an_argument(name) -> None:
 
     measured = found.attrs["svc_exposure"]
     notes = " ".join(measured["notes"])
-    assert f"{SAMPLES[name].name}, recognized by their columns: date from column" in notes
+    assert f"{SAMPLES[name].name}, recognized by the column names: date from column" in notes
     marketplace = found["marketplace_sales"].sum()
     sales = found["sales"].sum()
     assert (marketplace > 0) == (name in {"amazon.txt", "etsy.csv"})
@@ -543,7 +549,7 @@ def test_a_plan_of_registrations_reads_an_export_without_an_argument(tmp_path) -
 
     assert done.returncode == 0
     shown = " ".join(done.stdout.split())
-    assert "Shopify orders, recognized by their columns: date from column" in shown
+    assert "Shopify orders, recognized by the column names: date from column" in shown
     assert "Left out, cancelled or not paid: 5 rows Left out, shipped to another country" in shown
     assert "outside of the 50 states" not in shown
     assert (tmp_path / "plan.csv").exists()

@@ -108,6 +108,25 @@ def test_it_prints_as_four_lines_in_a_terminal_and_in_a_notebook():
     assert NOTHING in html  # the tax of what has none
 
 
+def test_sales_are_without_delivery_and_a_group_without_rows_shows_no_dollars():
+    frame = taxed(
+        [line(), line(), lost()],
+        ["100", "-10", "5"],
+        terms={"shipping": "delivery"},
+        delivery=money(["9.99", "0", "1"]),
+    )
+    made = frame.svc.split()
+    assert figures(made) == {
+        "ready": (2, Decimal("90.00"), Decimal("8.90")),
+        "to check": (0, Decimal("0.00"), Decimal("0.00")),
+        "incomplete": (0, Decimal("0.00"), Decimal("0.00")),
+        "no rate": (1, Decimal("5.00"), None),
+    }
+    assert summarize(frame, amount="amount").by_use == made.parts
+    shown = [row.split() for row in str(made).splitlines()]
+    assert ["to", "check", "0", NOTHING, NOTHING] in [row[:5] for row in shown]
+
+
 def test_what_is_due_is_a_figure_of_its_own():
     frame = taxed(
         [line(), line()],

@@ -260,7 +260,7 @@ def test_every_sample_export_becomes_orders_with_tax(tmp_path):
     shutil.copytree(ROOT / "tests" / "data", tmp_path / "tests" / "data")
     ran = sound(run("07_your_own_export", folder))
     notes = ran.shown("taxed = orders")
-    assert "Shopify orders, recognized by their columns: state from column" in notes
+    assert "Shopify orders, recognized by the column names: state from column" in notes
     assert "amount from 'Subtotal' (after discounts, before shipping and tax)" in notes
     totals = {}
     for path in (ROOT / "tests" / "data" / "exports").iterdir():

@@ -426,6 +426,15 @@ def test_equal_places_are_equal_however_they_were_written():
     assert len({asked(state=state, zip=cell).place for state, cell in spellings}) == 1
 
 
+def test_a_zip_is_repaired_where_its_digits_are_others():
+    cells = ["2134", 2134.0, "2134-1804", "21341804", "'2134"]
+    same = ["02134", "'02134", " 02134 ", "02134-0000", "021341804", "02134-1804"]
+    for cell in (*cells, *same):
+        assert asked(state="MA", zip=cell).zip_repaired is (cell in cells), cell
+    assert not asked(state="CA", zip=94105.0).zip_repaired
+    assert not asked(state="CA", zip="94105.0").zip_repaired
+
+
 SAME = """
 St. Louis=Saint Louis;SAINT LOUIS=st louis;Coeur d'Alene=Coeur D Alene;Cañon City=Canon City
 NYC=New York;Washington, D.C.=Washington;New York City=New York;Ft. Worth=Fort Worth

@@ -587,7 +587,7 @@ def test_the_export_of_a_shop_is_measured_without_a_choice(tab, name, marketplac
     path = Path(__file__).parents[1] / "data" / "exports" / name
     tab.exposure.file.submit(path=str(path))
     tab.session.background.settle()
-    assert "recognized by their columns" in tab.exposure.result.value
+    assert "recognized by the column names" in tab.exposure.result.value
     assert {one.value for one in tab.exposure.columns.values()} == {None}
     found = tab.cleanup.exposure.set_index("state")
     assert found["sales"]["TX"] > 0

@@ -313,6 +313,7 @@ class FileJob:
             totals=totals,
             read=self.layout.read,
             notes=tuple(dict.fromkeys(notes)),
+            on_columns=self.layout.on_columns,
             seconds=time.monotonic() - started,
         )
 

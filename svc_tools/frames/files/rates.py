@@ -19,7 +19,7 @@ from svc_tools.config import Source
 from svc_tools.exports import Sum
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import frame_of
-from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label
+from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
 from svc_tools.frames.lookup_columns import (
     ADDED_COLUMNS,
     NOTE,
@@ -74,6 +74,7 @@ class Layout:
         amounts: positions of the columns that the tax reads as amounts.
         read: which export the file was recognized as, if any, and its columns by what they are.
         notes: what was decided, in sentences.
+        on_columns: the sentences that say what `read` says, one for each argument.
     """
 
     inputs: Inputs
@@ -82,6 +83,7 @@ class Layout:
     amounts: tuple[int, ...]
     read: str
     notes: tuple[str, ...]
+    on_columns: tuple[str, ...]
 
     def in_order(self) -> Callable[[pd.DataFrame], pd.DataFrame]:
         """What completes the rows of an export, chunk by chunk from the first one on."""
@@ -124,11 +126,15 @@ def settled(first: pd.DataFrame, terms: Terms) -> tuple[Terms, list[str]]:
     amount = source.terms.amount
     named = terms.tax.get("amount") is not None
     if named or is_label(first, amount):
-        notes = [] if named else [f"amount from column {amount!r}"]
+        notes = [] if named else [_from_column(amount)]
         return replace(terms, tax={**terms.tax, "amount": amount}), notes
     if terms.tax:
         raise ColumnMissing("amount", list(first.columns))
     return replace(terms, tax=None), [_NO_AMOUNT]
+
+
+def _from_column(amount: object) -> str:
+    return f"amount from column {amount!r}"
 
 
 def _amounts(first: pd.DataFrame, terms: Terms) -> AmountsOfTax:
@@ -161,31 +167,40 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     notes = list(inputs.notes)
     if former:
         notes.append(f"columns of an earlier run are replaced: {len(former)}")
+    read, on_columns = _read_as(first, inputs, terms)
     return Layout(
         inputs=inputs,
         used=used,
         passed=passed,
         amounts=tuple(map(names.index, amounts)),
-        read=_read_as(first, inputs, terms),
+        read=read,
         notes=tuple(notes),
+        on_columns=on_columns,
     )
 
 
-def _read_as(first: pd.DataFrame, inputs: Inputs, terms: Terms) -> str:
-    """Which export a file was recognized as, and its columns by what they are."""
+def _read_as(first: pd.DataFrame, inputs: Inputs, terms: Terms) -> tuple[str, tuple[str, ...]]:
+    """`Layout.read`, and the sentences that say the same."""
     used: dict[str, object] = dict(inputs.columns)
+    on_columns = used_notes(inputs.columns, {}, inputs.export)
+    meant = ""
     if terms.tax is not None:
         source = _amounts(first, terms)
         used["amount"] = source.amount or source.terms.amount
+        on_columns += source.notes[:1] or [_from_column(used["amount"])]
+        if source.export is not None and terms.tax.get("amount") is None:
+            meant = f" ({source.export.amounts})"
         used["shipping"] = source.shipping or source.terms.shipping
         used |= {name: getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS}
     named = [
         f"{_IN_WORDS.get(name, name)} {label if isinstance(label, Sum) else repr(label)}"
+        f"{meant if name == 'amount' else ''}"
         for name, label in used.items()
         if isinstance(label, Sum) or is_label(first, label)
     ]
     what = "Columns" if inputs.export is None else inputs.export.name
-    return f"{what}: {', '.join(named) or 'none, the place is that of all rows'}"
+    read = f"{what}: {', '.join(named) or 'none, the place is that of all rows'}"
+    return read, tuple(on_columns)
 
 
 _IN_WORDS = {"as_of": "date", "zip": "ZIP", "ship_from": "sent from"}

@@ -44,7 +44,7 @@ from svc_tools.frames.split import (
     parts_table,
     uses_of,
 )
-from svc_tools.frames.taxes.taxed_rows import amount_label
+from svc_tools.frames.taxes.taxed_rows import amount_label, shipping_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.tabular import Chunk, open_table
@@ -85,6 +85,7 @@ class FileRun:
         totals: rows by status, and their tax.
         read: which export the file was recognized as, if any, and which columns were used.
         notes: what was decided, in sentences.
+        on_columns: those of them that say what `read` says, one for each argument.
         seconds: how long it took.
     """
 
@@ -101,6 +102,7 @@ class FileRun:
     totals: FileTotals
     read: str
     notes: tuple[str, ...]
+    on_columns: tuple[str, ...]
     seconds: float
 
     @property
@@ -131,7 +133,7 @@ class FileRun:
         written = "Nothing was written."
         if self.written is not None:
             written = f"Written: {printable(self.written)}."
-        notes = (capital(printable(note)) for note in self.notes)
+        notes = (capital(printable(note)) for note in self.notes if note not in self.on_columns)
         sentences = [*_sentences(self), *self.totals.money, written, self.requested, *notes]
         lead = Note(_title(self), sentences)
         return lead, *self.lead()[1:], *self.details()
@@ -241,8 +243,8 @@ class FileTotals:
         by_use: the rows by what they can be used for, as `df.svc.split()` counts them: ready, to
             check, incomplete, and no rate.
         taxed: rows with a tax; `None` where none was requested.
-        sales: the amounts of those rows, with delivery where that is charged separately.
-        delivery: whether it is.
+        sales: the amounts of those rows.
+        delivery: their delivery; `None` where none is charged separately.
         tax: their tax.
         due: the part of it that the seller owes; `None` without a register and channels.
         at_stake: what lies between the tax at the lowest and at the highest rate of the places,
@@ -258,7 +260,7 @@ class FileTotals:
     by_use: tuple[Part, ...] = ()
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
-    delivery: bool = False
+    delivery: Decimal | None = None
     tax: Decimal = Decimal("0.00")
     due: Decimal | None = None
     at_stake: Decimal = Decimal("0.00")
@@ -304,9 +306,11 @@ class FileTotals:
         """The tax of all rows, in sentences; none where none was requested."""
         if self.taxed is None:
             return []
+        delivery = (
+            "" if self.delivery is None else f" and {exact_dollars(self.delivery)} of delivery"
+        )
         tax = (
-            f"Rows with a tax: {self.taxed:,}, {exact_dollars(self.sales)} of sales"
-            f"{' with delivery' if self.delivery else ''},"
+            f"Rows with a tax: {self.taxed:,}, {exact_dollars(self.sales)} of sales{delivery},"
             f" {exact_dollars(self.tax)} of tax. Rows without: {self.rows - self.taxed:,}."
         )
         due = [] if self.due is None else [f"Of it due from you: {exact_dollars(self.due)}."]
@@ -330,7 +334,10 @@ class FileTotals:
         for name in ("taxable_amount", "exempt_amount"):
             if prefix + name in frame:
                 self.sales += _sum(frame[prefix + name])
-        self.delivery |= f"{prefix}shipping_tax" in frame
+        if f"{prefix}shipping_tax" in frame:
+            cents = shipping_of_rows(frame, prefix)[tax.notna().to_numpy()].sum()
+            self.delivery = (self.delivery or dollars(0)) + dollars(int(cents))
+            self.sales -= dollars(int(cents))
         if f"{prefix}tax_due" in frame:
             self.due = (self.due or Decimal("0.00")) + _sum(frame[f"{prefix}tax_due"])
         if f"{prefix}at_stake" in frame:
@@ -371,6 +378,7 @@ class FileTotals:
             values |= {
                 "rows_with_tax": self.taxed,
                 "sales": str(self.sales),
+                **({} if self.delivery is None else {"delivery": str(self.delivery)}),
                 "tax": str(self.tax),
                 **({} if self.due is None else {"tax_due": str(self.due)}),
                 "at_stake": str(self.at_stake),
