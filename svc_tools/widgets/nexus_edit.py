@@ -10,6 +10,7 @@ import ipywidgets as w
 from svc_tools import nexus
 from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.register import DETAILS, NEXUS_TYPES
+from svc_tools.nexus.service import compared
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_changes import (
     Change,
@@ -185,6 +186,12 @@ class EditSection(ChangeSection):
         change: Callable[..., Receipt],
         call: tuple[str, dict[str, Any]],
     ) -> None:
+        if self.record is not None and _is_outdated(self.record, dry):
+            self.message.show_note(
+                "The service has another record by now than is shown here: list the records again,"
+                " then change it."
+            )
+            return
         self.preview.value = _differences_html(self.record, self._values) + _planned_html(dry)
         self.code.show(
             "from svc_tools import nexus\n\nreceipt = "
@@ -227,6 +234,13 @@ def _call(record: Registration | None, values: dict[str, Any]) -> tuple[str, dic
     }
     key = {"state": record.state, "nexus_type": record.nexus_type}
     return "edit_registration", key | moved | changed
+
+
+def _is_outdated(record: Registration, dry: Receipt) -> bool:
+    """Whether the record that would be changed is another one by now than was listed."""
+    shown = dict(zip(DETAILS, record.texts[2:], strict=True))
+    there = [one for item in dry.items if item.key == record.key for one in item.before]
+    return any(compared(one, name) != compared(shown, name) for one in there for name in DETAILS)
 
 
 def _differences_html(record: Registration | None, values: dict[str, Any]) -> str:

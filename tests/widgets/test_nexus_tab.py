@@ -158,6 +158,19 @@ def test_the_form_of_a_change_shows_only_what_it_sends(lean_tab, lean):
     assert lean.methods == {"GET"}
 
 
+def test_a_record_that_somebody_changed_since_it_was_listed_is_listed_again_first(lean_tab, lean):
+    edited(lean_tab, "DE economic")
+    lean.records["DE", "economic"]["notes"] = "somebody else's"
+    fill(lean_tab, notes="mine")
+    assert "list the records again" in said(lean_tab.edit)
+    assert lean_tab.edit.confirm.expected == ""
+    edited(lean_tab, "DE economic")
+    assert lean_tab.edit.notes.value == "somebody else's"
+    fill(lean_tab, notes="mine")
+    confirm(lean_tab, lean_tab.edit.confirm, "DE")
+    assert lean.records["DE", "economic"]["notes"] == "mine"
+
+
 def test_a_change_that_was_left_unfinished_is_offered_and_made_again(
     lean_tab, lean, scripted, tmp_path
 ):
