@@ -130,26 +130,27 @@ def _joined(one: Part, other: Part, name: str) -> Decimal | None:
 
 
 def dollars_known(parts: Sequence[Part]) -> list[tuple[str, list[Decimal | None]]]:
-    """The columns of dollars of the groups that have a figure, each with its head."""
+    """The columns of dollars that are known, with their heads; a group without rows has none."""
     figures = [
         (head, [getattr(part, name) for part in parts])
         for head, name in (("Sales", "sales"), ("Tax", "tax"), ("Tax due", "due"))
     ]
-    return [(head, column) for head, column in figures if any(one is not None for one in column)]
+    return [
+        (head, [value if part.rows else None for part, value in zip(parts, column, strict=True)])
+        for head, column in figures
+        if any(one is not None for one in column)
+    ]
 
 
 def parts_table(parts: Sequence[Part], title: str = "", *, meanings: bool = True) -> Table:
-    """The four groups as a table: rows, dollars as far as they are known, and what they mean.
-
-    A group without rows has no dollars.
-    """
+    """The four groups as a table: rows, dollars as far as they are known, and what they mean."""
     shown = dollars_known(parts)
     heads: list[Head] = ["Use", number("Rows"), *(number(head) for head, _ in shown)]
     rows = [
         (
             part.label,
             f"{part.rows:,}",
-            *(_dollars(column[place] if part.rows else None) for _, column in shown),
+            *(_dollars(column[place]) for _, column in shown),
             *([meaning_of(part.name)] if meanings else []),
         )
         for place, part in enumerate(parts)

@@ -194,6 +194,9 @@ def test_what_can_be_used_has_its_words_and_dollars(page, tmp_path):
     assert cells["to check"] == (2, -920, -102.5)
     assert cells["incomplete"] == (1, 300, None)
     assert cells["no rate"] == (1, 40, None)
+    book = openpyxl.load_workbook(SvcAccessor(enriched(row())).report(tmp_path / "one.xlsx"))
+    cells = {line[0]: line[1:4] for line in book["Summary"].iter_rows(values_only=True)}
+    assert cells["incomplete"] == (0, None, None)
     bare = page(frame.drop(columns=["tax", "tax_low", "tax_high", "at_stake"]))
     assert "Tax" not in bare.row("Use")
 
