@@ -320,6 +320,18 @@ def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     return further
 
 
+def parted_orders(
+    frame: pd.DataFrame, export: Export, exempt: np.ndarray, rows: np.ndarray
+) -> list[int]:
+    """The first rows of orders of which others, among these rows, are exempt where it is not."""
+    orders = order_codes(frame, export)
+    if orders is None:
+        return []
+    head = _first_rows(orders, ~rows)[orders]
+    parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
+    return parted
+
+
 def hashes_of_orders(frame: pd.DataFrame, export: Export) -> tuple[np.ndarray, np.ndarray]:
     """For each row a hash of its order's number, date and amounts, and the rows that have these."""
     found = export.found(frame.columns)

@@ -305,6 +305,30 @@ def test_amounts_of_lines_count_in_each_row_and_not_in_orders_that_are_no_sale(e
     assert (str(massachusetts["sales"]), massachusetts["transactions"]) == ("30.00", 1)
 
 
+def test_an_order_of_which_some_lines_are_exempt_has_no_tax_of_the_whole(embedded) -> None:
+    lines = [ORDERS[0] | {"Lineitem price": 60.0}, ORDERS[1] | {"Lineitem price": 40.0}]
+    orders = pd.DataFrame(
+        [
+            *lines,
+            *(one | {"Name": "#2"} for one in lines),
+            *(one | {"Name": "#3"} for one in lines),
+        ],
+        columns=SHOPIFY,
+    ).assign(untaxed=["yes", "no", "yes", "Y", "no", "no"])
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
+
+    whole = rated.svc.tax(exempt="untaxed", progress=False)
+    dollars = rated.assign(untaxed=["40.00", "0.00"] * 3).svc.tax(exempt="untaxed", progress=False)
+    lined = rated.svc.tax("Lineitem price", exempt="untaxed", progress=False)
+
+    assert [None if pd.isna(one) else str(one) for one in whole["tax"]] == [
+        *(None, "0.00", "0.00", "0.00", "6.25", "0.00"),
+    ]
+    assert whole["tax_error"][0].startswith("exempt: differs among the rows of the order")
+    assert [str(one) for one in lined["tax"]] == ["0.00", "2.50", "0.00", "0.00", "3.75", "2.50"]
+    assert [str(one) for one in dollars["tax"]] == ["3.75", "0.00"] * 3
+
+
 @pytest.mark.parametrize(
     ("name", "amount"), [("shopify.csv", "Total"), ("square.csv", "Order Total")]
 )

@@ -35,7 +35,7 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
-from svc_tools.frames.orders import Sale, sale_of
+from svc_tools.frames.orders import Sale, parted_orders, sale_of
 from svc_tools.frames.taxes.due import (
     Sales,
     channel_of,
@@ -47,7 +47,7 @@ from svc_tools.frames.taxes.due import (
 )
 from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
 from svc_tools.frames.taxes.rounding import rounded_tax
-from svc_tools.frames.taxes.tax_lines import Lines, read_lines, rows_of_states
+from svc_tools.frames.taxes.tax_lines import Lines, flags_of, read_lines, rows_of_states
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
 from svc_tools.roles import ColumnAmbiguous, Role
@@ -165,7 +165,8 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     added = [name for name in every if options.get(name, True)]
     rest = without_tax(frame, prefix, added)
     frame = with_columns(frame, prefix, own) if own else frame
-    lines = read_lines(frame, terms, {} if sold is None else sold.wrong)
+    wrong = {} if sold is None else _parted(frame, source.export, terms.exempt, sold) | sold.wrong
+    lines = read_lines(frame, terms, wrong)
     if moved := changed_rows(frame, prefix):
         warnings.warn(
             f"{moved:,} of {len(frame):,} rows have another place, date or rate than their lookup"
@@ -305,6 +306,20 @@ def _sold(frame: pd.DataFrame, source: AmountsOfTax) -> Sale:
     for label in (*source.amount.all, *(source.shipping.all if source.shipping else ())):
         require_one(frame, label, "amount")
     return sale_of(frame, source.export, source.amount, source.shipping)
+
+
+def _parted(
+    frame: pd.DataFrame, export: Export | None, exempt: Hashable | None, sold: Sale
+) -> dict[int, str]:
+    """Why orders of which only some rows are exempt have no tax, by row."""
+    if export is None or exempt is None or not is_label(frame, exempt) or not sold.further.any():
+        return {}
+    flags = flags_of(frame, exempt)
+    if flags is None:  # dollars
+        return {}
+    rows = parted_orders(frame, export, flags.yes, sold.further & ~flags.unknown)
+    reason = "exempt: differs among the rows of the order, whose amount is that of all of them"
+    return dict.fromkeys(rows, reason)
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:

@@ -282,7 +282,7 @@ def _exempt(
             )
         cents = _one(exempt, "exempt", "True, or dollars that are exempt") * np.sign(goods)
         return _within(goods, cents, 0, reasons)
-    flags = _flags(frame, exempt)
+    flags = flags_of(frame, exempt)
     if flags is None:
         cents, wrong, snapped = whole_cents(frame[exempt], "exempt")
         reasons.add_each(wrong)
@@ -292,7 +292,7 @@ def _exempt(
     return Exempt(np.where(flags.yes, goods, 0), flags.yes, 0)
 
 
-class _Flags(NamedTuple):
+class Flags(NamedTuple):
     """A column of yes and no."""
 
     yes: np.ndarray
@@ -301,13 +301,13 @@ class _Flags(NamedTuple):
     """Why a value is neither, by row."""
 
 
-def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
+def flags_of(frame: pd.DataFrame, label: Hashable) -> Flags | None:
     """The column as yes and no; `None` where it holds dollars."""
     codes, values = distinct_values(frame, label, "exempt")
     words = [_yes_or_no(value) for value in values]
     blank = [isinstance(value, str) and not value.strip() for value in values]
     if all(blank):
-        return _Flags(np.zeros(len(codes), bool), np.ones(len(codes), bool), {})
+        return Flags(np.zeros(len(codes), bool), np.ones(len(codes), bool), {})
     if not any(word is not None for word in words):
         if _only_flags_as_numbers(
             [value for value, gone in zip(values, blank, strict=True) if not gone]
@@ -324,7 +324,7 @@ def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
     }
     yes = np.array([*(word is True for word in words), False], bool)
     unknown = np.array([*(word is None for word in words), True], bool)
-    return _Flags(yes[codes], unknown[codes], odd)
+    return Flags(yes[codes], unknown[codes], odd)
 
 
 def _yes_or_no(value: object) -> bool | None:
