@@ -355,7 +355,7 @@ _USE = {
     "ready": "a whole rate, and nothing to review",
     "check": "a whole rate that requires review before it is used",
     "incomplete": "the rate lacks its local or district part",
-    "none": "no rate, for example outside the US or not found",
+    "none": "no rate, for example outside the US, not found, or not looked up",
 }
 """What a row can be used for."""
 _CONFIDENCE = {

@@ -150,7 +150,7 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
         there = ", ".join(str(name) for name in frame.columns[:12]) or "none"
         more = ", …" if len(frame.columns) > 12 else ""  # noqa: PLR2004  # as many as one reads
         raise ValueError(
-            f"the frame has no column {', '.join(map(repr, absent))} (it has: {there}{more});"
+            f"there is no column {', '.join(map(repr, absent))} (there are: {there}{more});"
             f" {remedy}"
         )
 

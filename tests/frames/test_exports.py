@@ -231,7 +231,7 @@ def test_an_argument_of_the_tax_overrides_only_itself(embedded) -> None:
         (["zip", "subtotal"], "subtotal"),
         (["zip", "amount", "net_amount"], "amount"),
         (["zip", "subtotal", "net_amount"], "several columns could hold the amount"),
-        (["zip", "price"], "the frame has no column 'amount'"),
+        (["zip", "price"], "there is no column 'amount'"),
     ],
 )
 def test_the_amount_of_another_table_is_found_by_its_usual_name(embedded, columns, used) -> None:

@@ -185,7 +185,7 @@ def test_without_a_tax_there_are_no_totals_rather_than_zeros():
 
 
 def test_a_frame_that_was_not_looked_up_is_refused_with_what_to_do():
-    with pytest.raises(ValueError, match=r"'lookup_status'.*it has: zip.*df\.svc\.lookup\(\)"):
+    with pytest.raises(ValueError, match=r"'lookup_status'.*there are: zip.*df\.svc\.lookup\(\)"):
         summarize(pd.DataFrame({"zip": ["78701"]}))
 
 

@@ -152,8 +152,7 @@ def channel_of(frame: pd.DataFrame, channel: Hashable) -> Channel:
         marketplace = _is_marketplace(channel)
         if marketplace is None:
             raise ValueError(
-                f"channel: {channel!r} is neither a column of the frame nor 'direct' or"
-                " 'marketplace'"
+                f"channel: {channel!r} is neither a column nor 'direct' or 'marketplace'"
             )
         return Channel(np.full(len(frame), marketplace), np.zeros(len(frame), bool), ())
     codes, values = distinct_values(frame, channel, "channel")

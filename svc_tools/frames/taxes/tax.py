@@ -389,9 +389,7 @@ def _origins(
     if not is_label(frame, ship_from):
         code = _origin(ship_from)
         if code is None:
-            raise ValueError(
-                f"ship_from: {ship_from!r} is neither a column of the frame nor a US state"
-            )
+            raise ValueError(f"ship_from: {ship_from!r} is neither a column nor a US state")
         within = np.array([*(name == code for name in names), False], bool)[codes]
         return sourced & within, np.zeros(len(frame), bool)
     from_codes, values = distinct_values(frame, ship_from, "ship_from")

@@ -371,7 +371,7 @@ def _one(value: object, argument: str, expected: str) -> int:
         return one_amount(value, argument)
     except ValueError as error:
         raise ValueError(
-            f"{argument}: {value!r} is neither a column of the frame nor {expected} ({error})"
+            f"{argument}: {value!r} is neither a column nor {expected} ({error})"
         ) from None
 
 
