@@ -411,6 +411,12 @@ def test_an_address_is_quoted_nowhere_unless_its_column_is_shown(report, embedde
     assert any("given (not shown)" in text for text in texts)
     assert any("Columns left out as personal: street_line." in text for text in texts)
     assert quoted(report(taxed, columns=["street_line"]))
+    one = orders.drop(columns="street_line").svc.lookup(
+        address="1 Hidden Way", client=embedded, cache=False, as_of="2026-02-01", progress=False
+    )
+    texts = report(one)
+    assert not quoted(texts)
+    assert any("one address for all rows" in text for text in texts)
 
 
 def test_what_prints_and_shows_a_comparison_or_a_return_has_no_columns_of_the_user(embedded):

@@ -18,7 +18,7 @@ from svc_tools.frames.lookup_columns import (
 )
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.review import reviewed
-from svc_tools.frames.row_states import places_of_rows, states_of_rows
+from svc_tools.frames.row_states import inputs_of, places_of_rows, states_of_rows
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label
@@ -327,7 +327,11 @@ def _lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ..
     ]
     facts += _looked_up_at(frame, prefix)
     if whole:
-        facts += [("Noted by the lookup", str(text)) for text in note.get("notes") or ()]
+        street = inputs_of(frame, prefix=prefix)[1].get("address")
+        facts += [
+            ("Noted by the lookup", str(text).replace(f"address {street} for", "one address for"))
+            for text in note.get("notes") or ()
+        ]
     elif note:
         rows = f"the lookup was over {_shown(note.get('rows'))} rows, these are {len(frame):,}"
         facts.append(("Rows", rows))
