@@ -258,6 +258,8 @@ def test_where_it_is_not_known_whether_delivery_is_taxable_there_is_no_tax():
         ["10.00", "10.00"],
         {"shipping": "5.00"},
         combined_rate=["0.08250", "0.00000"],  # at a rate of 0 it does not matter
+        rate_low=[None, None],
+        rate_high=[None, None],
         freight_taxable=pd.Series([None] * 2, dtype="boolean"),
     )
     assert found(result, "tax") == dollars([None, "0.00"])
