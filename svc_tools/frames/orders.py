@@ -288,10 +288,10 @@ def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dolla
     snapped = 0
     for place, label in enumerate(one.all):
         of_column, reasons, near = whole_cents(frame[label], named)
-        missing = f"{named}: missing"
+        blank = _blank(frame[label]) if reasons else once
         for row, reason in reasons.items():
-            if not once[row] and (reason != missing or (needed and place == 0)):
-                wrong.setdefault(row, reason)
+            if not once[row] and (not blank[row] or (needed and place == 0)):
+                wrong.setdefault(row, f"{named}: missing" if blank[row] else reason)
         cents += of_column if place < len(one.plus) else -np.abs(of_column)
         snapped += near
     cents[once] = 0

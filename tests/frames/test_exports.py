@@ -502,6 +502,21 @@ def test_sales_of_a_marketplace_are_not_due_from_the_seller(embedded, name) -> N
     assert taxed.loc[registered, "tax_due"].notna().all()
 
 
+def test_an_empty_text_is_no_amount(embedded) -> None:
+    orders = pd.read_csv(FOLDER / "amazon.txt", sep="\t", dtype=str, keep_default_na=False)
+    orders.loc[0, "item-price"] = ""
+
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
+    taxed = rated.svc.tax(progress=False)
+
+    missing = pd.read_csv(FOLDER / "amazon.txt", sep="\t").assign(
+        **{"item-price": lambda frame: frame["item-price"].where(frame.index > 0)}
+    )
+    rated = missing.svc.lookup(client=embedded, cache=False, progress=False)
+    assert taxed["tax"].sum() == rated.svc.tax(progress=False)["tax"].sum() > 4_900
+    assert taxed["tax_error"][0] == "amount: missing"
+
+
 def test_a_download_is_taxed_where_it_is_billed(embedded) -> None:
     payments = read("stripe.csv")
     nothing_shipped = payments["Shipping Address Line1"].isna()
