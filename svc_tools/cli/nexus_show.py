@@ -1,7 +1,4 @@
-"""What `svc-tools nexus` prints: registers, plans, requests and receipts, as text and as JSON.
-
-Apart from the commands, for their size.
-"""
+"""What `svc-tools nexus` prints: registers, plans, requests and receipts, as text and as JSON."""
 
 from __future__ import annotations
 
