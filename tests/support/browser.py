@@ -149,7 +149,13 @@ def choose(page, panel, path):
 
 
 def tab_to(page, name, *, most=60, back=False):
-    """Press Tab until what has the focus is called `name`; no mouse."""
+    """Press Tab until what has the focus is called `name`; no mouse.
+
+    A button that the last step enables may still be disabled, and Tab would pass it by.
+    """
+    page.wait_for_function(
+        f"(name) => {CAN_BE_FOCUSED}.some((one) => ({NAME})(one).startsWith(name))", arg=name
+    )
     for _ in range(most):
         page.keyboard.press("Shift+Tab" if back else "Tab")
         if page.evaluate(NAME_OF_FOCUS).startswith(name):
@@ -157,9 +163,12 @@ def tab_to(page, name, *, most=60, back=False):
     raise AssertionError(f"{name!r} is not reached with Tab")
 
 
-NAME_OF_FOCUS = """() => {
-  const at = document.activeElement;
-  const label = at.getAttribute("aria-label") || [...(at.labels ?? [])].map(
-    (one) => one.textContent.trim()).join(" ");
-  return label || (at.textContent ?? "").trim();
+NAME = """(one) => {
+  const label = one.getAttribute("aria-label") || [...(one.labels ?? [])].map(
+    (part) => part.textContent.trim()).join(" ");
+  return label || (one.textContent ?? "").trim();
 }"""
+NAME_OF_FOCUS = f"() => ({NAME})(document.activeElement)"
+CAN_BE_FOCUSED = """[...document.querySelectorAll(
+  "a[href], button, input, select, textarea, summary, [tabindex]")].filter(
+    (one) => !one.disabled && one.tabIndex >= 0 && one.checkVisibility())"""
