@@ -84,7 +84,7 @@ class EditSection(ChangeSection):
         self.next_button.on_click(lambda _: self._turn(1))
         self.new_button.on_click(lambda _: self.start())
         for one in self._fields.values():
-            one.observe(lambda _: self.drop(), "value")
+            one.observe(lambda _: self.drop("A field has changed: preview again."), "value")
         texts = (self.address, self.notes)
         self.records = w.VBox(
             [self.rows.view, line(self.back_button, self.where, self.next_button)]
