@@ -40,7 +40,7 @@ def completed(frame: pd.DataFrame, export: Export, columns: Mapping[str, Hashabl
     place = {role: columns[role] for role in PLACE_ROLES if role in columns}
     if not place or not all(label in frame.columns for label in place.values()):
         return frame
-    empty = np.logical_and.reduce([_blank(frame[label]) for label in place.values()])
+    empty = np.logical_and.reduce([blank_cells(frame[label]) for label in place.values()])
     done = frame
     billing = export.found_billing(frame.columns)
     if empty.any() and billing:
@@ -48,14 +48,14 @@ def completed(frame: pd.DataFrame, export: Export, columns: Mapping[str, Hashabl
         for role, label in place.items():
             if role in billing:
                 done[label] = _either(done[label], done[billing[role]], empty)
-        empty &= np.logical_and.reduce([_blank(done[label]) for label in place.values()])
+        empty &= np.logical_and.reduce([blank_cells(done[label]) for label in place.values()])
     orders = order_codes(frame, export)
     if orders is None:
         return done
     if empty.any():
         done = _of_order(done, [*place.values()], orders, empty)
     day = columns.get("as_of")
-    if day is not None and day in frame.columns and (undated := _blank(frame[day])).any():
+    if day is not None and day in frame.columns and (undated := blank_cells(frame[day])).any():
         done = _of_order(done, [day], orders, undated)
     return done
 
@@ -68,7 +68,7 @@ def rows_with_places(
     if export is None or "order" not in found:
         return frame
     alone = _without_place(completed(frame, export, columns), columns)
-    alone &= ~_blank(frame[found["order"]])
+    alone &= ~blank_cells(frame[found["order"]])
     return frame[~alone] if alone.any() else frame
 
 
@@ -77,7 +77,7 @@ def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.n
     place = [columns[role] for role in PLACE_ROLES if columns.get(role) in frame.columns]
     if not place:
         return np.zeros(len(frame), bool)
-    empty: np.ndarray = np.logical_and.reduce([_blank(frame[label]) for label in place])
+    empty: np.ndarray = np.logical_and.reduce([blank_cells(frame[label]) for label in place])
     return empty
 
 
@@ -94,7 +94,7 @@ def order_codes(frame: pd.DataFrame, export: Export) -> np.ndarray | None:
     if "as_of" not in found:
         return numbers
     day = frame[found["as_of"]]
-    undated = _blank(day)
+    undated = blank_cells(day)
     days, each = pd.factorize(day)
     orders = pd.factorize(numbers * (len(each) + 1) + np.where(undated, len(each), days))[0]
     if undated.any():
@@ -140,7 +140,7 @@ def _first_rows(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
     return first
 
 
-def _blank(column: pd.Series) -> np.ndarray:
+def blank_cells(column: pd.Series) -> np.ndarray:
     """Which rows have no value, or one of the words for none."""
     codes, values = pd.factorize(column)
     blank = np.array([*(text_of(value) is None for value in list(values)), True], bool)
@@ -273,7 +273,7 @@ def _stated(frame: pd.DataFrame, export: Export) -> pd.DataFrame:
     labels += [label for role, label in export.found(frame.columns).items() if role == "currency"]
     if orders is None or not labels:
         return frame
-    empty = np.logical_and.reduce([_blank(frame[label]) for label in labels])
+    empty = np.logical_and.reduce([blank_cells(frame[label]) for label in labels])
     return _of_order(frame, labels, orders, empty) if empty.any() else frame
 
 
@@ -288,7 +288,7 @@ def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dolla
     snapped = 0
     for place, label in enumerate(one.all):
         of_column, reasons, near = whole_cents(frame[label], named)
-        blank = _blank(frame[label]) if reasons else once
+        blank = blank_cells(frame[label]) if reasons else once
         for row, reason in reasons.items():
             if not once[row] and (not blank[row] or (needed and place == 0)):
                 wrong.setdefault(row, f"{named}: missing" if blank[row] else reason)
@@ -305,7 +305,7 @@ def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     if orders is None or not len(frame):
         return none
     money = order_columns(export, frame.columns)
-    empty = np.logical_and.reduce([_blank(frame[label]) for label in money])
+    empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
     first = _first_rows(orders, ~empty)[orders]
     # after a filter the first row of the order may not be there
     alone = (first < 0) & empty & _without_place(frame, export.found(frame.columns))
@@ -338,8 +338,8 @@ def hashes_of_orders(frame: pd.DataFrame, export: Export) -> tuple[np.ndarray, n
     money = order_columns(export, frame.columns)
     named = [found[role] for role in ("order", "as_of") if role in found]
     hashes = pd.util.hash_pandas_object(frame[[*named, *money]], index=False).to_numpy()
-    empty = np.logical_and.reduce([_blank(frame[label]) for label in money])
-    return hashes, ~empty & ~_blank(frame[found["order"]])
+    empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
+    return hashes, ~empty & ~blank_cells(frame[found["order"]])
 
 
 def foreign_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:

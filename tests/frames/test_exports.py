@@ -329,6 +329,49 @@ def test_an_order_of_which_some_lines_are_exempt_has_no_tax_of_the_whole(embedde
     assert [str(one) for one in dollars["tax"]] == ["3.75", "0.00"] * 3
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 100])
+def test_an_order_partly_exempt_has_no_tax_however_a_file_is_parted(
+    embedded, tmp_path, monkeypatch, chunk
+) -> None:
+    first, further = (one | {"Lineitem price": 10.0} for one in ORDERS[:2])
+    numbers = [("#1", "yes", "no"), ("#2", "no", "yes"), ("#3", "Y", ""), ("#4", "no", "no")]
+    orders = pd.DataFrame(
+        [
+            *(first | {"Name": name, "untaxed": flag} for name, flag, _ in numbers),
+            # not beside the order's first row, as in a file that was sorted
+            *(further | {"Name": name, "untaxed": flag} for name, _, flag in numbers),
+        ],
+        columns=[*SHOPIFY, "untaxed"],
+    )
+    orders.to_parquet(tmp_path / "in.parquet")
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
+    taxed = rated.svc.tax(exempt="untaxed", progress=False)
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", chunk)
+
+    enrich_file(
+        *(tmp_path / "in.parquet", tmp_path / "out.parquet"),
+        client=embedded,
+        tax={"exempt": "untaxed"},
+        cache=False,
+    )
+    written = pd.read_parquet(tmp_path / "out.parquet")
+    enrich_file(
+        *(tmp_path / "in.parquet", tmp_path / "lined.parquet"),
+        client=embedded,
+        tax={"amount": "Lineitem price", "exempt": "untaxed"},
+        cache=False,
+    )
+
+    for of in (taxed, written):
+        assert [None if pd.isna(one) else str(one) for one in of["tax"][:4]] == [
+            *(None, None, "0.00", "6.25"),
+        ]
+        assert of["tax_error"].str.startswith("exempt: differs among the rows")[:2].all()
+    assert written["untaxed"].tolist() == orders["untaxed"].tolist()
+    lined = pd.read_parquet(tmp_path / "lined.parquet")
+    assert [str(one) for one in lined["tax"][:4]] == ["0.00", "0.63", "0.00", "0.63"]
+
+
 @pytest.mark.parametrize(
     ("name", "amount"), [("shopify.csv", "Total"), ("square.csv", "Order Total")]
 )

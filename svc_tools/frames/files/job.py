@@ -22,6 +22,7 @@ from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import MONEY, frame_of
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
+    PartlyExempt,
     Results,
     SplitInvoices,
     added_columns,
@@ -115,6 +116,7 @@ class FileJob:
             self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
             check_columns(self.kind, self._names())
             check_report_columns(report_columns, report, self._names())
+            self._partly = PartlyExempt.found(first, self.layout, self.terms)
         except BaseException:
             self.rows.close()
             raise
@@ -155,7 +157,7 @@ class FileJob:
             NoUsableRows: the file has rows, and none of them can be looked up.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
-        in_order = self.layout.in_order()
+        in_order = self.layout.in_order(None if self._partly is None else self._partly.see)
         with stage(self._progress, "Reading", None, "rows") as shown:
             for chunk in self.rows.chunks(self.layout.used):
                 if stop is not None and stop.is_set():
@@ -285,7 +287,7 @@ class FileJob:
                 with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
                     step = shown.advance if stopped is not None else _until(stop, shown.advance)
                     writing.write(
-                        *(totals, target, self.kind, self._split),
+                        *(totals, target, self.kind, self._split, self._partly),
                         rows=self.surveyed.rows,
                         advance=step,
                         seen=seen,
@@ -489,6 +491,7 @@ class _FileWriting:
         target: Path,
         kind: str,
         split: SplitInvoices,
+        partly: PartlyExempt | None,
         *,
         rows: int,
         advance: Callable[[int], object],
@@ -499,7 +502,7 @@ class _FileWriting:
         They are added to `totals`. The enriched rows, with all their columns, are appended to the
         list `seen`, if given.
         """
-        held = self._split_lines(split)
+        held = self._split_lines(split, partly)
         schema = self._schema()
         taxed = None
         if self._terms.tax is not None:
@@ -508,7 +511,7 @@ class _FileWriting:
 
         def joined() -> Iterator[Chunk]:
             number = 0
-            in_order = self._layout.in_order()
+            in_order = self._layout.in_order(None if partly is None else partly.marked)
             for chunk in self._rows.chunks():
                 frame = in_order(frame_of(chunk, self._layout.used))
                 enriched = self._enriched(frame, number, held)
@@ -525,13 +528,15 @@ class _FileWriting:
         if export is not None:
             self.notes += self._counts.sentences(export, self._rows.schema.names)
 
-    def _split_lines(self, split: SplitInvoices) -> pd.DataFrame | None:
+    def _split_lines(
+        self, split: SplitInvoices, partly: PartlyExempt | None
+    ) -> pd.DataFrame | None:
         """The lines of the invoices that lie in several chunks, with their tax."""
         invoice = (self._terms.tax or {}).get("invoice")
         if invoice is None or not split.any():
             return None
         pieces, number = [], 0
-        in_order = self._layout.in_order()
+        in_order = self._layout.in_order(None if partly is None else partly.marked)
         for chunk in self._rows.chunks(self._layout.used):
             frame = in_order(frame_of(chunk))
             frame.index = pd.RangeIndex(number, number + len(frame))

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,11 +32,12 @@ from svc_tools.frames.lookup_columns import (
     without_tax,
 )
 from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
-from svc_tools.frames.orders import InOrder
+from svc_tools.frames.orders import InOrder, blank_cells, is_of_orders
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import amounts_of_tax
+from svc_tools.frames.taxes.tax_lines import PARTLY_EXEMPT, flags_of
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 from svc_tools.tabular import Chunk
 
@@ -85,10 +86,20 @@ class Layout:
     notes: tuple[str, ...]
     on_columns: tuple[str, ...]
 
-    def in_order(self) -> Callable[[pd.DataFrame], pd.DataFrame]:
-        """What completes the rows of an export, chunk by chunk from the first one on."""
+    def in_order(
+        self, then: Callable[[pd.DataFrame, np.ndarray], pd.DataFrame] | None = None
+    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """What completes the rows of an export, chunk by chunk from the first one on.
+
+        `then` gets the completed rows, and which of them are further rows of an order.
+        """
         export = self.inputs.export
-        return InOrder(export, self.inputs.columns).take if export is not None else _unchanged
+        if export is None:
+            return _unchanged
+        rows = InOrder(export, self.inputs.columns)
+        if then is None:
+            return rows.take
+        return lambda frame: then(rows.take(frame), rows.further)
 
 
 def _unchanged(frame: pd.DataFrame) -> pd.DataFrame:
@@ -353,6 +364,87 @@ class SplitInvoices:
             self._split = hashes[chunks > 1]
             self._seen = []
         return self._split
+
+
+class PartlyExempt:
+    """Finds the orders of which only some rows are exempt, wherever these lie, by eight bytes each.
+
+    Where an amount is that of a whole order, the tax of such an order is not known.
+    """
+
+    def __init__(self, label: Hashable, order: list[Hashable]) -> None:
+        self._label, self._order = label, order
+        self._first: dict[bool, list[np.ndarray]] = {True: [], False: []}  # by whether exempt
+        self._further: dict[bool, list[np.ndarray]] = {True: [], False: []}
+        self._partly: np.ndarray | None = None
+
+    @classmethod
+    def found(cls, first: pd.DataFrame, layout: Layout, terms: Terms) -> Self | None:
+        """What finds them in a file of these columns; `None` where no order can be partly exempt.
+
+        Args:
+            first: the first rows, with all columns.
+            layout: which columns are read.
+            terms: the options.
+        """
+        export = layout.inputs.export
+        label = (terms.tax or {}).get("exempt")
+        if export is None or label is None or not is_label(first, label):
+            return None
+        amount = _amounts(first, terms).amount
+        columns = export.found(first.columns)
+        if amount is None or "order" not in columns:
+            return None
+        if not is_of_orders(amount, export, first.columns):
+            return None
+        return cls(label, [columns[role] for role in ("order", "as_of") if role in columns])
+
+    def see(self, frame: pd.DataFrame, further: np.ndarray) -> pd.DataFrame:
+        """Record the orders of a chunk, completed; the chunk."""
+        flags = flags_of(frame, self._label)
+        if flags is not None:
+            numbers, orders, undated = self._keys(frame)
+            own = np.where(undated, numbers, orders)
+            for exempt in (True, False):
+                known = ~flags.unknown & (flags.yes == exempt)
+                first = known & ~further
+                self._first[exempt].append(
+                    np.unique(np.concatenate([numbers[first], orders[first]]))
+                )
+                self._further[exempt].append(np.unique(own[known & further]))
+        return frame
+
+    def marked(self, frame: pd.DataFrame, further: np.ndarray) -> pd.DataFrame:
+        """The chunk, whose first rows of orders say so where the order is partly exempt."""
+        if self._partly is None:
+            none = np.empty(0, np.uint64)
+            pairs = [
+                (np.concatenate([none, *self._first[one]]), [none, *self._further[not one]])
+                for one in (True, False)
+            ]
+            found = [np.intersect1d(first, np.concatenate(others)) for first, others in pairs]
+            self._partly = np.concatenate(found)
+        numbers, orders, _ = self._keys(frame)
+        rows = ~further & (np.isin(numbers, self._partly) | np.isin(orders, self._partly))
+        if not rows.any():
+            return frame
+        done = frame.copy(deep=False)
+        done[self._label] = frame[self._label].astype(object).where(~rows, PARTLY_EXEMPT)
+        return done
+
+    def _keys(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Hashes of the number of each row's order, and of number and date; rows without a date.
+
+        A row without a date, whose first row is in another chunk, is known by its number alone.
+        """
+        numbers, orders = (
+            pd.util.hash_pandas_object(frame[labels], index=False).to_numpy()
+            for labels in (self._order[:1], self._order)
+        )
+        undated = np.zeros(len(frame), bool)
+        if len(self._order) > 1:
+            undated = blank_cells(frame[self._order[1]])
+        return numbers, orders, undated
 
 
 def _hashes(keys: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -47,7 +47,13 @@ from svc_tools.frames.taxes.due import (
 )
 from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
 from svc_tools.frames.taxes.rounding import rounded_tax
-from svc_tools.frames.taxes.tax_lines import Lines, flags_of, read_lines, rows_of_states
+from svc_tools.frames.taxes.tax_lines import (
+    PARTLY_EXEMPT,
+    Lines,
+    flags_of,
+    read_lines,
+    rows_of_states,
+)
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
 from svc_tools.roles import ColumnAmbiguous, Role
@@ -318,8 +324,7 @@ def _parted(
     if flags is None:  # dollars
         return {}
     rows = parted_orders(frame, export, flags.yes, sold.further & ~flags.unknown)
-    reason = "exempt: differs among the rows of the order, whose amount is that of all of them"
-    return dict.fromkeys(rows, reason)
+    return dict.fromkeys(rows, f"exempt: {PARTLY_EXEMPT}")
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
