@@ -250,6 +250,7 @@ def test_a_reload_keeps_service_lookup_file_and_plan_and_the_browser_stores_noth
     figures = page.locator(".svc-card").text_content()
     page.get_by_role("tab", name="Nexus").click()
     press(page, "List from the service")
+    expect(shown(page.get_by_text("5 records in 5 states"))).to_be_visible()
     press(page, "Make the plan")
     expect(page.get_by_role("checkbox", name="Remove ")).to_have_count(5)
     page.get_by_role("checkbox", name="Remove NH economic").check()
