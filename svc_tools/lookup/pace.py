@@ -305,8 +305,8 @@ class _Window:
 
     @property
     def admits_one(self) -> bool:
-        """Whether the next one is of those that are expected to be admitted."""
-        return self.sent < self.expected or self.admitted >= 2 * self.expected + _SETTLED
+        """Whether the next one is of the first half of those that are expected to be admitted."""
+        return 2 * self.sent < self.expected or self.admitted >= 2 * self.expected + _SETTLED
 
     @property
     def is_used(self) -> bool:

@@ -420,12 +420,14 @@ def admitting(rate, most, after):
     return respond
 
 
+@pytest.mark.parametrize("seed", [0, 388, 974])  # the last two failed a place in 16 at once
 @pytest.mark.parametrize("concurrency", [1, 16, 512])
 @pytest.mark.parametrize(
     ("rate", "most", "after"),
     [(20, 20, 1), (20, 1, 1), (1, 1, 1), (1, 100, 1), (3, 2, 1), (20, 20, None)],
 )
-def test_a_limit_of_the_service_fails_no_place(rate, most, after, concurrency):
+def test_a_limit_of_the_service_fails_no_place(rate, most, after, concurrency, seed):
+    random.seed(seed)
     service = Simulated(admitting(rate, most, after))
     count = 600 if rate > 1 else 150
     outcomes, stopped = service.run(count, concurrency=concurrency)
