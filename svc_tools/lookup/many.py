@@ -459,16 +459,19 @@ class _Driver:
         grace = GRACE if grace is None else grace
         end = time.monotonic() + grace + LAST_COMMIT
         future = self._future
-        _loop.soon(self.engine.stop, cause, grace)
+        within: float | None = grace
         while future is not None and self._future is not None and time.monotonic() < end:
             try:
+                if within is not None:  # in here, since the next Ctrl+C may come at once
+                    _loop.soon(self.engine.stop, cause, within)
+                    within = None
                 if self._mailbox.get(timeout=_POLL) is None:
                     self._future = None
             except queue.Empty:
                 if future.done():
                     self._future = None
             except KeyboardInterrupt:
-                _loop.soon(self.engine.stop, cause, 0.0)
+                within = 0.0
         self._future = None
         self.engine.stopped = self.engine.stopped or cause
 

@@ -271,6 +271,29 @@ begun.wait()
         assert len(counts()["answered"]) == 1000
 
 
+def test_a_second_ctrl_c_while_the_first_one_is_handled_returns_the_results_too(monkeypatch):
+    batch, soon = many._Driver.batch, many._loop.soon
+    pressed = iter(["first", "second"])
+
+    def get(driver):
+        found = batch(driver)
+        if next(pressed, None):
+            raise KeyboardInterrupt
+        return found
+
+    def request(*call):
+        if next(pressed, None):
+            raise KeyboardInterrupt
+        soon(*call)
+
+    monkeypatch.setattr(many._Driver, "batch", get)
+    monkeypatch.setattr(many._loop, "soon", request)
+    with counting({"slow": 1.0}) as (url, _), Svc(KEY, base_url=url) as client:
+        run = look_up(client, places(200))
+    assert run.stopped == "interrupted"
+    assert statuses(run)["ok"] + statuses(run)["not_attempted"] == len(run.outcomes) == 200
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize(
     "call",
