@@ -337,9 +337,19 @@ def hashes_of_orders(frame: pd.DataFrame, export: Export) -> tuple[np.ndarray, n
     found = export.found(frame.columns)
     money = order_columns(export, frame.columns)
     named = [found[role] for role in ("order", "as_of") if role in found]
-    hashes = pd.util.hash_pandas_object(frame[[*named, *money]], index=False).to_numpy()
+    hashes = row_hashes(frame[[*named, *money]])
     empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
     return hashes, ~empty & ~blank_cells(frame[found["order"]])
+
+
+def row_hashes(frame: pd.DataFrame) -> np.ndarray:
+    """A hash of each row that is the same in every chunk of a file."""
+    frame = frame.copy(deep=False)
+    for label, dtype in frame.dtypes.items():
+        if pd.api.types.is_integer_dtype(dtype):  # hashed as floats where a cell is missing
+            frame[label] = frame[label].astype("string")
+    hashes: np.ndarray = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+    return hashes
 
 
 def foreign_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:

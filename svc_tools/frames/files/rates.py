@@ -32,7 +32,7 @@ from svc_tools.frames.lookup_columns import (
     without_tax,
 )
 from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
-from svc_tools.frames.orders import InOrder, blank_cells, is_of_orders
+from svc_tools.frames.orders import InOrder, blank_cells, is_of_orders, row_hashes
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
 from svc_tools.frames.taxes.due import register_of
@@ -437,10 +437,7 @@ class PartlyExempt:
 
         A row without a date, whose first row is in another chunk, is known by its number alone.
         """
-        numbers, orders = (
-            pd.util.hash_pandas_object(frame[labels], index=False).to_numpy()
-            for labels in (self._order[:1], self._order)
-        )
+        numbers, orders = (row_hashes(frame[one]) for one in (self._order[:1], self._order))
         undated = np.zeros(len(frame), bool)
         if len(self._order) > 1:
             undated = blank_cells(frame[self._order[1]])
