@@ -5,4 +5,5 @@ it when the functions are imported: once, and again after an update of svc-tools
 """
 
 from svc_tools.excel.com.macros import *  # noqa: F403 - what Alt+F8 shows
+from svc_tools.excel.com.nexus import *  # noqa: F403 - and the macros of the sheet Nexus
 from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call

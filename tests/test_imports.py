@@ -90,7 +90,7 @@ import sys
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import run
 assert run(Desk(cache=False), "SVC_SUM", [[0.1], [0.2]]) == 0.3
-import svc_tools.excel.com.udfs, svc_tools.excel.com.macros, svc_tools.excel.officejs.serving
+import svc_tools.excel.com.udfs, svc_tools.excel.com.nexus, svc_tools.excel.officejs.serving
 from svc_tools.cli import main
 for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
     sys.argv[1:] = ["excel", command, name]
@@ -266,6 +266,7 @@ DOORS = [  # without any extra
     ("from svc_tools.excel import settings; settings.keyring_name()", "excel"),
     ("import svc_tools.excel.com.udfs", "excel"),
     ("import svc_tools.excel.com.macros", "excel"),
+    ("import svc_tools.excel.com.nexus", "excel"),
     ("import svc_tools.excel.officejs.serving", "excel"),
     ("import svc_tools.excel.workbook as w; w.write_workbook('own.xlsm')", "excel"),
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[1]
-STAR_IMPORTS = {"svc_tools/excel/com/macros.py", "svc_tools/excel/com/udfs.py"}
+STAR_IMPORTS = {f"svc_tools/excel/com/{name}.py" for name in ("macros", "nexus", "udfs")}
 """Modules whose `__all__` says what the module that a workbook opens takes from them."""
 
 

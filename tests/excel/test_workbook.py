@@ -24,7 +24,7 @@ from support.tools import soffice
 from support.worked_out import worked_out
 
 from svc_tools.excel.calc import calc_name
-from svc_tools.excel.com import macros
+from svc_tools.excel.com import macros, nexus
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.workbook import MODULE_TEXT, excel, write_example, write_workbook, writing
 from svc_tools.excel.workbook.sheets import EXAMPLES, MACROS, lookup_sheet, orders_sheet
@@ -134,10 +134,10 @@ def test_the_names_that_macros_look_for_lead_to_their_cells(book):
 def test_every_button_runs_a_macro_that_there_is(made):
     drawn = b"".join(content for name, content in parts(made[0]).items() if name.endswith(".vml"))
     run = set(re.findall(r"\[0\]!(\w+)", drawn.decode()))
-    assert run - {"ImportPythonUDFs"} <= set(macros.__all__)
+    assert run - {"ImportPythonUDFs"} <= {*macros.__all__, *nexus.__all__}
     assert "ImportPythonUDFs" in run  # of the template's own VBA
     assert {"SVC_REFRESH", "SVC_FREEZE", "SVC_NEXUS_REMOVE"} <= run
-    assert set(MACROS) == set(macros.__all__)
+    assert set(MACROS) == {*macros.__all__, *nexus.__all__}
 
 
 def test_the_first_sheet_lists_every_function_and_macro(book):

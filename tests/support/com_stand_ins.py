@@ -27,6 +27,7 @@ _WINDOWS = (
 _OURS = (
     MODULE,
     "svc_tools.excel.com.udfs",
+    "svc_tools.excel.com.nexus",
     "svc_tools.excel.com.macros",
 )
 YES_NO = 4
