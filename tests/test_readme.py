@@ -21,7 +21,7 @@ from support.spreadsheets import excel_serve
 
 from svc_sdk import Svc
 from svc_tools.demo import orders
-from svc_tools.excel import server_file
+from svc_tools.excel import settings
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -129,7 +129,8 @@ def test_the_server_of_the_spreadsheets_is_started_as_described(tmp_path, monkey
     monkeypatch.setenv("SVC_EXCEL", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://localhost:{free.getsockname()[1]}"
-    server_file.publish(address, SecretStr("a-token-of-the-last-run"))  # its port is taken again
+    # its port is taken again
+    settings.publish_server(address, SecretStr("a-token-of-the-last-run"))
     with excel_serve(*options, **os.environ) as (_, said):
         assert any(address in line for line in said), said
 

@@ -1,21 +1,31 @@
-"""Which service the cells use: that of the environment, else the one set up, else the embedded.
+"""What is stored in the user's folder: the service of the cells, and the local server.
 
-Half a configuration is an error and never the embedded service: its rates would look like those of
-the account that was meant. The address is in `settings.json`; the key is in the operating system's
+The cells use the service of the environment, else the one set up, else the embedded. Half a
+configuration is an error and never the embedded service: its rates would look like those of the
+account that was meant. The address is in `settings.json`; the key is in the operating system's
 keyring and in no file: the Credential Manager of Windows, the Keychain of macOS, the Secret Service
 or KWallet of a Linux desktop. A keyring that would store it readable, or not at all, is refused.
 
-What reads or writes the settings or the keyring raises `ConfigurationError` where they cannot be
-used, with what to do, and `ImportError` where the package `keyring` is not installed.
+`server.json` has the address of the local server and the token it expects. Calc's add-in reads it,
+and so does the next run of the server: both stay the same, so that the manifest in Excel stays
+valid.
+
+Only their owner can read the files. What reads or writes them or the keyring raises
+`ConfigurationError` where they cannot be used, with what to do, and `ImportError` where a package
+of the extra is not installed.
 """
 
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
-from dataclasses import dataclass
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import httpx
 from pydantic import SecretStr
 
 from svc_sdk import Svc
@@ -27,7 +37,6 @@ from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from keyring.backend import KeyringBackend
 
@@ -134,18 +143,18 @@ def remember(address: str, key: SecretStr) -> str:
     """
     address = checked_address(address)
     store_key(address, key)
-    _write(address)
+    _write_service(address)
     return address
 
 
 def choose_embedded() -> None:
     """Use the embedded service; keys in the keyring stay."""
-    _write(EMBEDDED)
+    _write_service(EMBEDDED)
 
 
-def _write(service: str) -> None:
+def _write_service(service: str) -> None:
     path = _settings_path()
-    write_object(path, read_object(path) | {_SERVICE: service})
+    _write(path, _read(path) | {_SERVICE: service})
 
 
 def forget_key() -> str | None:
@@ -168,7 +177,7 @@ def chosen() -> str | None:
     Raises:
         ConfigurationError: the settings cannot be read.
     """
-    service = read_object(_settings_path()).get(_SERVICE)
+    service = _read(_settings_path()).get(_SERVICE)
     if service is None:
         return None
     if not isinstance(service, str) or not service.strip():
@@ -282,7 +291,113 @@ def _user(address: str) -> str:
     return address.strip().rstrip("/")
 
 
-def read_object(path: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The local server that runs, or ran last.
+
+    Attributes:
+        url: the address, such as `https://localhost:8643`, without a path.
+        token: the token that requests need.
+        pid: its process while it runs; `None` once it was stopped.
+        certificate: the file of its certificate, where it serves https: callers on this machine
+            trust only that one.
+    """
+
+    url: str
+    token: SecretStr
+    pid: int | None
+    certificate: Path | None = None
+
+
+def server_path() -> Path:
+    """The file with the address and the token of the local server."""
+    return config.excel_folder() / "server.json"
+
+
+def lock_path() -> Path:
+    """The path of the lock that a server holds while it runs, however it ends."""
+    return config.excel_folder() / "serve.lock"
+
+
+def is_server_running() -> bool:
+    """Whether a server of this user runs.
+
+    The file does not show that: after a crash another program may listen at its address, and would
+    be sent the token.
+    """
+    with needs("The spreadsheets' server", "excel"):
+        from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
+    if not lock_path().exists():
+        return False
+    try:
+        with FileLock(lock_path(), timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+def read_server() -> Server | None:
+    """The server that runs, or ran last; `None` without one."""
+    found = _read(server_path())
+    url, token, pid = found.get("url"), found.get("token"), found.get("pid")
+    if not (isinstance(url, str) and isinstance(token, str) and url and token):
+        return None
+    certificate = found.get("certificate")
+    return Server(
+        url,
+        SecretStr(token),
+        pid if isinstance(pid, int) else None,
+        Path(certificate) if isinstance(certificate, str) and certificate else None,
+    )
+
+
+def publish_server(url: str, token: SecretStr, certificate: Path | None = None) -> None:
+    """Write the address of this process, and its certificate, if any."""
+    path = None if certificate is None else certificate.absolute()
+    _write_server(Server(url.rstrip("/"), token, os.getpid(), path))
+
+
+def renew_server() -> None:
+    """Rewrite the file of this process, whereupon Calc drops its cached results."""
+    with suppress(ConfigurationError):  # Calc caches them for a minute at most
+        if (server := _own_server()) is not None:
+            _write_server(server)
+
+
+def withdraw_server() -> None:
+    """Note that this process has stopped, unless another has taken over; address and token stay."""
+    if (server := _own_server()) is not None:
+        _write_server(replace(server, pid=None))
+
+
+def last_token() -> SecretStr:
+    """The token of the last run, so that manifests stay valid; else a new one."""
+    server = read_server()
+    return SecretStr(secrets.token_urlsafe(24)) if server is None else server.token
+
+
+def last_port() -> int | None:
+    """The port of the last run; `None` without one."""
+    server = read_server()
+    return None if server is None else httpx.URL(server.url).port
+
+
+def _own_server() -> Server | None:
+    server = read_server()
+    return server if server is not None and server.pid == os.getpid() else None
+
+
+def _write_server(server: Server) -> None:
+    content = {
+        "url": server.url,
+        "token": server.token.get_secret_value(),
+        "pid": server.pid,
+        "certificate": None if server.certificate is None else str(server.certificate),
+    }
+    _write(server_path(), content)
+
+
+def _read(path: Path) -> dict[str, Any]:
     """The object in a file; an empty one where there is no file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -295,7 +410,7 @@ def read_object(path: Path) -> dict[str, Any]:
     return found
 
 
-def write_object(path: Path, content: dict[str, Any]) -> None:
+def _write(path: Path, content: dict[str, Any]) -> None:
     """Write an object to a file that only its owner can read, making its folder where missing."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

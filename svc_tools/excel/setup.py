@@ -19,7 +19,7 @@ import httpx
 
 from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
-from svc_tools.excel import server_file, settings
+from svc_tools.excel import settings
 from svc_tools.extras import install_command, needs
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from svc_tools.excel.server_file import Server
-    from svc_tools.excel.settings import Description
+    from svc_tools.excel.settings import Description, Server
 
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
@@ -249,14 +248,14 @@ def _server() -> Line:
     """Whether the local server responds, which Calc and Excel's add-in need."""
     name = "Server"
     try:
-        server = server_file.read()
+        server = settings.read_server()
     except ConfigurationError as error:
         return Line(name, "wrong", str(error))
     if server is None:
         return Line(name, "not set up", "not started yet; Excel's add-in and Calc need it", _START)
     is_secure = httpx.URL(server.url).scheme == "https"
     # after a crash another program may listen there, and would be sent the token
-    if not server_file.is_running():
+    if not settings.is_server_running():
         found = f"it is not running; it last ran at {server.url}"
         return Line(name, "not set up", found, _START + _FILES * is_secure)
     wrong = _wrong_with(server)
@@ -272,7 +271,7 @@ def _server() -> Line:
 def _wrong_with(server: Server) -> str:
     """Why the server does not respond as it should; "" where it does."""
     if not is_loopback(httpx.URL(server.url).host):
-        path = server_file.server_path()
+        path = settings.server_path()
         return f"{path} names {server.url}, which is not this machine: remove that file"
     verify: ssl.SSLContext | bool = True
     token = server.token.get_secret_value()

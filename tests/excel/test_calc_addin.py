@@ -17,7 +17,7 @@ from platformdirs import macos, unix, windows
 from pydantic import SecretStr
 from support.spreadsheets import addin_module, local_server
 
-from svc_tools.excel import server_file
+from svc_tools.excel import settings
 from svc_tools.excel.calc import configuration
 from svc_tools.excel.desk import Desk
 
@@ -299,9 +299,9 @@ def test_a_server_that_hangs_is_waited_for_once(folder, link, monkeypatch):
 
 def test_where_the_server_was_stopped_no_other_is_sent_its_token(folder, link):
     with Answering() as another:
-        server_file.publish(another.url, SecretStr("secret-token"))
+        settings.publish_server(another.url, SecretStr("secret-token"))
         send(link)
-        server_file.withdraw()
+        settings.withdraw_server()
         with pytest.raises(server_module.ServerError, match=r"was stopped.* svc-tools excel serve"):
             send(link)
         assert len(another.seen) == 1
@@ -309,7 +309,7 @@ def test_where_the_server_was_stopped_no_other_is_sent_its_token(folder, link):
 
 def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, link, scripted):
     with local_server(Desk(scripted, cache=False)) as served:
-        server_file.publish(served.origin, SecretStr(served.token))
+        settings.publish_server(served.origin, SecretStr(served.token))
         before = link.find()
         send(link, {"calls": []})
         assert link.find() == before

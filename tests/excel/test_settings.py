@@ -30,7 +30,7 @@ from support.spreadsheets import desk_of, local_server, shown
 
 import svc_tools
 from svc_tools import ConfigurationError, config
-from svc_tools.excel import server_file, settings, setup
+from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import forget_key_of, keyring_name, store_key, stored_key
 
@@ -243,11 +243,11 @@ def test_a_keyring_that_does_not_load_is_an_error(monkeypatch):
 
 
 def test_a_run_that_ends_late_does_not_withdraw_the_next_one():
-    server_file.publish("https://localhost:8643", SecretStr("token"))
-    path = server_file.server_path()
+    settings.publish_server("https://localhost:8643", SecretStr("token"))
+    path = settings.server_path()
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 1}))
-    server_file.withdraw()
-    assert server_file.read().pid == 1
+    settings.withdraw_server()
+    assert settings.read_server().pid == 1
 
 
 @pytest.mark.parametrize("content", ["{}", '{"url": 1, "token": "t"}', '{"url": "", "token": ""}'])
@@ -255,10 +255,10 @@ def test_a_file_without_an_address_or_a_token_is_no_server(folder, content):
     folder.mkdir()
     path = folder / "server.json"
     path.write_text(content)
-    assert server_file.read() is None
+    assert settings.read_server() is None
     path.write_text("{")
     with pytest.raises(ConfigurationError, match=r"server\.json cannot be read"):
-        server_file.last_token()
+        settings.last_token()
 
 
 @pytest.fixture
@@ -402,8 +402,8 @@ def test_half_a_configuration_is_wrong_and_nothing_is_requested(monkeypatch, fau
 def test_a_server_that_never_ran_or_was_stopped_is_no_fault():
     assert server_line().mark == "not set up"
     for scheme, options in (("http", ""), ("https", " --cert FILE --key FILE")):
-        server_file.publish(f"{scheme}://localhost:1", SecretStr("token"))
-        server_file.withdraw()
+        settings.publish_server(f"{scheme}://localhost:1", SecretStr("token"))
+        settings.withdraw_server()
         line = server_line()
         assert line.mark == "not set up"
         assert line.todo.endswith(f"svc-tools excel serve{options}")
@@ -412,8 +412,8 @@ def test_a_server_that_never_ran_or_was_stopped_is_no_fault():
 @contextlib.contextmanager
 def running(url, token="token"):  # noqa: S107 - of a test
     """A server file, and the lock that its server holds while it runs."""
-    server_file.publish(url, SecretStr(token))
-    with FileLock(server_file.lock_path()):
+    settings.publish_server(url, SecretStr(token))
+    with FileLock(settings.lock_path()):
         yield server_line()
 
 
@@ -434,7 +434,7 @@ def test_the_token_goes_to_no_other_machine_and_after_a_crash_to_nobody(faults):
     with running("https://elsewhere.example") as line:
         assert line.mark == "wrong"
         assert "not this machine" in line.said
-        server_file.publish(faults.base_url, SecretStr("token"))
+        settings.publish_server(faults.base_url, SecretStr("token"))
     assert server_line().mark == "not set up"
     assert faults.seen == []
 

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
 from starlette.responses import Response
 
-from svc_tools.excel import server_file
+from svc_tools.excel import settings
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.officejs.guard import Guard, TooLargeError, in_thread, refusal
@@ -178,7 +178,7 @@ async def _changed(work: Callable[[], Mapping[str, object]]) -> Response:
     try:
         return _json(await in_thread(work))
     finally:
-        server_file.renew()
+        settings.renew_server()
 
 
 def _add_static(app: FastAPI) -> None:

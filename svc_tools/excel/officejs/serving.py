@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools import config
-from svc_tools.excel import server_file, settings
+from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.officejs.pages import write_manifest
@@ -69,11 +69,11 @@ def serve(
         check_certificate(cert, key)
     folder = config.excel_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(server_file.lock_path())
+    lock = FileLock(settings.lock_path())
     try:
         lock.acquire(timeout=1)  # `excel check` holds it for a moment
     except Timeout:
-        running = server_file.read()
+        running = settings.read_server()
         where = f"on {running.url} (process {running.pid})" if running else "at the moment"
         say(f"A server already runs {where}; it serves Excel and Calc alike.")
         say("To change its options, stop it with Ctrl+C first.")
@@ -94,17 +94,17 @@ def _serve_alone(
     *,
     browser: bool,
 ) -> None:
-    before = server_file.read()
-    wanted = (server_file.last_port() or _DEFAULT_PORT) if port is None else port
+    before = settings.read_server()
+    wanted = (settings.last_port() or _DEFAULT_PORT) if port is None else port
     sockets = listen_on_localhost(wanted)
     try:
-        token = server_file.last_token()
+        token = settings.last_token()
         scheme: Literal["http", "https"] = "http" if cert is None else "https"
         guard = LocalGuard(sockets[0].getsockname()[1], scheme, token)
         write_manifest(manifest, guard)
 
         def started() -> None:
-            server_file.publish(origin_of(guard), token, cert)
+            settings.publish_server(origin_of(guard), token, cert)
             _say_started(guard, manifest, say, "" if before is None else before.url)
             if browser:
                 page = f"{origin_of(guard)}{ROOT}"
@@ -122,7 +122,7 @@ def _serve_alone(
         # no errors of lookups that end with it
         logging.getLogger("svc_tools").setLevel(logging.CRITICAL)
     finally:
-        server_file.withdraw()
+        settings.withdraw_server()
         for one in sockets:
             one.close()
     say("The server has stopped; cells show #N/A until it runs again.")
