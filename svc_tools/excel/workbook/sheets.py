@@ -429,7 +429,9 @@ _BELOW = f"(COUNTA($E${_ORDER_HEAD}:$E$1048576)-1-COUNTA({_column('Amount')}))"
 # neither a number nor empty: errors, both texts and error values
 _WRONG = f"ROWS({_column('Tax')})-COUNT({_column('Tax')})-COUNTBLANK({_column('Tax')})"
 _NO_TAX = f"{_WRONG}+{_BARE}+{_BELOW}"
-_TOTAL = f"=IF({_BARE}+{_BELOW}>0,NA(),SVC_SUM({_column('Tax')}))"
+# Calc shows Err:504 where a function of an add-in reads an error in a range: test for errors first
+_TOTAL = f"=IF(H5>0,NA(),SVC_SUM({_column('Tax')}))"
+_AMOUNT = f"=IF(SUMPRODUCT(--ISERROR({_column('Amount')}))>0,NA(),SVC_SUM({_column('Amount')}))"
 _PARTIAL = f'COUNTIF({_column("Tax")},"#PARTIAL")'
 _UNTAXED = f'SUMPRODUCT(--({_column("ZIP")}<>""),--({_column("Amount")}=""))'
 # unlike SUM, SUMIF skips error values; the sentence around it says so
@@ -513,7 +515,7 @@ def _totals(sheet: Sheet, host: Host) -> None:
     sheet.put("B5", None, "total")
     sheet.put("C5", "half_up", "typed_text")
     sheet.put("D5", None, "total")
-    sheet.put("E5", Formula(f"=SVC_SUM({_column('Amount')})"), "total_money")
+    sheet.put("E5", Formula(_AMOUNT), "total_money")
     sheet.put("F5", Formula(f"={_TO_REVIEW}"), "total_count")
     sheet.put("G5", Formula(_TOTAL), "total_money")
     sheet.put("H5", Formula(f"={_NO_TAX}"), "total_count")
