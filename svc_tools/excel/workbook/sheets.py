@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import PARTIAL
 from svc_tools.excel.workbook.writing import (
+    ADD,
     AS_OF,
     FROZEN,
     LOOKUP,
@@ -37,10 +38,10 @@ from svc_tools.excel.workbook.writing import (
     error_rule,
     partial_rule,
     state_choice,
+    type_choice,
 )
 from svc_tools.frames.lookup_columns import COLUMN_MEANINGS
 from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
-from svc_tools.nexus.register import NEXUS_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -599,7 +600,7 @@ _STATUS = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'
 _NEXUS_LOOKS = {"remove": "typed_center", "registered_at": "shown_day"}
 _OUTCOMES = {
     "is_error": ("REMOVED ONLY", "refused", "still there", "not attempted", "unknown", "changed"),
-    "is_good": ("removed", "replaced", "restored", "gone", "absent"),
+    "is_good": ("removed", "replaced", "restored", "gone", "absent", "added"),
     "is_partial": ("planned",),
 }
 """The looks of outcomes, by the words that they begin with (case matters)."""
@@ -644,7 +645,7 @@ def _status_of_state(sheet: Sheet) -> None:
     sheet.put("E6", Formula(_STATUS), "shown")
     sheet.choices += [
         state_choice("A6"),
-        Choice("C6", NEXUS_TYPES, "Type", f"{', '.join(NEXUS_TYPES)} or nothing. Use it anyway?"),
+        type_choice("C6"),
     ]
     sheet.rules.append(error_rule("E6", "$E$6"))
 
@@ -656,14 +657,15 @@ def _cleanup(sheet: Sheet) -> None:
         sheet.buttons.append(Button("A9", caption, macro, shift=160 * place + 2, width=150))
     sheet.put(
         "A10",
-        f"{NOT_TICKED_NOTE} List the records, put an x next to those to remove, preview the exact"
-        " requests, then remove. Each removal is recorded in a receipt that survives a crash.",
+        f"{NOT_TICKED_NOTE} Put an x next to the records to remove. To add one, type it into the"
+        f" row below the last, with {ADD} in the first column. Then preview the exact requests, and"
+        " send them. Each is recorded in a receipt that survives a crash.",
         to="K10",
         look="lead",
     )
     sheet.put("A11", " ".join(BEFORE_REMOVING), "warned", to="K11")
     sheet.put("A12", None, "message", to="K12")
-    sheet.heights |= {9: 28, 10: 20, 11: 20, 12: 110}
+    sheet.heights |= {9: 28, 10: 36, 11: 20, 12: 110}
     letters = "ABCDEFGHIJK"
     for column, heading in zip(letters, NEXUS_COLUMNS, strict=True):
         sheet.put(f"{column}{_NEXUS_HEAD}", heading, "head")
@@ -678,13 +680,15 @@ def _cleanup(sheet: Sheet) -> None:
     sheet.choices.append(
         Choice(
             f"A{first}:A{last}",
-            ("x", "replace"),
-            "Remove",
+            ("x", "replace", ADD),
+            "Remove or add",
             "x removes all records of this state and type; replace removes them and adds this one"
-            " again. Use what you typed anyway?",
+            f" again; {ADD} adds the record that you typed. Use what you typed anyway?",
         )
     )
+    sheet.choices += [state_choice(f"B{first}:B{last}"), type_choice(f"C{first}:C{last}")]
     sheet.rules += [
+        Rule(f"A{first}:F{last}", f'=$A{first}="{ADD}"', "is_good"),
         Rule(f"A{first}:C{last}", f'=$A{first}<>""', "is_ticked"),
         Rule(f"G{first}:G{last}", f'=$G{first}="candidate"', "is_good"),
         Rule(f"G{first}:G{last}", f'=OR($G{first}="review",$G{first}="missing")', "is_partial"),

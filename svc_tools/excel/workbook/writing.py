@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from svc_tools.atomic import whole_file
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.extras import needs
+from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ NEXUS_COLUMNS = (
 )
 """The headings of the cleanup, one record in each row below: values, never formulas, so that a tick
 stays with its record."""
+ADD = "add"
+"""What stands in the column `remove` of a row that the user typed, to be added."""
 NEXUS_MARKS = ("plan", "row", "expected", "register_row")
 """The headings to their right: columns by which the plan is recognized."""
 NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
@@ -228,6 +231,12 @@ def state_choice(area: str) -> Choice:
         "Postal codes such as TX are expected; names such as Texas are accepted as well."
         " Use it anyway?",
     )
+
+
+def type_choice(area: str) -> Choice:
+    """A list of the types of nexus."""
+    types = ", ".join(NEXUS_TYPES)
+    return Choice(area, NEXUS_TYPES, "Type", f"{types}, or nothing. Use it anyway?")
 
 
 _INK, _MUTED, _LINE = "#1F2933", "#57606A", "#C9D3DE"
