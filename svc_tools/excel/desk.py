@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from svc_sdk import Svc
+    from svc_tools.lookup import Run
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.nexus.register import Register
     from svc_tools.places import Place
@@ -259,6 +260,27 @@ class Desk:
             moments = [one.outcome.looked_up_at for one in self._session.results.values()]
         return min((moment for moment in moments if moment is not None), default=None)
 
+    @property
+    def spent(self) -> int:
+        """How many lookups the service responded to in this session, with or without a rate."""
+        return self._session.spent
+
+    @property
+    def left(self) -> int | None:
+        """How many lookups the account has left this month; `None` where the service reports none.
+
+        Before the first lookup of a session that is what another session stored.
+
+        Raises:
+            ConfigurationError: the configuration cannot be used.
+            ImportError: the embedded service is configured and not installed.
+        """
+        session = self._session
+        if session.left is not None:
+            return session.left
+        with opened_cache(self._cache) as cache:
+            return None if cache is None else cache.quota(source_of(session.client()))
+
     def use(self, client: Svc | None) -> None:
         """Use another client from now on, and forget the results of the former one.
 
@@ -360,6 +382,8 @@ class Desk:
                     run = look_up(
                         client, places, cache=cache, refresh=past_cache, deadline=deadline
                     )
+                    with self._lock:
+                        session.note_usage(run)
                     return _BurstResult(run.outcomes, run.stopped)
                 finally:
                     self._notes.update(dict.fromkeys(cache.notes if cache is not None else ()))
@@ -393,6 +417,8 @@ class _Session:
         paused_until: until when no requests are sent, because the service failed as a whole.
         refreshing: the report of the refresh that is running.
         register: the account's nexus records.
+        spent: how many lookups the service responded to.
+        left: how many the account has left, by the last response that reports it.
     """
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
@@ -401,6 +427,8 @@ class _Session:
         self.paused_until: datetime | None = None
         self.refreshing: Future[RefreshReport | None] | None = None
         self.register = _RegisterCache(clock)
+        self.spent = 0
+        self.left: int | None = None
         self._why_paused = ""
         self._worked_at: datetime | None = None
         self._days = LocalDays()
@@ -461,6 +489,11 @@ class _Session:
         self._forgets_at = now + timedelta(days=1)
         old = now - _REFRESHED_FOR
         self.results = {place: one for place, one in self.results.items() if one.until > old}
+
+    def note_usage(self, run: Run) -> None:
+        """Count what a run spent: a quota counts a lookup that ends with a rate or without one."""
+        self.spent += sum(_is_result(one) and not one.cached for one in run.outcomes.values())
+        self.left = self.left if run.quota is None else run.quota
 
     def outage(self, now: datetime) -> str | None:
         """Why no requests are sent now; `None` where they are."""

@@ -128,6 +128,7 @@ class Engine:
         asked: how many places were requested at least once.
         cached: how many places other processes that share the cache looked up meanwhile.
         requests: how many requests were sent.
+        quota: how many lookups the account has left, by the last response.
     """
 
     def __init__(
@@ -163,6 +164,7 @@ class Engine:
         self.asked = 0
         self.cached = 0
         self.requests = 0
+        self.quota: int | None = None
 
     @property
     def waited(self) -> float:
@@ -398,7 +400,7 @@ class Engine:
         headers = reply.headers
         left = headers.get("x-quota-remaining")
         if left is not None and left.isascii() and left.isdecimal():
-            self._writer.quota = int(left)
+            self.quota = int(left)
         if reply.status == TOO_MANY:
             self._health.troubled()
             self._pace.refused(began, now, reply.retry_after)
@@ -551,7 +553,6 @@ class Writer:
         engine: the run.
 
     Attributes:
-        quota: how many lookups the account has left, by the last response.
         is_full: whether as many outcomes wait for their commit as may be lost.
     """
 
@@ -569,7 +570,6 @@ class Writer:
         self.is_full = False
         self._bell = asyncio.Event()
         self._over = False
-        self.quota: int | None = None
 
     def add(self, place: Place, outcome: Outcome | Callable[[], Outcome | None]) -> None:
         """Add an outcome, or a function that makes it, or none, when its batch is written.
@@ -611,7 +611,7 @@ class Writer:
                     self._bell.set()
         except asyncio.CancelledError:  # with everything in the caller's loop
             if committer is not None:
-                committer.commit_last(self._taken(), self.quota)
+                committer.commit_last(self._taken(), self._engine.quota)
             raise
         finally:
             if committer is not None:
@@ -620,7 +620,7 @@ class Writer:
     async def _commit_all(self, committer: _Committer, batch: Batch) -> None:
         """Commit a batch; add what other processes stored of the next places."""
         engine = self._engine
-        found = await committer.commit(batch, self.quota, engine.ahead())
+        found = await committer.commit(batch, engine.quota, engine.ahead())
         if found:
             batch += engine.skip(found)
             batch += engine.skip(await committer.commit([], None, engine.ahead()))

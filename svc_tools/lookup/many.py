@@ -68,6 +68,8 @@ class Run:
         cached: how many outcomes came from the cache.
         requests: how many requests were sent, retries included.
         waited: the seconds for which none was sent because the service required a pause.
+        quota: how many lookups the account has left by the last response; `None` where the service
+            reports none.
     """
 
     outcomes: dict[Place, Outcome]
@@ -76,6 +78,7 @@ class Run:
     cached: int
     requests: int
     waited: float
+    quota: int | None = None
 
 
 def look_up(
@@ -147,6 +150,7 @@ def look_up(
         len(known) + run.cached,
         run.requests,
         run.waited,
+        run.quota,
     )
 
 

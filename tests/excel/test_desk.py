@@ -21,6 +21,7 @@ DAY = "2026-02-01"
 REFUSED = answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}')
 NINE = echoing(rate={"combined_rate": "0.09000"})
 NO_RECORDS = answer(body=b'{"nexus": [], "count": 0}')
+UNKNOWN = answer(404, b'{"error": {"code": "NOT_FOUND", "message": "unknown ZIP"}}')
 DOWN = answer(503, b'{"error": {"code": "DOWN", "message": "not now"}}')
 
 
@@ -241,6 +242,25 @@ def test_another_client_starts_without_results(faults, scripted_desk, other):
     assert rates(scripted_desk, "75001") == [0.09]
     assert scripted_desk.client is other
     assert scripted_desk.source == faults.base_url
+
+
+def test_lookups_are_spent_when_the_service_responds_and_it_says_how_many_are_left(
+    faults, scripted, other, tmp_path
+):
+    cache = Cache(tmp_path / "cache.db")
+    desk = desk_of(scripted, cache=cache)
+    assert (desk.spent, desk.left) == (0, None)
+    faults.will(answer(x_quota_remaining="41"), UNKNOWN, DOWN)
+    rates(desk, "78701")
+    rates(desk, "78701")  # cached
+    assert (desk.spent, desk.left) == (1, 41)
+    assert desk_of(scripted, cache=cache).left == 41  # as when Excel starts again
+    rates(desk, "75002")  # has no rate, which counts too
+    assert (desk.spent, desk.left) == (2, 41)
+    assert rates(desk, "75003")[0].startswith("#FAILED ")
+    assert (desk.spent, len(faults.seen)) == (2, 3)
+    desk.use(other)
+    assert (desk.spent, desk.left) == (0, None)  # another account
 
 
 def test_what_a_formula_would_look_up_is_counted_and_not_requested(faults, scripted_desk):
