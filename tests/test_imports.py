@@ -209,7 +209,7 @@ def test_the_table_of_extras_is_that_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {
         extra: {
-            requirement.partition(">=")[0].partition("[")[0]
+            re.match(r"[\w-]+", requirement)[0]
             for requirement in requirements
             if not requirement.startswith("svc-tax-tools")
         }

@@ -20,6 +20,7 @@ import httpx
 from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import settings
+from svc_tools.excel.workbook import XLWINGS
 from svc_tools.extras import install_command, needs
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained
@@ -191,6 +192,9 @@ def _packages(*, windows: bool) -> Line:
     missing = [one for one in (*_PACKAGES, *["pywin32"] * windows) if one not in installed]
     if missing:
         return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _install())
+    if (xlwings := metadata.version("xlwings")) != XLWINGS:
+        unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
+        return Line("Packages", "wrong", unlike, f"Run: pip install xlwings=={XLWINGS}")
     found = f"svc-tax-tools {__version__}, Python {platform.python_version()}: {sys.executable}"
     return Line("Packages", "ok", found)
 

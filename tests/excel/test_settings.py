@@ -33,6 +33,7 @@ from svc_tools import ConfigurationError, config
 from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import forget_key_of, keyring_name, store_key, stored_key
+from svc_tools.excel.workbook import XLWINGS
 
 ADDRESS = "https://rates.example"
 
@@ -360,6 +361,14 @@ def test_missing_packages_are_named_with_what_to_do(monkeypatch):
     assert (line.mark, line.said) == ("wrong", "missing: absent-package")
     assert "[excel]" in line.todo
     assert "pywin32" in checked(windows=True)["Packages"].said
+
+
+def test_another_xlwings_than_that_of_the_workbook_is_named(monkeypatch):
+    monkeypatch.setattr(setup.metadata, "version", lambda _: "0.36.0")
+    line = checked()["Packages"]
+    assert line.mark == "wrong"
+    assert {"0.36.0", XLWINGS} <= set(line.said.replace(";", "").split())
+    assert line.todo.endswith(f"xlwings=={XLWINGS}")
 
 
 NO_RECORDS = answer(200, b'{"nexus": [], "count": 0}')

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.atomic import whole_file
 from svc_tools.excel.workbook import writing
 from svc_tools.excel.workbook.writing import Host, Sheet, Step
-from svc_tools.extras import missing, needs
+from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +29,8 @@ from svc_tools.excel.com.nexus import *  # noqa: F403 - and the macros of the sh
 from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
 '''
 """The module in the workbook's folder: it brings the functions and the macros."""
-_TEMPLATE = "quickstart_standalone.xlsm"
-_PROJECT = "xl/vbaProject.bin"
-_WORKBOOK = "A workbook made from the template of xlwings"
+XLWINGS = "0.37.8"
+"""The version of xlwings whose VBA the workbook has: another one does not work with it."""
 
 
 def write_workbook(
@@ -53,7 +50,7 @@ def write_workbook(
     Raises:
         FileExistsError: one of them exists, and `force` was not given; nothing is written.
         ValueError: the file has another ending than `.xlsm`.
-        ImportError: xlwings or XlsxWriter is not installed.
+        ImportError: XlsxWriter is not installed.
         OSError: they cannot be written (the workbook is open in Excel).
     """
     book = Path(path).expanduser()
@@ -64,9 +61,10 @@ def write_workbook(
     module = book.with_name(f"{writing.MODULE}.py")
     if not force:
         _refuse_to_replace(book, module, MODULE_TEXT)
-    host = excel(_xlwings_version())
+    host = excel()
     sheets = [*_sheets(host, as_of, example=example), _xlwings_settings()]
-    writing.write_sheets(book, sheets, host, vba=_vba_project())
+    vba = files(__name__).joinpath("vbaProject.bin").read_bytes()
+    writing.write_sheets(book, sheets, host, vba=vba)
     with whole_file(module) as draft:
         draft.write_text(MODULE_TEXT, encoding="utf-8")
     return [book, module]
@@ -143,8 +141,8 @@ _LAST_STEP = Step(
 )
 
 
-def excel(version: str) -> Host:
-    """Excel on Windows with xlwings; the workbook has the VBA of that version."""
+def excel() -> Host:
+    """Excel on Windows with xlwings."""
     return Host(
         name="Excel",
         naming=str,
@@ -164,7 +162,8 @@ def excel(version: str) -> Host:
                 "Enable the content if Excel asks, press the button, then Ctrl+Alt+F9. Until then"
                 " cells with SVC functions show #NAME?. Keep the file svc_udfs.py in the folder of"
                 " the workbook; a copy of the workbook needs a copy of it. The workbook"
-                f" is made for xlwings {version}; after an update of xlwings make a new one.",
+                f" is made for xlwings {XLWINGS}: `svc-tools excel check` says whether that is"
+                " what you have.",
                 ("Import functions", "ImportPythonUDFs"),
             ),
             _LAST_STEP,
@@ -196,35 +195,3 @@ def calc(naming: Callable[[str], str]) -> Host:
         ),
         refresh="the menu of the extension",
     )
-
-
-def _xlwings_version() -> str:
-    """The version of the installed xlwings, the only one that the VBA of its template works with.
-
-    Raises:
-        ImportError: xlwings is not installed.
-    """
-    try:
-        return version("xlwings")
-    except PackageNotFoundError:
-        raise missing(_WORKBOOK, "excel", "xlwings") from None
-
-
-def _vba_project() -> bytes:
-    """The unchanged VBA of xlwings' template for a workbook that works without its add-in.
-
-    Raises:
-        ImportError: xlwings is not installed, or has no such template.
-    """
-    found = find_spec("xlwings")  # importing it would take most of a second
-    if found is None or found.origin is None:
-        raise missing(_WORKBOOK, "excel", "xlwings")
-    path = Path(found.origin).with_name(_TEMPLATE)
-    try:
-        with zipfile.ZipFile(path) as template:
-            return template.read(_PROJECT)
-    except (OSError, KeyError, zipfile.BadZipFile):
-        raise ImportError(
-            f"the installed xlwings ({_xlwings_version()}) has no template {_TEMPLATE} with VBA in"
-            " it; install another version: pip install --upgrade xlwings"
-        ) from None
