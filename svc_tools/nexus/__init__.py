@@ -1,10 +1,10 @@
 """Nexus: where a seller has to collect tax, and the account's registrations of it.
 
 A register is read (`read_register`) or listed by the service (`list_register`), measured against
-the states' thresholds (`exposure`), planned (`make_plan`) and cleaned up (`apply_plan`). One
-registration is added or changed (`add_registration`, `edit_registration`). Where the service can
-add records, each is undone (`restore`). Nothing here prompts the user; the command line and the
-panel do.
+the states' thresholds (`exposure`), planned (`make_plan`) and cleaned up (`apply_plan`).
+Registrations are added or changed (`add_registration`, `add_registrations`, `edit_registration`).
+Where the service can add records, each is undone (`restore`). Nothing here prompts the user; the
+command line, the panel and the macros of Excel do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from svc_tools.nexus.apply import (
     remove_state,
     restore,
 )
-from svc_tools.nexus.edit import add_registration, edit_registration
+from svc_tools.nexus.edit import add_registration, add_registrations, edit_registration
 from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, read_plan
 from svc_tools.nexus.planning import make_plan
 from svc_tools.nexus.receipt import (
@@ -73,6 +73,7 @@ __all__ = [
     "ThresholdsError",
     "abilities",
     "add_registration",
+    "add_registrations",
     "apply_plan",
     "differences",
     "edit_registration",

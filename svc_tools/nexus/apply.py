@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from svc_tools import config
 from svc_tools.display import the_service
 from svc_tools.nexus.job import Job, Progress
-from svc_tools.nexus.receipt import EDIT_KINDS
 from svc_tools.nexus.requests import (
     ApplyError,
     Change,
@@ -180,7 +179,7 @@ def restore(
             f" {the_service(account.service)}, account {account.account}. Nothing was sent; use the"
             " client of that account"
         )
-    ordered = receipt.kind in EDIT_KINDS
+    ordered = receipt.kind == "edit"  # its parts need each other; several additions do not
     job = Job("restore", path.name, receipt.plan_id, account, changes, ordered)
     notes = tuple(not_restored(receipt, changes))
     return job.do(

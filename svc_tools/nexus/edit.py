@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from svc_tools import config
 from svc_tools.dates import one_day
 from svc_tools.nexus.job import Job
-from svc_tools.nexus.register import FIELDS, NEXUS_TYPES, nexus_type_of, state_of
+from svc_tools.nexus.register import DETAILS, FIELDS, NEXUS_TYPES, nexus_type_of, state_of
 from svc_tools.nexus.requests import ApplyError, Change, described
 from svc_tools.nexus.service import ListedRecords, list_records
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -68,22 +68,79 @@ def add_registration(
     """
     key = _key(state, nexus_type)
     details = _details({"registered_at": registered_at, "address": address, "notes": notes})
-    record: Record = dict.fromkeys(FIELDS) | {"state": key[0], "nexus_type": key[1]} | details
     there = list_records(client)
     if there is None and not unseen:
-        raise ApplyError(
-            f"This service does not list its records: whether {key[0]} has a record of type"
-            f" {key[1]} is not known, and adding would change it. Nothing was changed; send it"
-            " unseen to add it nevertheless"
-        )
+        raise ApplyError(f"{_not_listed([key])}; send it unseen to add it nevertheless")
     refusal = "" if there is None else _taken(key, there, "edit it instead")
     job = Job(
         "add",
         _named(key, key, details),
         "",
         config.account_of(client),
-        (Change(*key, "add", None, (), record),),
+        (Change(*key, "add", None, (), _record(key, details)),),
         refusal=refusal,
+    )
+    return job.do(client, folder, dry_run=dry_run, on_progress=on_progress, stop=stop)
+
+
+def new_record(row: Mapping[str, date | str | None]) -> Record:
+    """A registration as it would be sent: what is given is read, what is missing is `None`.
+
+    Args:
+        row: `state` and `nexus_type`; `registered_at`, `address` and `notes` where they are known.
+
+    Raises:
+        ValueError: the state, the type or the date is not valid.
+    """
+    key = _key(str(row.get("state") or ""), str(row.get("nexus_type") or ""))
+    return _record(key, _details({name: row.get(name) or None for name in DETAILS}))
+
+
+def add_registrations(
+    client: Svc,
+    rows: Iterable[Mapping[str, date | str | None]],
+    *,
+    dry_run: bool = True,
+    folder: str | Path | None = None,
+    on_progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Receipt:
+    """Add several registrations, with one receipt: one request for each, each sent once.
+
+    Where there is a record of the same state and type, nothing is sent for that row, and the
+    receipt says what is there.
+
+    Args:
+        client: a client of the account.
+        rows: the registrations, as for `new_record`.
+        dry_run: only list; nothing is added, nothing is written.
+        folder: where the receipt is written; the folder of receipts by default.
+        on_progress: as for `apply_plan`.
+        stop: as for `apply_plan`.
+
+    Raises:
+        ValueError: there is no row, a state, type or date is not valid, or two rows are of the same
+            state and type; nothing was sent.
+        ApplyError: nothing was changed: the service does not list or add, the journal cannot be
+            written, or another process is changing records.
+        SvcError: nothing was changed: the service could not list its records.
+    """
+    records = [new_record(row) for row in rows]
+    keys = [(one["state"] or "", one["nexus_type"] or "") for one in records]
+    if not keys:
+        raise ValueError("no registration was given; nothing was sent")
+    if twice := sorted({" ".join(key) for key in keys if keys.count(key) > 1}):
+        raise ValueError(f"several rows are of {', '.join(twice)}: leave one; nothing was sent")
+    if list_records(client) is None:
+        raise ApplyError(_not_listed(keys))
+    job = Job(
+        "add",
+        f"{len(keys)} registrations {_digest(records)}",
+        "",
+        config.account_of(client),
+        tuple(
+            Change(*key, "add", None, (), record) for key, record in zip(keys, records, strict=True)
+        ),
     )
     return job.do(client, folder, dry_run=dry_run, on_progress=on_progress, stop=stop)
 
@@ -208,8 +265,23 @@ def _details(given: Mapping[str, date | str | None]) -> Record:
     return details
 
 
+def _record(key: _Key, details: Record) -> Record:
+    return dict.fromkeys(FIELDS) | {"state": key[0], "nexus_type": key[1]} | details
+
+
+def _not_listed(keys: Iterable[_Key]) -> str:
+    return (
+        "This service does not list its records: whether it has"
+        f" {', '.join(map(' '.join, keys))} is not known, and adding would change what is there."
+        " Nothing was changed"
+    )
+
+
 def _named(key: _Key, other: _Key, details: Record) -> str:
     """Names an addition or edit: the same once more continues one that was broken off."""
-    given = json.dumps([key, other, sorted(details.items())]).encode()
-    digest = hashlib.blake2b(given, digest_size=6, person=b"svc edit").hexdigest()
-    return f"{' '.join(key)} {digest}"
+    return f"{' '.join(key)} {_digest([key, other, sorted(details.items())])}"
+
+
+def _digest(given: object) -> str:
+    text = json.dumps(given).encode()
+    return hashlib.blake2b(text, digest_size=6, person=b"svc edit").hexdigest()

@@ -502,6 +502,8 @@ class Run:
                 gone = Verdict("gone", _MISSED.format(one.named), flagged=True)
                 self._conclude(one.key, "skipped", gone, **facts)
                 return
+            if unfit[0] == "added" and not item.step:  # no run of this journal sent it
+                unfit = "changed", f"{one.named} is registered already, as given: nothing was sent."
             flagged = one.action in {"restore", "revert"} and unfit[0] != "restored"
             verdict = Verdict(*unfit, flagged=flagged)
             self._conclude(one.key, "skipped", self._doubted(one.key, verdict))

@@ -17,6 +17,11 @@ _TRAILING_NOTE = (
 BEFORE_REMOVING = (PERMIT_NOTE, _NO_NEXUS_NOTE, _TRAILING_NOTE)
 """The notices before anything is removed, in this order."""
 
+ADDING_NOTE = (
+    "Adding a record here does not register you with the state; apply for the permit there."
+)
+"""The notice before a record is added."""
+
 UNDO_NOTE = "This can be undone: the service lists and adds records."
 NO_UNDO_NOTE = "This cannot be undone on this service."
 UNKNOWN_UNDO_NOTE = (

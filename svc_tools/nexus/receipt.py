@@ -100,6 +100,8 @@ _NOUNS = {
     "add": ("change", "made"),
     "edit": ("change", "made"),
 }
+_NAMED = 2
+"""How many additions or edits a sentence names; more are counted."""
 _BROKEN_OFF = "the program ended in the middle, or the end of the receipt was cut off"
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
@@ -276,7 +278,7 @@ class Receipt:
             item.outcome == "not_done" and item.status not in _COUNTED for item in ticked
         )
         parts += [f"{not_done} not {done}"] if not_done else []
-        if self.kind in EDIT_KINDS:  # one or two, which can be named
+        if self.kind in EDIT_KINDS and len(ticked) <= _NAMED:
             parts = [f"{one.named} {_COUNTED.get(one.status, 'not changed')}" for one in ticked]
         sentences = [f"{counted(len(ticked), noun)}: {', '.join(parts) or 'nothing to do'}."]
         if lost := [item.named for item in self.items if item.status == "lost"]:

@@ -318,8 +318,10 @@ def _not_put(
         return "absent", f"There is no {change.named} on the service (any more): nothing to change."
     if len(there) == 1 and not _unlike(record, there[0], loose=False):
         return ADDED[change.action], f"{change.named} is there as it should be; nothing was sent."
-    if there and (change.action == "add" or alone or len(there) > 1):
-        what = "; ".join(described(one) for one in there)
+    what = "; ".join(described(one) for one in there)
+    if there and change.action == "add":
+        return "changed", f"{change.named} is registered already ({what}): nothing was sent."
+    if alone or len(there) > 1:
         return "changed", (
             f"{change.named} was left alone: another record than expected is on the service"
             f" ({what})."

@@ -1,14 +1,20 @@
-"""The register cleaned up on the sheet: listed, ticked, previewed, removed and restored."""
+"""The register on the sheet: listed, marked, previewed, removed, added to and restored."""
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 from support.com_excel import ComError
-from support.faults import answer
-from support.nexus import RECORDS, SERVICES, Nexus
+from support.faults import KEY, answer
+from support.killed import killing
+from support.nexus import LOST, RECORDS, SERVICES, Nexus, response
+from support.spreadsheets import desk_of
 
+from svc_tools.excel import desk as desks
 from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
-from svc_tools.nexus import read_receipt
+from svc_tools.nexus import list_register, read_receipt
 from svc_tools.nexus.notices import BEFORE_REMOVING
 
 HEAD = 14
@@ -28,6 +34,7 @@ def sheet(excel):
         sheet.type((HEAD, column), heading)
     sheet["A12"] = "…"
     excel.book.names["SVC_NEXUS_MESSAGE"] = sheet.Range("A12")
+    excel.book.names["SVC_NEXUS_HEADINGS"] = sheet.Range(f"A{HEAD}:K{HEAD}")
     return sheet
 
 
@@ -55,10 +62,33 @@ def type_row(sheet, *values):
         sheet.type((HEAD + 1, column), value)
 
 
-def confirmed(excel, macro="SVC_NEXUS_REMOVE"):
-    """Run a macro, press "yes", and type the number of records."""
-    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+def confirmed(excel, macro="SVC_NEXUS_REMOVE", typed="1"):
+    """Run a macro, press "yes", and type the number of requests."""
+    excel.app.pressed, excel.app.typed = ["yes"], [typed]
     return excel.macro(macro)
+
+
+def type_below(sheet, *values, mark="add"):
+    """A row typed below the others; gives where it stands."""
+    at = HEAD + 1 + len(rows(sheet))
+    for column, value in enumerate((mark, *values), 1):
+        sheet.type((at, column), value)
+    return at
+
+
+def cell(sheet, at, heading):
+    found = sheet.cells.get((at, HEADINGS.index(heading) + 1))
+    return None if found is None else found.value
+
+
+OHIO = {
+    "state": "OH",
+    "nexus_type": "economic",
+    "registered_at": "2024-05-01",
+    "address": "1 Main St",
+    "notes": "permit 7",
+}
+TYPED = ("Ohio", "Economic nexus", "2024-05-01", "1 Main St", "permit 7")
 
 
 @pytest.fixture
@@ -280,3 +310,250 @@ def test_a_service_that_refuses_the_key_writes_nothing(excel, sheet, faults):
 def test_a_workbook_without_the_sheet_names_the_command_that_makes_one(excel, nexus):
     excel.book.add("Orders")
     assert "svc-tools excel workbook" in excel.macro("SVC_NEXUS_PREVIEW")
+
+
+def test_a_typed_row_is_previewed_and_added_once_the_number_is_typed(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    sheet["T1"] = '=SVC_NEXUS_STATUS("OH")'
+    at = type_below(sheet, *TYPED)
+    shown = excel.macro("SVC_NEXUS_PREVIEW")
+    (request,) = [line for line in shown.splitlines() if line.startswith("POST ")]
+    assert json.loads(request.removeprefix("POST /v1/portability/nexus ")) == OHIO
+    assert cell(sheet, at, "outcome").startswith("planned: ")
+    assert nexus.methods == {"GET"}
+    shown = confirmed(excel, "SVC_NEXUS_ADD")
+    assert nexus.additions == [OHIO]
+    assert nexus.records["OH", "economic"] == OHIO
+    assert cell(sheet, at, "outcome").startswith("added: ")
+    assert cell(sheet, at, "remove") is None  # what was added is not added again
+    receipt = read_receipt(cell(sheet, at, "receipt"))
+    assert (receipt.kind, receipt.finished, receipt.counts["done"]) == ("add", True, 1)
+    assert str(receipt.path) in shown
+    assert sheet["T1"].value == "registered"  # formulas follow
+
+
+def test_on_the_embedded_service_what_was_added_is_listed_and_undone(
+    excel, sheet, empty_account, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path))
+    monkeypatch.setattr(desks, "_desks", [desk_of(empty_account)])
+    at = type_below(sheet, *TYPED)
+    type_below(sheet, "WA", "marketplace")
+    confirmed(excel, "SVC_NEXUS_ADD", "2")
+    assert [one.texts for one in list_register(empty_account).records] == [
+        tuple(OHIO.values()),
+        ("WA", "marketplace", "", "", ""),
+    ]
+    excel.app.Selection = sheet.Range(f"B{at}")
+    confirmed(excel, "SVC_NEXUS_RESTORE", "2")
+    assert list_register(empty_account).records == ()
+
+
+def test_removals_and_additions_are_previewed_together_and_sent_apart(excel, ticked, nexus):
+    type_below(ticked, *TYPED)
+    shown = excel.macro("SVC_NEXUS_PREVIEW")
+    lines = [line for line in shown.splitlines() if line.startswith(("DELETE ", "POST "))]
+    assert [line.split()[0] for line in lines] == ["DELETE", "POST"]
+    assert nexus.methods == {"GET"}
+    confirmed(excel)
+    assert nexus.sent == [("DELETE", "DE", "economic")]
+    assert rows(ticked)[-1]["remove"] == "add"
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert nexus.sent[1:] == [("POST", "OH", "economic")]
+
+
+@pytest.mark.parametrize(
+    ("pressed", "typed"), [(["no"], []), (["yes"], [False]), (["yes"], ["2"]), (["yes"], ["one"])]
+)
+def test_without_the_number_nothing_is_added(excel, sheet, nexus, pressed, typed):
+    at = type_below(sheet, *TYPED)
+    excel.app.pressed, excel.app.typed = pressed, typed
+    assert excel.macro("SVC_NEXUS_ADD") == "Nothing was changed."
+    assert nexus.methods == {"GET"}
+    assert cell(sheet, at, "remove") == "add"
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        (("Nowhere", "economic"), "state"),
+        ((None, "economic"), "state"),
+        (("OH", "click"), "nexus_type"),
+        (("OH",), "nexus_type"),
+        (("OH", "economic", "03/04/2024"), "03/04/2024"),
+        (("OH", "economic", "spring"), "spring"),
+        (("OH", "economic", 20261399.0), "20261399"),
+        (("OH", "economic", None, "'#REF!"), "#REF!"),
+    ],
+)
+def test_a_row_that_cannot_be_read_says_why_and_nothing_is_sent(excel, sheet, nexus, row, word):
+    good = type_below(sheet, "WA", "marketplace")
+    at = type_below(sheet, *row)
+    for macro in ("SVC_NEXUS_PREVIEW", "SVC_NEXUS_ADD"):
+        assert f"Row {at} cannot be added: " in excel.macro(macro)
+        assert word in cell(sheet, at, "outcome")
+        assert cell(sheet, good, "outcome") is None
+        sheet.type((at, HEADINGS.index("outcome") + 1), None)
+    assert nexus.additions == []
+
+
+@pytest.mark.parametrize("day", ["2024-05-01", "05/31/2024", "May 31, 2024", 20240531.0, 45413.6])
+def test_the_day_of_a_row_is_read_in_every_form_of_one_meaning(excel, sheet, nexus, day):
+    type_below(sheet, "OH", "economic", day)
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert nexus.additions[0]["registered_at"] in {"2024-05-01", "2024-05-31"}
+
+
+def test_a_date_cell_of_a_workbook_that_counts_from_1904_is_not_sent(excel, sheet, nexus):
+    excel.book.Date1904 = True
+    at = type_below(sheet, "OH", "economic", 45413.0 - 1462)
+    excel.macro("SVC_NEXUS_ADD")
+    assert "counts dates from 1904" in cell(sheet, at, "outcome")
+    sheet.type((at, 4), "'2024-05-01")
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert nexus.additions == [{key: OHIO[key] for key in ("state", "nexus_type", "registered_at")}]
+
+
+def test_a_state_that_is_registered_is_left_alone_and_the_others_are_added(excel, sheet, nexus):
+    there, same = (type_below(sheet, "Texas", kind) for kind in ("economic", "physical"))
+    sheet.type((same, 5), nexus.records["TX", "physical"]["address"])
+    at = type_below(sheet, *TYPED)
+    before = [dict(one) for one in nexus.rows]
+    shown = confirmed(excel, "SVC_NEXUS_ADD")
+    for one in (there, same):
+        assert cell(sheet, one, "outcome").startswith("there already: ")
+        assert cell(sheet, one, "remove") == "add"
+    assert "2022-05-01" in cell(sheet, there, "outcome")  # what is there
+    assert cell(sheet, at, "outcome").startswith("added: ")
+    assert nexus.additions == [OHIO]
+    assert [one for one in nexus.rows if one["state"] != "OH"] == before
+    assert "3 changes: TX economic" not in shown
+    sent = len(nexus.sent)
+    assert "nothing would be sent" in excel.macro("SVC_NEXUS_ADD")  # nothing is confirmed either
+    assert len(nexus.sent) == sent
+
+
+@pytest.mark.parametrize("service", [{"adds": False}, {"lists": False}])
+def test_a_service_that_cannot_add_or_list_is_said_in_each_row(excel, sheet, nexus, service):
+    vars(nexus).update(service)
+    both = [type_below(sheet, *row) for row in (TYPED, ("WA", "marketplace"))]
+    for macro in ("SVC_NEXUS_PREVIEW", "SVC_NEXUS_ADD"):
+        message = excel.macro(macro)
+        for at in both:
+            assert cell(sheet, at, "outcome") == f"cannot be added: {message}"
+            sheet.type((at, HEADINGS.index("outcome") + 1), None)
+    assert nexus.methods == {"GET"}
+
+
+def test_two_rows_of_one_state_and_type_are_not_added(excel, sheet, nexus):
+    for name in ("OH", "Ohio"):
+        type_below(sheet, name, "economic")
+    for macro in ("SVC_NEXUS_PREVIEW", "SVC_NEXUS_ADD"):
+        assert "OH economic" in excel.macro(macro)
+    assert nexus.faults.seen == []
+
+
+def test_an_addition_is_in_its_receipt_before_it_is_sent(excel, sheet, nexus, tmp_path):
+    seen = []
+
+    def came_in(_done):
+        (journal,) = tmp_path.glob("receipts/*-add-*.jsonl")
+        seen.append([(one.key, one.step, one.status) for one in read_receipt(journal).items])
+        return response(OHIO)
+
+    nexus.adding = [came_in]
+    type_below(sheet, *TYPED)
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert seen == [[(("OH", "economic"), "add", "unknown")]]
+
+
+def test_several_additions_are_one_receipt_and_its_undo_leaves_what_was_changed(
+    excel, sheet, nexus
+):
+    excel.macro("SVC_NEXUS_LIST")
+    before = [dict(one) for one in nexus.rows]
+    first = type_below(sheet, *TYPED)
+    second, third = type_below(sheet, "WA", "marketplace"), type_below(sheet, "NV", "economic")
+    shown = confirmed(excel, "SVC_NEXUS_ADD", "3")
+    assert shown.startswith("3 changes: 3 added.")
+    assert len({cell(sheet, at, "receipt") for at in (first, second, third)}) == 1
+    nexus.put("WA", "marketplace", notes="changed since")
+    shown = confirmed(excel, "SVC_NEXUS_RESTORE", "2")
+    assert shown.startswith("3 records: 2 removed, 1 not restored.")
+    assert [one for one in nexus.rows if one["state"] != "WA"] == before
+    assert ("WA", "marketplace") in nexus.records
+    assert cell(sheet, second, "outcome").startswith("changed: ")
+    assert cell(sheet, first, "outcome").startswith("removed: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
+def test_an_addition_killed_between_its_request_and_the_receipt_is_settled(
+    excel, sheet, nexus, tmp_path
+):
+    """The same rows once more: nothing is sent twice, the receipt is finished, and undone."""
+    before = [dict(one) for one in nexus.rows]
+    at = type_below(sheet, *TYPED)
+    with killing(KEY) as run:
+        child = run(
+            url=nexus.faults.base_url, folder=str(tmp_path / "receipts"), add=[OHIO],
+            at="write answer 1", when="before",
+        )
+    assert child["killed"]
+    assert nexus.additions == [OHIO]
+    assert excel.macro("SVC_NEXUS_PREVIEW").startswith("Dry run: nothing would be sent")
+    excel.app.pressed = ["no"]
+    excel.macro("SVC_NEXUS_ADD")
+    assert cell(sheet, at, "receipt") is None
+    confirmed(excel, "SVC_NEXUS_ADD", "0")
+    assert nexus.additions == [OHIO]
+    assert cell(sheet, at, "outcome").startswith("added: ")
+    assert read_receipt(cell(sheet, at, "receipt")).finished
+    confirmed(excel, "SVC_NEXUS_RESTORE")
+    assert nexus.rows == before
+
+
+def test_a_lost_response_to_an_addition_is_settled_in_its_row(excel, sheet, nexus):
+    nexus.adding = [lambda _done: LOST]
+    at = type_below(sheet, *TYPED)
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert cell(sheet, at, "outcome").startswith("added: ")
+    assert nexus.additions == [OHIO]
+
+
+def test_listing_leaves_the_rows_that_are_still_to_be_added(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    type_below(sheet, *TYPED)
+    type_below(sheet, "WA", "marketplace", mark=None)
+    nexus.put("AL", "economic")
+    excel.app.pressed = ["yes"]
+    excel.macro("SVC_NEXUS_LIST")
+    assert [one["state"] for one in rows(sheet)] == ["DE", "AL", "TX", "TX", "Ohio", "WA"]
+    ohio = rows(sheet)[4]
+    assert (ohio["remove"], ohio["registered_at"], ohio["notes"]) == ("add", *TYPED[2::2])
+    assert nexus.methods == {"GET"}
+    excel.macro("SVC_NEXUS_PREVIEW")
+    assert rows(sheet)[5]["outcome"].startswith("not marked: ")
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert nexus.additions == [OHIO]
+
+
+def test_a_row_to_be_added_is_found_below_an_empty_row(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    at = HEAD + 8
+    for column, value in enumerate(("add", *TYPED), 1):
+        sheet.type((at, column), value)
+    confirmed(excel, "SVC_NEXUS_ADD")
+    assert nexus.additions == [OHIO]
+    assert cell(sheet, at, "outcome").startswith("added: ")
+
+
+def test_without_a_row_that_is_marked_nothing_is_added(excel, ticked, nexus):
+    assert "No row is marked add" in excel.macro("SVC_NEXUS_ADD")
+    assert nexus.sent == []
+
+
+def test_a_typed_row_that_is_ticked_is_not_removed(excel, ticked, nexus):
+    type_below(ticked, "OH", "economic", mark="x")
+    for macro in ("SVC_NEXUS_PREVIEW", "SVC_NEXUS_REMOVE"):
+        assert "not of one plan" in excel.macro(macro)
+    assert nexus.sent == []

@@ -6,13 +6,11 @@ what is not ticked stays, and what was removed can be restored.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from support.faults import KEY, answer
+from support.killed import killing
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, statuses
 
 from svc_tools.nexus import (
@@ -27,28 +25,14 @@ from svc_tools.nexus import (
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
 
-KILLED = Path(__file__).parents[1] / "support" / "killed.py"
 TICKED = [KEYS[0], KEYS[1], KEYS[2]]
 
 
 @pytest.fixture(scope="module")
 def killer():
     """A process that is loaded once and forks for each run."""
-    with subprocess.Popen(
-        [sys.executable, "-P", KILLED],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-
-        def run(**task):
-            process.stdin.write(json.dumps({"key": KEY, "at": "", "when": "", **task}) + "\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline())
-
+    with killing(KEY) as run:
         yield run
-        process.stdin.close()
 
 
 class Case:

@@ -1,11 +1,11 @@
 """A process that writes and applies plans in children, and kills each where a test says.
 
 It reads one JSON object per line: url, key, plan (or receipt, to restore it, or edit, to change a
-registration), folder, and where to end: the name of a step, and "before" it or "half" through it
-(a write). It responds with the names of the steps that the child came to, and whether it was
-killed. A step is a write ("write sending 2": the line of the second request), its way to the disk
-("sync sending 2") or a request ("request 2"); "sync records" and "sync plan" are those of the
-other files.
+registration, or add, to add several), folder, and where to end: the name of a step, and "before" it
+or "half" through it (a write). It responds with the names of the steps that the child came to, and
+whether it was killed. A step is a write ("write sending 2": the line of the second request), its
+way to the disk ("sync sending 2") or a request ("request 2"); "sync records" and "sync plan" are
+those of the other files.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from functools import partial
 
 import filelock
@@ -22,6 +24,7 @@ import filelock
 from svc_sdk import Svc, models
 from svc_tools import atomic
 from svc_tools.nexus import (
+    add_registrations,
     apply_plan,
     edit_registration,
     job,
@@ -30,6 +33,26 @@ from svc_tools.nexus import (
     read_receipt,
     restore,
 )
+
+
+@contextmanager
+def killing(key):
+    """The process, loaded once: called with a task, it forks, and gives the steps of the child."""
+    with subprocess.Popen(
+        [sys.executable, "-P", __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+
+        def run(**task):
+            process.stdin.write(json.dumps({"key": key, "at": "", "when": "", **task}) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        yield run
+        process.stdin.close()
 
 
 class Steps:
@@ -74,7 +97,7 @@ class Like:
 
 
 def work(task, report):
-    """Apply a plan, write it again, restore a receipt, or edit a registration."""
+    """Apply a plan, write it again, restore a receipt, or edit or add registrations."""
     plan = read_plan(task["plan"]) if task.get("plan") else None
     Steps(task, report)
     if task.get("write"):
@@ -83,6 +106,8 @@ def work(task, report):
     with Svc(task["key"], base_url=task["url"], max_retries=0) as client:
         if task.get("edit"):
             edit_registration(client, **task["edit"], dry_run=False, folder=task["folder"])
+        elif task.get("add"):
+            add_registrations(client, task["add"], dry_run=False, folder=task["folder"])
         elif task.get("receipt"):
             restore(read_receipt(task["receipt"]), client, dry_run=False)
         else:

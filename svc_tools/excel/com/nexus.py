@@ -1,25 +1,35 @@
 """The nexus macros of the workbook: the register on the sheet Nexus.
 
-Records are listed, ticked, previewed, removed and restored. The plan, its checks, the journal and
-the receipt are those of `svc_tools.nexus`, and nothing is changed before the user has typed the
-number of requests.
+Records are listed, marked, previewed, removed, added and restored. The plan, its checks, the
+journal and the receipt are those of `svc_tools.nexus`, and nothing is changed before the user has
+typed the number of requests. Errors are `ValueError` and `SvcError`; then nothing was changed.
 """
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from svc_tools import config
 from svc_tools.display import counted
 from svc_tools.excel.com.macros import NOTHING_CHANGED, macro
 from svc_tools.excel.com.workbook import Area
-from svc_tools.excel.values import FIRST_DAY, FROM_1904
-from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, NEXUS_MESSAGE
+from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, pass_on_error
+from svc_tools.excel.workbook.writing import (
+    ADD,
+    NEXUS_COLUMNS,
+    NEXUS_HEADINGS,
+    NEXUS_MARKS,
+    NEXUS_MESSAGE,
+)
 from svc_tools.nexus import (
+    ApplyError,
     NotListedError,
     PlanError,
+    add_registrations,
     apply_plan,
     list_register,
     make_plan,
@@ -27,345 +37,339 @@ from svc_tools.nexus import (
     read_register,
     restore,
 )
-from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
+from svc_tools.nexus.edit import new_record
+from svc_tools.nexus.notices import ADDING_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
-from svc_tools.nexus.register import cell_of
+from svc_tools.nexus.register import FIELDS, cell_of, nexus_type_of, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping
 
-    from svc_tools.excel.com.workbook import Sheet, Workbook
+    from svc_tools.excel.com.workbook import Workbook
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Scalar
-    from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
+    from svc_tools.nexus import Plan, Receipt, ReceiptItem
+
+    Row = dict[str, Scalar]
+    """A row of the sheet by heading."""
 
 __all__ = [  # what `import *` of the workbook's module brings
+    "SVC_NEXUS_ADD",
     "SVC_NEXUS_LIST",
     "SVC_NEXUS_PREVIEW",
     "SVC_NEXUS_REMOVE",
     "SVC_NEXUS_RESTORE",
 ]
-_REQUESTS_SHOWN = 20
+_LINES_SHOWN = 20
+_COLUMNS = NEXUS_COLUMNS + NEXUS_MARKS
+_DATE_CELLS = 100_000
+"""A number below is that of a date cell, until 2173; others are read as text, such as 20260501."""
+_HOW_TO_ADD = f"to add a row that you typed, mark it {ADD} in the first column"
 
 
 def list_records(workbook: Workbook, desk: Desk) -> str:
     """List the account's records on the sheet, with what a plan suggests for each.
 
-    Rows that the user typed are taken as the register, and compared with the service's list.
-
-    Raises:
-        ValueError: the sheet has no room, or the register cannot be read.
-        SvcError: the service does not respond.
+    Rows that the user typed before the first list are taken as the register, and compared with the
+    service's list. Rows that are to be added, or were typed below a list, stay below the new one.
     """
-    rows = _NexusRows(workbook)
-    there = rows.rows
-    if rows.are_planned:
-        ticked = sum(bool(row["remove"]) for row in there)
-        text = f"The sheet has {counted(len(there), 'row')}, {ticked:,} of them ticked."
+    rows = _Rows(workbook)
+    if rows.is_list:
+        text = (
+            f"The sheet has {counted(len(rows.all), 'row')}, {len(rows.ticked):,} of them ticked."
+        )
         if not workbook.confirmed(f"{text} List the records again, and replace these rows?"):
             return NOTHING_CHANGED
+    own = [] if rows.is_list else [row for at, row in rows.all.items() if at not in rows.to_add]
     try:
-        listed: Register | None = list_register(desk.client)
+        listed = list_register(desk.client)
     except NotListedError as error:
-        if not there or rows.are_planned:
+        if not own:
             return f"{error}. Type the records below the headings, and run SVC_NEXUS_LIST again."
         listed = None
-    own = read_register(rows.register) if there and not rows.are_planned else listed
+    fields = [{name: row[name] for name in FIELDS} for row in map(rows.fields, own)]
     who = config.account_of(desk.client)
-    plan = make_plan(own, listed=listed, service=who.service, account=who.account)
+    plan = make_plan(
+        read_register(fields) if own else listed,
+        listed=listed,
+        service=who.service,
+        account=who.account,
+    )
     rows.fill(plan)
-    text = f"{plan.sentence} {NOT_TICKED_NOTE}"
-    rows.show(text)
-    return text
+    return rows.show(f"{plan.sentence} {NOT_TICKED_NOTE}")
 
 
 def preview(workbook: Workbook, desk: Desk) -> str:
-    """Show what the ticks would send, by row and as requests; nothing is changed.
-
-    Raises:
-        ValueError: the rows are not a plan, the ticks contradict each other, or nothing is ticked.
-        SvcError: the service does not respond.
-    """
-    rows = _NexusRows(workbook)
-    dry = apply_plan(rows.plan(), desk.client)
-    text = _before(dry, dry.requests, removing=True)
-    rows.outcomes(dry.items)
-    rows.show(text)
-    return text
+    """Show what the marks would send, by row and as requests; nothing is changed."""
+    rows = _Rows(workbook)
+    if rows.is_list:
+        rows.put("outcome", dict.fromkeys(rows.unmarked, f"not marked: {_HOW_TO_ADD}"))
+    removals = [rows.removals()] if rows.ticked or not rows.to_add else []
+    additions = [rows.additions()] if rows.to_add else []
+    return rows.show(
+        "\n\n".join(_before(_dry(rows, desk, change)) for change in (*removals, *additions))
+    )
 
 
 def remove(workbook: Workbook, desk: Desk) -> str:
-    """Remove what is ticked, once the user has typed the number of requests.
+    """Remove what is ticked."""
+    rows = _Rows(workbook)
+    return _make(workbook, desk, rows, rows.removals(), "remove them")
 
-    Raises:
-        ValueError: see `preview`; nothing was changed.
-        SvcError: the service does not respond; nothing was changed.
-    """
-    rows = _NexusRows(workbook)
-    plan = rows.plan()
-    dry = apply_plan(plan, desk.client)
-    requests = dry.requests
-    rows.outcomes(dry.items)
-    if not requests:
-        rows.show(dry.sentence)
-        return dry.sentence
-    text = _before(dry, requests, removing=True)
-    rows.show(text)
-    if not _typed(workbook, text, len(requests), "remove them"):
-        return NOTHING_CHANGED
-    return _after(workbook, desk, rows, apply_plan(plan, desk.client, dry_run=False))
+
+def add(workbook: Workbook, desk: Desk) -> str:
+    """Add the rows that are marked so."""
+    rows = _Rows(workbook)
+    return _make(workbook, desk, rows, rows.additions(), "add them")
 
 
 def undo(workbook: Workbook, desk: Desk) -> str:
-    """Restore the records of a receipt that are gone, once the user has typed their number.
-
-    The receipt is that of the selected row, else the only one that the rows name.
-
-    Raises:
-        ValueError: there is no receipt, or it cannot be restored; nothing was changed.
-        SvcError: the service does not respond; nothing was changed.
-    """
-    rows = _NexusRows(workbook)
+    """Undo a receipt: that of the selected row, else the only one that the rows name."""
+    rows = _Rows(workbook)
     paths = rows.receipts
     if not paths:
-        raise ValueError(
-            f"No row of the sheet {NEXUS} names a receipt. svc-tools nexus receipts shows them all."
-        )
+        raise ValueError("No row names a receipt. svc-tools nexus receipts shows them all.")
     if len(paths) > 1:
         raise ValueError(
             f"The rows name {len(paths)} receipts. {NOTHING_CHANGED} Select a cell in a row whose"
             " receipt is to be undone, then run SVC_NEXUS_RESTORE again."
         )
-    removed = read_receipt(paths[0])
-    dry = restore(removed, desk.client)
-    requests = dry.requests
-    if not requests:
-        rows.show(dry.sentence)
-        return dry.sentence
-    text = _before(dry, requests, removing=False)
-    rows.show(text)
-    if not _typed(workbook, text, len(requests), "add them again"):
-        return NOTHING_CHANGED
-    return _after(workbook, desk, rows, restore(removed, desk.client, dry_run=False))
+    return _make(workbook, desk, rows, partial(restore, read_receipt(paths[0])), "undo it")
 
 
-def _before(dry: Receipt, requests: Sequence[PlannedRequest], *, removing: bool) -> str:
-    """The requests that would be sent, and what to know first."""
-    lines = [one.line for one in requests[:_REQUESTS_SHOWN]]
-    more = len(requests) - len(lines)
-    lines += [f"and {more:,} more"] if more else []
-    notes = [*dry.notes, dry.undo_note, *(BEFORE_REMOVING if removing and requests else ())]
-    return "\n".join([dry.sentence, *lines, *filter(None, notes)])
+def _dry(rows: _Rows, desk: Desk, change: partial[Receipt]) -> Receipt:
+    """What a change would send, shown in its rows; or there, why a row cannot be added."""
+    try:
+        dry = change(desk.client)
+    except ApplyError as error:
+        if change.func is add_registrations:
+            rows.put("outcome", dict.fromkeys(rows.to_add, f"cannot be added: {error}"))
+        raise
+    if dry.kind != "restore":  # those rows show what was done
+        rows.show_items(dry)
+    return dry
 
 
-def _typed(workbook: Workbook, text: str, count: int, doing: str) -> bool:
-    """Whether the user confirmed and typed the number of requests."""
+def _before(dry: Receipt) -> str:
+    """The requests that would be sent, exactly, what is left alone, and what to know first."""
+    requests = [
+        f"{one.line} {json.dumps(one.body, ensure_ascii=False)}" if one.body else one.line
+        for one in dry.requests
+    ]
+    left_alone = [item.message for item in dry.items if item.status != "planned"]
+    notes = [*dry.notes, dry.undo_note]
+    if any(one.method == "DELETE" for one in dry.requests):
+        notes += BEFORE_REMOVING
+    if requests and dry.kind == "add":
+        notes.append(ADDING_NOTE)
+    return "\n".join([dry.sentence, *_first(requests), *_first(left_alone), *filter(None, notes)])
+
+
+def _first(lines: list[str]) -> list[str]:
+    more = len(lines) - _LINES_SHOWN
+    return [*lines[:_LINES_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+
+
+def _make(workbook: Workbook, desk: Desk, rows: _Rows, change: partial[Receipt], doing: str) -> str:
+    """Make a change, once the user has seen its requests and typed their number.
+
+    Where nothing is to be sent, nothing is confirmed, unless a run that broke off has sent it: then
+    its receipt is finished.
+    """
+    dry = _dry(rows, desk, change)
+    text = rows.show(_before(dry))
+    count = len(dry.requests)
+    broke_off = any(item.step for item in dry.items) and not (dry.kind == "apply" and rows.receipts)
+    if not count and not broke_off:
+        return text
     if not workbook.confirmed(f"{text}\n\nGo on?"):
-        return False
+        return NOTHING_CHANGED
+    doing = doing if count else "finish the receipt of a run that broke off"
     typed = workbook.prompt(f"{counted(count, 'request')}. To {doing}, type the number: {count}")
-    return typed == str(count)
-
-
-def _after(workbook: Workbook, desk: Desk, rows: _NexusRows, receipt: Receipt) -> str:
-    """The message on what was done, even where the sheet cannot be written any more."""
-    path = "" if receipt.path is None else str(receipt.path)
-    text = "\n".join([receipt.sentence, *receipt.advice])
-    text += f"\nReceipt: {path}" if path else ""
+    if typed != str(count):
+        return NOTHING_CHANGED
+    receipt = change(desk.client, dry_run=False)
+    text = "\n".join([receipt.sentence, *receipt.advice, f"Receipt: {receipt.path}"])
     with suppress(Exception):  # the requests were sent: that has to be shown in any case
-        rows.outcomes(receipt.items, path)
+        rows.show_items(receipt)
         rows.show(text)
         desk.refresh_register()
         workbook.calculate()
     return text
 
 
-class _NexusRows:
-    """The rows below the headings of the sheet Nexus, up to the first without a state.
+class _Rows:
+    """The rows below the headings of the sheet Nexus, as they were when it was made.
 
-    Raises:
-        ValueError: there are no such headings.
+    Attributes:
+        all: the rows by their number on the sheet: up to the first without a state, and those
+            further down that are to be added.
+        is_list: whether there are rows of a list.
+        to_add, ticked: the rows that are marked so.
+        unmarked: the rows that the user typed, without a mark, and not sent yet.
     """
 
     def __init__(self, workbook: Workbook) -> None:
         self._workbook = workbook
-        self.sheet, self._head, self._left = _found(workbook)
-        self.all = NEXUS_COLUMNS + NEXUS_MARKS
-
-    @property
-    def rows(self) -> list[dict[str, Scalar]]:
-        """The rows, by heading, in order."""
+        found = workbook.named(NEXUS_HEADINGS)
+        if found is None or tuple(map(_text, found[0].values(found[1])[0])) != NEXUS_COLUMNS:
+            raise ValueError(
+                f"There is no sheet with the headings {', '.join(NEXUS_COLUMNS)}, named"
+                f" {NEXUS_HEADINGS}. svc-tools excel workbook makes one."
+            )
+        self.sheet, (self._head, self._left, *_) = found
         used = self.sheet.used
-        last = used.row + used.height - 1
-        if last <= self._head:
-            return []
-        block = self.sheet.values(self._block(last - self._head))
-        found: list[dict[str, Scalar]] = []
-        for cells in block:
-            row = dict(zip(self.all, cells, strict=True))
-            if cell_of(row["state"]) is None:
-                break
-            found.append(row)
-        return found
+        below = self._block(max(1, used.row + used.height - 1 - self._head))
+        self.all: dict[int, Row] = {}
+        ended = False
+        for at, cells in enumerate(self.sheet.values(below), below.row):
+            row = dict(zip(_COLUMNS, cells, strict=True))
+            ended = ended or not _text(row["state"])
+            if not ended or _mark(row) == ADD:
+                self.all[at] = row
+        self.is_list = any(_text(row["plan"]) for row in self.all.values())
+        self.to_add = {at: row for at, row in self.all.items() if _mark(row) == ADD}
+        self.ticked = {at: row for at, row in self.all.items() if _mark(row) not in {"", ADD}}
+        self.unmarked = {
+            at: row
+            for at, row in self.all.items()
+            if not (_mark(row) or _text(row["plan"]) or _text(row["receipt"]))
+        }
 
     def fill(self, plan: Plan) -> None:
-        """Write a plan over the current rows.
-
-        Raises:
-            ValueError: there is something else in the way; nothing was changed.
-        """
-        marks = {"plan": plan_header(plan)}
-        lines = [
-            row | marks | {"type": row["nexus_type"], "outcome": "", "receipt": ""}
-            for row in plan_rows(plan)
-        ]
-        old = len(self.rows)
-        self._require_room(old, len(lines))
+        """Write a plan over the rows, and below it those that are not of a list."""
+        marks = {"plan": plan_header(plan), "outcome": "", "receipt": ""}
+        stay = self.to_add | (self.unmarked if self.is_list else {})
+        lines = [row | marks | {"type": row["nexus_type"]} for row in plan_rows(plan)]
+        lines += map(self.fields, stay.values())
         if lines:
+            block = self._block(len(lines))
+            self._require_room(block)
             marks_at = Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS))
             self.sheet.put(marks_at, [NEXUS_MARKS])
-            cells = [[line[name] for name in self.all] for line in lines]
-            self.sheet.put(self._block(len(lines)), cells)
-        if old > len(lines):  # last: rows that the user typed stay until the plan is written
-            first = self._head + 1 + len(lines)
-            self.sheet.clear(Area(first, self._left, old - len(lines), len(self.all)))
+            self.sheet.put(block, [[line[name] for name in _COLUMNS] for line in lines])
+        for at in self.all:  # last: rows that the user typed stay until the plan is written
+            if at > self._head + len(lines):
+                self.sheet.clear(Area(at, self._left, 1, len(_COLUMNS)))
 
-    def plan(self) -> Plan:
-        """The plan, as ticked on the sheet.
+    def removals(self) -> partial[Receipt]:
+        """The removal of what is ticked in the plan."""
+        rows = {at: row for at, row in self.all.items() if at not in self.to_add}
+        rows = {at: row for at, row in rows.items() if at in self.ticked or _text(row["plan"])}
+        plans = {_text(row["plan"]) for row in rows.values()}
+        if len(plans) != 1 or "" in plans:
+            problem = f"the rows are not of one plan: list them again; {_HOW_TO_ADD}"
+            raise PlanError([problem])
+        fields = [(at, self.fields(row)) for at, row in rows.items()]
+        return partial(apply_plan, plan_of("".join(plans), fields, name="The sheet Nexus"))
+
+    def additions(self) -> partial[Receipt]:
+        """The addition of the rows that are to be added; each that cannot be read shows why."""
+        problems, records = {}, []
+        for at, row in self.to_add.items():
+            try:
+                for name in FIELDS:
+                    pass_on_error(name, row["type" if name == "nexus_type" else name])
+                records.append(new_record(self.fields(row)))
+            except (ValueError, CellError) as error:
+                problems[at] = f"cannot be added: {error}"
+        self.put("outcome", problems)
+        if problems:
+            sentences = [f"Row {at} {text}" for at, text in problems.items()]
+            raise ValueError("\n".join([*_first(sentences), NOTHING_CHANGED]))
+        if not records:
+            raise ValueError(f"No row is marked {ADD}: {_HOW_TO_ADD}. {NOTHING_CHANGED}")
+        return partial(add_registrations, rows=records)
+
+    def fields(self, row: Row) -> dict[str, str]:
+        """The texts of a row, its type under both names; a date cell is a day.
 
         Raises:
-            PlanError: rows were changed, are of no plan, or the ticks contradict each other.
+            ValueError: there is a date cell, and the workbook uses the 1904 date system.
         """
-        rows = self.rows
-        plans = {_number_text(row["plan"]) for row in rows}
-        if len(plans) != 1 or "" in plans:
-            raise PlanError([f"the rows of the sheet {NEXUS} are not of one plan; list them again"])
-        cells = [
-            {name: _number_text(cell) for name, cell in row.items()}
-            | {"nexus_type": row["type"], "registered_at": self._day(row["registered_at"])}
-            for row in rows
-        ]
-        lines = enumerate(cells, self._head + 1)
-        return plan_of("".join(plans), lines, name=f"The sheet {NEXUS}")
+        texts = {name: _text(cell) for name, cell in row.items()}
+        since = row["registered_at"]
+        if isinstance(since, float) and self._workbook.counts_from_1904:
+            raise ValueError(FROM_1904)
+        if isinstance(since, float) and 0 < since < _DATE_CELLS:
+            texts["registered_at"] = str(FIRST_DAY + timedelta(days=int(since)))
+        return texts | {"nexus_type": texts["type"]}
 
-    @property
-    def register(self) -> list[dict[str, object]]:
-        """The rows as records, as `read_register` takes them."""
-        fields = ("state", "registered_at", "address", "notes")
-        return [
-            {
-                name: self._day(row[name]) if name == "registered_at" else row[name]
-                for name in fields
-            }
-            | {"nexus_type": row["type"]}
-            for row in self.rows
-        ]
-
-    @property
-    def are_planned(self) -> bool:
-        """Whether the rows are those of a plan."""
-        return any(cell_of(row["plan"]) is not None for row in self.rows)
-
-    def outcomes(self, items: Iterable[ReceiptItem], receipt: str = "") -> None:
-        """Write the outcome of each row that an item is about."""
-        by_key = {item.key: item for item in items}
-        for number, row in enumerate(self.rows, self._head + 1):
-            item = by_key.get((_number_text(row["state"]), _number_text(row["type"])))
-            if item is not None:
-                self._put(number, "outcome", _outcome(item))
-                if receipt:
-                    self._put(number, "receipt", receipt)
+    def show_items(self, receipt: Receipt) -> None:
+        """Write outcomes to their rows, and where the receipt is; what was added is unmarked."""
+        items = {item.key: item for item in receipt.items}
+        for at, row in self.all.items():
+            state, kind = _text(row["state"]), _text(row["type"])
+            item = items.get((state_of(state) or state, nexus_type_of(kind) or kind))
+            if item is None or (item.action == ADD) is not (at in self.to_add):
+                continue
+            self.put("outcome", {at: _outcome(item)})
+            if receipt.path is not None:
+                self.put("receipt", {at: str(receipt.path)})
+                if item.action == ADD and item.outcome == "done":
+                    self.put("remove", {at: ""})
 
     @property
     def receipts(self) -> list[str]:
         """The distinct receipts that the selected rows name; else those that any row names."""
         chosen = self._workbook.selected()
-        rows = self.rows
-        of_selected = [
-            _number_text(row["receipt"])
-            for number, row in enumerate(rows, self._head + 1)
-            if chosen is not None
-            and chosen[0].name == self.sheet.name
-            and any(area.row <= number < area.row + area.height for area in chosen[1])
+        areas = chosen[1] if chosen is not None and chosen[0].name == self.sheet.name else []
+        paths = {at: path for at, row in self.all.items() if (path := _text(row["receipt"]))}
+        selected = [
+            path
+            for at, path in paths.items()
+            if any(area.row <= at < area.row + area.height for area in areas)
         ]
-        of_any = [_number_text(row["receipt"]) for row in rows]
-        return [path for path in dict.fromkeys(of_selected if any(of_selected) else of_any) if path]
+        return [*dict.fromkeys(selected or paths.values())]
 
-    def show(self, text: str) -> None:
+    def show(self, text: str) -> str:
         """Show a text in the message cell."""
-        cells = self._workbook.named(NEXUS_MESSAGE)
-        if cells is not None:
-            sheet, area = cells
-            sheet.put(Area(area.row, area.column), [[text]])
+        if (cells := self._workbook.named(NEXUS_MESSAGE)) is not None:
+            cells[0].put(cells[1]._replace(height=1, width=1), [[text]])
+        return text
+
+    def put(self, name: str, texts: Mapping[int, str]) -> None:
+        """Write texts to a column, by row."""
+        for at, text in texts.items():
+            self.sheet.put(Area(at, self._left + _COLUMNS.index(name)), [[text]])
 
     def _block(self, height: int) -> Area:
-        return Area(self._head + 1, self._left, height, len(self.all))
+        return Area(self._head + 1, self._left, height, len(_COLUMNS))
 
-    def _day(self, value: Scalar) -> object:
-        """A day on the sheet; a date cell is a number.
-
-        Raises:
-            ValueError: the workbook uses the 1904 date system.
-        """
-        if isinstance(value, float):
-            if self._workbook.counts_from_1904:
-                raise ValueError(FROM_1904)
-            return FIRST_DAY + timedelta(days=int(value))
-        return value
-
-    def _put(self, row: int, name: str, text: str) -> None:
-        self.sheet.put(Area(row, self._left + self.all.index(name)), [[text]])
-
-    def _require_room(self, old: int, wanted: int) -> None:
-        """Refuse to overwrite what is not a row of the register.
-
-        Raises:
-            ValueError: there is something else in the way; nothing was changed.
-        """
-        if wanted <= old:
-            return
-        first = self._head + 1 + old
-        below = self.sheet.values(Area(first, self._left, wanted - old, len(self.all)))
-        for row, cells in enumerate(below, first):
-            if any(cell_of(cell) is not None for cell in cells):
+    def _require_room(self, block: Area) -> None:
+        """Refuse to overwrite what is not a row of the register."""
+        for at, cells in enumerate(self.sheet.values(block), block.row):
+            if at not in self.all and any(cell_of(cell) is not None for cell in cells):
                 raise ValueError(
-                    f"The records need {wanted:,} rows of the sheet {NEXUS}, and something else"
-                    f" stands in row {row}. Nothing was changed; clear that row, or move it."
+                    f"The records need {block.height:,} rows below the headings, and something else"
+                    f" stands in row {at}. Nothing was changed; clear that row, or move it."
                 )
 
 
-def _found(workbook: Workbook) -> tuple[Sheet, int, int]:
-    """The sheet, and the row and first column of its headings."""
-    sheet = workbook.sheet(NEXUS)
-    if sheet is not None:
-        used = sheet.used
-        for down, cells in enumerate(sheet.values(used)):
-            heads = ["" if cell is None else str(cell).strip().casefold() for cell in cells]
-            for across in range(len(heads) - len(NEXUS_COLUMNS) + 1):
-                if tuple(heads[across : across + len(NEXUS_COLUMNS)]) == NEXUS_COLUMNS:
-                    return sheet, used.row + down, used.column + across
-    raise ValueError(
-        f'There is no sheet "{NEXUS}" with the headings {", ".join(NEXUS_COLUMNS)} side by side.'
-        " The workbook that svc-tools makes has one: svc-tools excel workbook"
-    )
-
-
 def _outcome(item: ReceiptItem) -> str:
-    word = item.status.replace("_", " ")
-    shown = word.upper() if item.status == "removed_only" else word
-    return f"{shown}: {item.message}" if item.message else shown
+    word = item.status.upper() if item.status == "removed_only" else item.status
+    if (item.action, item.status) == (ADD, "changed"):
+        word = "there already"
+    return f"{word.replace('_', ' ')}: {item.message}" if item.message else word
 
 
-def _number_text(value: Scalar) -> str:
+def _mark(row: Row) -> str:
+    return _text(row["remove"]).casefold()
+
+
+def _text(value: Scalar) -> str:
+    """What a cell shows; the number of a date cell is shown as such."""
     if isinstance(value, float):
-        return f"{value:g}" if value != int(value) else str(int(value))
-    return "" if value is None else str(value)
+        return f"{value:.15g}"
+    return "" if value is None else str(getattr(value, "text", value)).strip()
 
 
 SVC_NEXUS_LIST = macro(
     "SVC_NEXUS_LIST", list_records, "List the account's records, with the suggestions of a plan."
 )
 SVC_NEXUS_PREVIEW = macro(
-    "SVC_NEXUS_PREVIEW", preview, "Show the requests for the ticked rows; none of them is sent."
+    "SVC_NEXUS_PREVIEW", preview, "Show the requests for the marked rows; none of them is sent."
 )
 SVC_NEXUS_REMOVE = macro("SVC_NEXUS_REMOVE", remove, "Remove the ticked records once confirmed.")
-SVC_NEXUS_RESTORE = macro("SVC_NEXUS_RESTORE", undo, "Add the records of a receipt again.")
+SVC_NEXUS_ADD = macro("SVC_NEXUS_ADD", add, f"Add the rows marked {ADD} once confirmed.")
+SVC_NEXUS_RESTORE = macro("SVC_NEXUS_RESTORE", undo, "Undo what a receipt has recorded.")

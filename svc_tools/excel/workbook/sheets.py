@@ -243,10 +243,11 @@ MACROS = {
     f" values; the sheet {FROZEN} notes their source and date. Cells without a rate stay formulas"
     " and are listed. The formulas do not come back: keep a copy of the workbook.",
     "SVC_NEXUS_LIST": f"Fills the sheet {NEXUS} with the register and the suggestions of a plan.",
-    "SVC_NEXUS_PREVIEW": "Shows the exact requests for the ticked rows. Sends none of them.",
+    "SVC_NEXUS_PREVIEW": "Shows the exact requests for the marked rows. Sends none of them.",
     "SVC_NEXUS_REMOVE": "Removes the ticked records after your confirmation; each request is"
     " recorded in a receipt.",
-    "SVC_NEXUS_RESTORE": "Adds the records of a receipt again, if the service can add them.",
+    "SVC_NEXUS_ADD": f"Adds the rows marked {ADD} after your confirmation, with a receipt, too.",
+    "SVC_NEXUS_RESTORE": "Undoes a receipt: adds what was removed, removes what was added.",
 }
 """The macros of the workbook and what each does."""
 
@@ -594,14 +595,18 @@ _NEXUS_BUTTONS = (
     ("1 List the records", "SVC_NEXUS_LIST"),
     ("2 Preview", "SVC_NEXUS_PREVIEW"),
     ("3 Remove …", "SVC_NEXUS_REMOVE"),
+    ("4 Add …", "SVC_NEXUS_ADD"),
     ("Undo …", "SVC_NEXUS_RESTORE"),
 )
 _STATUS = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'
 _NEXUS_LOOKS = {"remove": "typed_center", "registered_at": "shown_day"}
 _OUTCOMES = {
-    "is_error": ("REMOVED ONLY", "refused", "still there", "not attempted", "unknown", "changed"),
+    "is_error": (
+        *("REMOVED ONLY", "refused", "still there", "not attempted", "unknown", "changed"),
+        *("cannot be added", "there already"),
+    ),
     "is_good": ("removed", "replaced", "restored", "gone", "absent", "added"),
-    "is_partial": ("planned",),
+    "is_partial": ("planned", "not marked"),
 }
 """The looks of outcomes, by the words that they begin with (case matters)."""
 
