@@ -172,9 +172,12 @@ def cleaning_up(client: Svc, sales: pd.DataFrame) -> None:
     kept: pd.DataFrame = nexus.receipts()
     whole: nexus.Receipt = nexus.remove_state(client, "TX", typed="TX")
     added: nexus.Receipt = nexus.add_registration(client, "TX", nexus_type="economic")
+    several: nexus.Receipt = nexus.add_registrations(
+        client, [{"state": "TX", "nexus_type": "economic"}]
+    )
     edited: nexus.Receipt = nexus.edit_registration(client, "TX", nexus_type="economic", notes="")
     print(differing, row, of_file, since, able.lists, requests[0].line, item.status, undone.counts)
-    print(kept, whole.sentence, added.sentence, edited.sentence)
+    print(kept, whole.sentence, added.sentence, several.sentence, edited.sentence)
 
 
 def shown(client: Svc) -> None:

@@ -495,8 +495,11 @@ def test_an_addition_killed_between_its_request_and_the_receipt_is_settled(
     at = type_below(sheet, *TYPED)
     with killing(KEY) as run:
         child = run(
-            url=nexus.faults.base_url, folder=str(tmp_path / "receipts"), add=[OHIO],
-            at="write answer 1", when="before",
+            url=nexus.faults.base_url,
+            folder=str(tmp_path / "receipts"),
+            add=[OHIO],
+            at="write answer 1",
+            when="before",
         )
     assert child["killed"]
     assert nexus.additions == [OHIO]

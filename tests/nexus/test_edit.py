@@ -7,11 +7,12 @@ from datetime import date
 
 import pytest
 from support.faults import KEY, answer
-from support.nexus import KEYS, LOST, SERVICES, Nexus, refused, response, statuses
+from support.nexus import KEYS, LOST, RECORDS, SERVICES, Nexus, refused, response, statuses
 
 from svc_tools.nexus import (
     ApplyError,
     add_registration,
+    add_registrations,
     edit_registration,
     list_register,
     preview_restore,
@@ -114,6 +115,40 @@ def test_an_addition_that_was_changed_since_is_not_undone(nexus, add, scripted):
     assert statuses(undone) == {("OR", "economic"): "changed"}
     assert (undone.finished, undone.stopped) == (True, "")  # nothing is left that a rerun would do
     assert ("OR", "economic") in nexus.keys
+
+
+def test_several_additions_have_one_receipt_and_leave_alone_what_is_there(nexus, scripted, folder):
+    rows = [
+        {"state": "Oregon", "nexus_type": "Economic", "registered_at": "May 31, 2024"},
+        {"state": "TX", "nexus_type": "economic", "notes": "another"},
+        {"state": "ID", "nexus_type": "physical", "address": "1 Main St", "notes": ""},
+    ]
+    dry = add_registrations(scripted, rows, folder=folder)
+    assert nexus.methods == {"GET"}
+    assert not folder.exists()
+    done = add_registrations(scripted, rows, dry_run=False, folder=folder)
+    for receipt, status in ((dry, "planned"), (done, "added")):
+        assert [item.status for item in receipt.items] == [status, "changed", status]
+    assert [one.body for one in dry.requests] == nexus.additions
+    assert (done.finished, len([*folder.glob("*.jsonl")])) == (True, 1)
+    assert nexus.records["OR", "economic"]["registered_at"] == "2024-05-31"
+    restore(done, scripted, dry_run=False)
+    assert nexus.rows == RECORDS
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [{"state": "OR", "nexus_type": "economic"}, {"state": "Oregon", "nexus_type": "economic"}],
+        [{"state": "OR", "nexus_type": "economic"}, {"state": "ID"}],
+        [{"state": "OR", "nexus_type": "economic", "registered_at": "05/04/2024"}],
+    ],
+)
+def test_of_several_additions_none_is_sent_where_one_is_not_valid(nexus, scripted, rows):
+    with pytest.raises(ValueError, match=r"no registration|OR economic|nexus_type|05/04/2024"):
+        add_registrations(scripted, rows, dry_run=False)
+    assert nexus.faults.seen == []
 
 
 @pytest.mark.parametrize("changed_since", [False, True])
