@@ -2,7 +2,9 @@
 
 A spreadsheet computes its formulas again and again, several at a time. The desk caches results, so
 that a recalculation sends no requests; a place that is being looked up is waited for instead of
-looked up twice; and only a refresh requests again. Nothing here writes to the account.
+looked up twice; and only a refresh requests again: no result from before its moment, `since`, is
+used after it, whether from memory, from the disk or still on its way. Nothing here writes to the
+account.
 
 A result is valid as long as in the cache of lookups (`lookup.cache`): a rate of today until
 the local day ends. A failure is valid for a minute, and a failure of the service as a whole stops
@@ -18,6 +20,7 @@ import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from svc_sdk import SvcError
@@ -27,6 +30,7 @@ from svc_tools.excel.values import NotAvailableError
 from svc_tools.lookup import Outcome, look_up
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.expiry import CLOCK_SKEW, LocalDays, keeps_until
+from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:
@@ -44,10 +48,6 @@ PATIENCE = 30.0
 _PER_PLACE = 0.1
 _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
-_REFRESHED_FOR = timedelta(days=1)
-"""How long after it expired a result is still refreshed. Later, probably no cell shows it; one that
-does looks it up in the recalculation after the refresh. A formula with TODAY() looks up other
-places each day, and those of last month should not be billed again."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
 _log = logging.getLogger(__name__)
 _Burst: TypeAlias = "Future[dict[Place, Outcome]]"
@@ -78,37 +78,72 @@ class ServiceInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshPlan:
+    """What a refresh would send.
+
+    Attributes:
+        places: the distinct places of the workbook's cells; each is one lookup.
+        cells: how many formulas use them.
+        unknown: how many formulas have a place that is known only when they are computed. It is
+            looked up in the recalculation after the refresh.
+    """
+
+    places: tuple[Place, ...]
+    cells: int
+    unknown: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The plan as a sentence."""
+        if not self.places and not self.unknown:
+            return "No cell of this workbook looks a place up."
+        text = f"{counted(len(self.places), 'lookup')} for {counted(self.cells, 'cell')}."
+        if self.unknown:
+            text += (
+                f" The places of {counted(self.unknown, 'cell')} are known only when they are"
+                " computed: these are looked up then, in addition."
+            )
+        return text
+
+
+@dataclass(frozen=True, slots=True)
 class RefreshReport:
     """Result of a refresh.
 
     Attributes:
+        since: the moment of the refresh (UTC), for the recalculation after it.
         requested: how many places were looked up again.
-        changed: how many results changed.
-        failed: how many places got no result; the cells keep an earlier one.
-        why: why the first of them failed, in a sentence; `None` where none did.
+        changed: how many results differ from an earlier one.
+        failed: how many places got no result.
+        why: why the first of them failed, or why nothing was refreshed; `None` where none did.
         register: why the nexus register could not be listed again; `None` where it was, or where
-            no cell uses it.
+            no cell uses it. The old one stays then.
     """
 
+    since: datetime
     requested: int
-    changed: int
-    failed: int
+    changed: int = 0
+    failed: int = 0
     why: str | None = None
     register: str | None = None
 
     @property
+    def happened(self) -> bool:
+        """Whether there is something new. Else nothing changed, and nothing is to be computed."""
+        return self.failed < self.requested or (not self.requested and self.why is None)
+
+    @property
     def sentence(self) -> str:
         """The report as a sentence."""
-        if not self.requested:
+        if not self.happened:
+            text = f"Nothing was refreshed, and no result changed: {self.why}."
+        elif not self.requested:
             text = "There is nothing to look up again."
         else:
             changes = f"{counted(self.changed, 'result')} changed" if self.changed else "no change"
             text = f"{counted(self.requested, 'place')} looked up again: {changes}."
-        if self.failed:
-            text += (
-                f" {counted(self.failed, 'place')} without a result ({self.why}); the cells keep"
-                " an earlier one."
-            )
+            if self.failed:
+                text += f" {counted(self.failed, 'place')} without a result ({self.why})."
         if self.register:
             text += f" The nexus register was not refreshed: {self.register}"
         return text
@@ -141,50 +176,65 @@ class Desk:
         self._session = _Session(client, self._clock)
         self._notes: dict[str, None] = {}
 
-    def look_up(self, places: Iterable[Place]) -> dict[Place, Outcome]:
+    def look_up(
+        self, places: Iterable[Place], since: datetime | None = None
+    ) -> dict[Place, Outcome]:
         """The outcome of every distinct place, in their order.
 
         Cached places are not requested, and those that another thread is looking up are waited
         for; the rest is looked up in one run. Raises nothing: an error is an outcome with its
         reason.
+
+        Args:
+            places: the places.
+            since: the moment of a refresh (aware); no result requested before it is used.
         """
         wanted = dict.fromkeys(places)
         while True:
             session = self._session
-            outcomes = self._outcomes(session, wanted)
+            outcomes = self._outcomes(session, wanted, since)
             if session is self._session:  # results of a former client do not count
                 return outcomes
 
-    def uncached(self, places: Iterable[Place]) -> int:
+    def uncached(self, places: Iterable[Place], since: datetime | None = None) -> int:
         """How many distinct places would have to be looked up now; nothing is looked up."""
         wanted = dict.fromkeys(places)
         with self._lock:
-            return len(wanted) - len(self._session.known(wanted, self._clock()))
+            return len(wanted) - len(self._session.known(wanted, self._clock(), since))
 
-    def refresh(self) -> RefreshReport:
-        """Look up every place of this session again, past the cache, and list the register again.
+    def refresh(self, places: Iterable[Place]) -> RefreshReport:
+        """Look places up again in one run, past memory and disk, and list the register again.
 
-        Old results are shown until the new ones are in, and stay where there is no new one. While
-        a refresh is running, another waits for it and returns the same report.
+        Earlier results are shown until the new ones are in. Then a place without a new one shows
+        its failure; but where there is none at all, because the service is away or refuses the
+        key, the earlier ones stay.
         """
-        mine: Future[RefreshReport | None] = Future()
-        report: RefreshReport | None = None
-        while True:
-            with self._lock:
-                session = self._session
-                running = session.refreshing
-                if running is None:
-                    session.refreshing = mine
-                    break
-            if found := running.result():
-                return found
-        try:
-            report = self._refreshed(session)
-            return report
-        finally:
-            with self._lock:
-                session.refreshing = None
-            mine.set_result(report)
+        session = self._session
+        wanted = list(dict.fromkeys(places))
+        since = self._clock()
+        with self._lock:
+            old = {
+                place: session.results[place].outcome
+                for place in wanted
+                if place in session.results
+            }
+        burst = self._burst_result(session, wanted, since)
+        old = {**burst.stored, **old}
+        new = burst.outcomes
+        failures = [outcome.error for outcome in new.values() if not _is_result(outcome)]
+        why = next((why for why in failures if why), None if wanted else self._trouble(session))
+        with self._lock:
+            ended_at = self._clock()
+            session.note_outage(burst, since, ended_at)
+            if len(failures) < len(new):
+                session.store(new, since, ended_at + _PAUSE)
+        changed = sum(
+            (outcome.status, outcome.found) != (old[place].status, old[place].found)
+            for place, outcome in new.items()
+            if _is_result(outcome) and place in old
+        )
+        register = session.register.refresh(session.client)
+        return RefreshReport(since, len(new), changed, len(failures), why, register)
 
     def register(self) -> Register:
         """The account's nexus records, as first listed this day or by a refresh.
@@ -290,36 +340,49 @@ class Desk:
         with self._lock:
             self._session = _Session(client, self._clock)
 
-    def _outcomes(self, session: _Session, wanted: dict[Place, None]) -> dict[Place, Outcome]:
+    def _outcomes(
+        self, session: _Session, wanted: dict[Place, None], since: datetime | None
+    ) -> dict[Place, Outcome]:
         now = self._clock()
+        if since is not None and since > now + CLOCK_SKEW:
+            since = None  # the clock was set back: each recalculation would be billed
         with self._lock:
-            known = session.known(wanted, now)
+            known = session.known(wanted, now, since)
             missing = [place for place in wanted if place not in known]
             waited_for = {
-                place: session.in_flight[place] for place in missing if place in session.in_flight
+                place: session.in_flight[place].burst
+                for place in missing
+                if place in session.in_flight
+                and (since is None or session.in_flight[place].requested_at >= since)
             }
             own = [place for place in missing if place not in waited_for]
             burst: _Burst = Future()
-            session.in_flight.update(dict.fromkeys(own, burst))
+            session.in_flight.update(dict.fromkeys(own, _InFlight(burst, now)))
         if own:
-            self._look_up(session, own, burst, now)
+            self._look_up(session, own, burst, now, since)
             known |= burst.result()
         for place, other in waited_for.items():
             known[place] = other.result().get(place, _NOT_REACHED)
         return {place: known.get(place, _NOT_REACHED) for place in wanted}
 
     def _look_up(
-        self, session: _Session, places: list[Place], burst: _Burst, now: datetime
+        self,
+        session: _Session,
+        places: list[Place],
+        burst: _Burst,
+        now: datetime,
+        since: datetime | None,
     ) -> None:
         """Look a burst up; threads that wait for it are released whatever happens."""
         paused = session.outage(now)
         result = _BurstResult({})
         try:
-            result = self._burst_result(session, places, paused=paused)
+            result = self._burst_result(session, places, since, paused=paused)
         finally:
             with self._lock:
                 for place in places:
-                    del session.in_flight[place]
+                    if session.in_flight.get(place) == (burst, now):  # else a newer one replaced it
+                        del session.in_flight[place]
                 burst.set_result(result.outcomes)
                 ended_at = self._clock()  # a burst may take minutes
                 retry_at = ended_at + _PAUSE
@@ -329,35 +392,12 @@ class Desk:
                     retry_at = session.paused_until or ended_at
                 session.store(result.outcomes, now, retry_at)
 
-    def _refreshed(self, session: _Session) -> RefreshReport:
-        now = self._clock()
-        with self._lock:
-            session.forget_expired(now)
-            old = {place: one.outcome for place, one in session.results.items()}
-        result = _BurstResult({})
-        if old:
-            result = self._burst_result(session, [*old], past_cache=True)
-        new = result.outcomes
-        with self._lock:
-            ended_at = self._clock()
-            session.note_outage(result, now, ended_at)
-            session.store(_replacements(old, new), now, ended_at + _PAUSE)
-        failures = [outcome.error for outcome in new.values() if not _is_result(outcome)]
-        changed = sum(
-            (outcome.status, outcome.found) != (old[place].status, old[place].found)
-            for place, outcome in new.items()
-            if _is_result(outcome)
-        )
-        why = next((why for why in failures if why), None)
-        register = session.register.refresh(session.client)
-        return RefreshReport(len(new), changed, len(failures), why, register)
-
     def _burst_result(
         self,
         session: _Session,
         places: list[Place],
+        since: datetime | None,
         *,
-        past_cache: bool = False,
         paused: str | None = None,
     ) -> _BurstResult:
         """The outcomes of distinct places, looked up in one run.
@@ -365,8 +405,7 @@ class Desk:
         Args:
             session: has the client.
             places: the places.
-            past_cache: whether nothing is read from the cache; results are stored there all the
-                same.
+            since: nothing older is read from the cache; results are stored there all the same.
             paused: why no requests are sent: only the cache is read.
         """
         deadline = self._patience + _PER_PLACE * len(places)
@@ -374,29 +413,51 @@ class Desk:
             with opened_cache(self._cache) as cache:
                 try:
                     client = session.client()
+                    stored: dict[Place, Outcome] = {}
+                    if cache is not None and (paused is not None or since is not None):
+                        stored = dict(cache.known(source_of(client), places, detail=False))
+                    known = {
+                        place: one
+                        for place, one in stored.items()
+                        if since is None
+                        or (one.looked_up_at is not None and one.looked_up_at >= since)
+                    }
+                    rest = [place for place in places if place not in known]
                     if paused is not None:
-                        outcomes = dict.fromkeys(places, not_attempted(paused))
-                        if cache is not None:
-                            outcomes |= cache.known(source_of(client), places, detail=False)
-                        return _BurstResult(outcomes)
+                        return _BurstResult(dict.fromkeys(rest, not_attempted(paused)) | known)
                     run = look_up(
-                        client, places, cache=cache, refresh=past_cache, deadline=deadline
+                        client, rest, cache=cache, refresh=since is not None, deadline=deadline
                     )
                     with self._lock:
                         session.note_usage(run)
-                    return _BurstResult(run.outcomes, run.stopped)
+                    return _BurstResult(run.outcomes | known, run.stopped, stored)
                 finally:
                     self._notes.update(dict.fromkeys(cache.notes if cache is not None else ()))
         except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
             outcome = Outcome("failed", _explained(error, "the places could not be looked up"))
             return _BurstResult(dict.fromkeys(places, outcome))
 
+    @staticmethod
+    def _trouble(session: _Session) -> str | None:
+        """Why the service cannot be used, found out without a lookup; `None` where it can."""
+        try:
+            check_key(session.client())
+        except Exception as error:  # noqa: BLE001 - as above
+            return _explained(error, "the service cannot be used")
+        return None
+
 
 class _BurstResult(NamedTuple):
-    """The outcomes of a burst; `stopped` is why it ended early, where it did."""
+    """The outcomes of a burst; why it ended early, where it did; for a refresh the old results."""
 
     outcomes: dict[Place, Outcome]
     stopped: str | None = None
+    stored: Mapping[Place, Outcome] = MappingProxyType({})
+
+
+class _InFlight(NamedTuple):
+    burst: _Burst
+    requested_at: datetime
 
 
 class _Cached(NamedTuple):
@@ -408,14 +469,12 @@ class _Cached(NamedTuple):
 class _Session:
     """The results of one client; another client begins another session.
 
-    Its results and its outage are read and changed under the desk's lock. An expired outcome is not
-    used any more, but stays for a day: a refresh includes it.
+    Its results and its outage are read and changed under the desk's lock.
 
     Attributes:
         results: the outcomes by place, with the time until which they are valid.
         in_flight: the places that are being looked up.
         paused_until: until when no requests are sent, because the service failed as a whole.
-        refreshing: the report of the refresh that is running.
         register: the account's nexus records.
         spent: how many lookups the service responded to.
         left: how many the account has left, by the last response that reports it.
@@ -423,9 +482,8 @@ class _Session:
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
         self.results: dict[Place, _Cached] = {}
-        self.in_flight: dict[Place, _Burst] = {}
+        self.in_flight: dict[Place, _InFlight] = {}
         self.paused_until: datetime | None = None
-        self.refreshing: Future[RefreshReport | None] | None = None
         self.register = _RegisterCache(clock)
         self.spent = 0
         self.left: int | None = None
@@ -452,14 +510,19 @@ class _Session:
                 weakref.finalize(self, self._client.close)
             return self._client
 
-    def known(self, places: Iterable[Place], now: datetime) -> dict[Place, Outcome]:
-        """The outcomes that are still valid."""
+    def known(
+        self, places: Iterable[Place], now: datetime, since: datetime | None
+    ) -> dict[Place, Outcome]:
+        """The outcomes that are still valid, and not older than a refresh."""
         found = ((place, self.results.get(place)) for place in places)
         latest = now + CLOCK_SKEW  # what is later was stored before the clock was set back
         return {
             place: one.outcome
             for place, one in found
-            if one is not None and now < one.until and one.requested_at <= latest
+            if one is not None
+            and now < one.until
+            and one.requested_at <= latest
+            and (since is None or one.requested_at >= since)
         }
 
     def store(
@@ -473,22 +536,23 @@ class _Session:
             retry_at: until when failures are valid.
         """
         if requested_at >= self._forgets_at:  # so that months of a session fit in memory
-            self.forget_expired(requested_at)
+            self._forgets_at = requested_at + timedelta(days=1)
+            valid = (
+                (place, one) for place, one in self.results.items() if one.until > requested_at
+            )
+            self.results = dict(valid)
         today, day_ends = self._days.of(requested_at)
         for place, outcome in outcomes.items():
-            cached = self.results.get(place)
-            if cached and requested_at < cached.requested_at <= requested_at + CLOCK_SKEW:
+            made_at = requested_at
+            if outcome.cached and outcome.looked_up_at is not None:
+                made_at = min(made_at, outcome.looked_up_at)  # as old as it is on the disk
+            there = self.results.get(place)
+            if there and made_at < there.requested_at <= made_at + CLOCK_SKEW:
                 continue
             until = keeps_until(
                 outcome, place.as_of, responded_at=requested_at, today=today, day_ends=day_ends
             )
-            self.results[place] = _Cached(outcome, until or retry_at, requested_at)
-
-    def forget_expired(self, now: datetime) -> None:
-        """Drop the outcomes that expired more than a day ago."""
-        self._forgets_at = now + timedelta(days=1)
-        old = now - _REFRESHED_FOR
-        self.results = {place: one for place, one in self.results.items() if one.until > old}
+            self.results[place] = _Cached(outcome, until or retry_at, made_at)
 
     def note_usage(self, run: Run) -> None:
         """Count what a run spent: a quota counts a lookup that ends with a rate or without one."""
@@ -521,17 +585,6 @@ class _Session:
 def _is_result(outcome: Outcome) -> bool:
     """Whether the service responded, even if it knows no rate."""
     return outcome.found is not None or outcome.status == "unresolved"
-
-
-def _replacements(
-    old: Mapping[Place, Outcome], new: Mapping[Place, Outcome]
-) -> dict[Place, Outcome]:
-    """The outcomes to store: every result, and a failure where there was no result before."""
-    return {
-        place: outcome
-        for place, outcome in new.items()
-        if _is_result(outcome) or place not in old or not _is_result(old[place])
-    }
 
 
 def _explained(error: Exception, otherwise: str) -> str:

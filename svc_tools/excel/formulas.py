@@ -1,5 +1,5 @@
 # ruff: noqa: UP006, UP035 - also shipped in Calc's extension, which runs on Python 3.8
-"""The calls that the formulas of a workbook are certain to make, read from their text.
+"""The calls that the formulas of a workbook make, read from their text.
 
 A spreadsheet computes cell after cell and waits for each. So the adapters for Excel (COM) and Calc
 read the other formulas when a burst of computations begins, and look all of their places up in one
@@ -7,31 +7,47 @@ batch. Only values of cells without a formula are read: another might not be com
 may cost money, so a call that a condition may prevent is left out, as is anything in doubt: such a
 cell looks its own place up when it is computed. A mistake here costs time, never a figure.
 
+A refresh reads a workbook that is computed, so there the values that all cells show are used.
+
 Standard library alone. Formulas are in their English A1 form, with "," (Excel) or ";" (Calc)
 between arguments.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 import time
-from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Tuple
+from datetime import date
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Tuple, TypeVar
+
+_T = TypeVar("_T")
 
 _PIECE = re.compile(
     r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'|[(){}\[\];,]|[^\"'(){}\[\];,]+|.", re.DOTALL
 )
 _WORD = re.compile(r"([\w.\\]*)\s*$")
-_FUNCTION = re.compile(r"(?:SVC\.TOOLS\.)?(SVC_[A-Z_]+)", re.IGNORECASE)
+_FUNCTION = re.compile(r"(?:SVC\.TOOLS\.)?SVC[_.]([A-Z_]+)", re.IGNORECASE)
 _TEXT = re.compile(r'"((?:[^"]|"")*)"')
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _TRUTH = re.compile(r"(TRUE|FALSE)(?:\(\))?", re.IGNORECASE)
-_CELL = re.compile(r"(?:\$?('(?:[^']|'')+'|[^\s$'.!;,()]+)[.!])?\$?([A-Z]{1,3})\$?(\d{1,7})")
+_CELLS = re.compile(
+    r"(?:\$?('(?:[^']|'')+'|[^\s$'.!;,()]+)[.!])?\$?([A-Z]{1,3})\$?(\d{1,7})"
+    r"(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?"
+)
+_FIXED = re.compile(r"=((?:.+!)?\$[A-Z]{1,3}\$\d+(?::\$[A-Z]{1,3}\$\d+)?)")
+"""The cells of a workbook name that are the same everywhere."""
+_COLUMN = re.compile(r"(\w+)\[([^\[\]@#,:]+)\]")
 _NAME = re.compile(r"[^\W\d][\w.]*")
 _THIS_ROW = re.compile(
     r"(\w+)?\[(?:@([^\[\]@#,:]+)|@\[([^\[\]#':]+)\]|\[#This Row\][;,]\[([^\[\]#':]+)\])\]",
     re.IGNORECASE,
 )
-_EMPTINESS = re.compile(r'(.+?)(=|<>)""')
+_COMPARISON = re.compile(r'((?:"[^"]*"|[^"<>=])+)(=|<>|<=|>=|<|>)((?:"[^"]*"|[^"<>=])+)')
+_FUNCTION_CALL = re.compile(r"(AND|OR|NOT|DATE|TODAY)\((.*)\)", re.IGNORECASE | re.DOTALL)
+_FIRST_DAY = date(1899, 12, 30)
+NO_PLACES = {"SVC_SUM", "SVC_FIELDS", "SVC_NEXUS", "SVC_NEXUS_STATUS"}
+"""Functions that look no place up."""
 _CLOSING = {")": "(", "}": "{", "]": "["}
 _CONDITIONAL = {"IF", "IFERROR", "IFNA", "IFS", "CHOOSE", "SWITCH"}
 """Functions that always compute their first argument, and perhaps the others."""
@@ -41,6 +57,16 @@ _COMPUTE_ALL = {
     *("ROUNDDOWN", "ROUNDUP", "SUM", "T", "TEXT", "TRIM", "UPPER", "VALUE"),
 }
 """Functions that compute all of their arguments."""
+_COMPARED = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+_MOST_CELLS = 500_000
+"""A larger range is not read."""
 _BURST = 0.5
 """Seconds: a place that is not cached this soon after another belongs to a burst."""
 _RAREST = 1_024
@@ -90,7 +116,9 @@ def calls_in(formula: str, separator: str = ",") -> List[FormulaCall]:
             function = _FUNCTION.fullmatch(one.name)
             if function and mark == ")":
                 arguments = _split(formula, one, piece.start())
-                call = FormulaCall(function[1].upper(), arguments, _guards(formula, opened))
+                call = FormulaCall(
+                    f"SVC_{function[1].upper()}", arguments, _guards(formula, opened)
+                )
                 found.append((one.start, call))
         elif mark == separator and opened and not in_heading:
             opened[-1].separators.append(piece.start())
@@ -116,6 +144,18 @@ def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[Guard, ...]:
     return tuple(guards)
 
 
+def _parts(text: str, separator: str) -> List[str]:
+    """The arguments in a text, split at the separators outside of brackets."""
+    parts, depth = [""], 0
+    for piece in _PIECE.finditer(text):
+        depth += (piece[0] in "([{") - (piece[0] in ")]}")
+        if piece[0] == separator and not depth:
+            parts.append("")
+        else:
+            parts[-1] += piece[0]
+    return [part.strip() for part in parts]
+
+
 def literal(text: str) -> Any:  # noqa: ANN401 - text, a number or a truth value
     """The value of a constant; `None` for anything else."""
     if _TEXT.fullmatch(text):
@@ -137,6 +177,8 @@ def column_number(letters: str) -> int:
 class Book:
     """The cells of a workbook; a subclass reads them from its host, and raises `Unknown`."""
 
+    shown = False
+    """Whether the values that formulas show are used, not only those of cells without one."""
     separator = ","
     empty: Any = None
     """An empty cell as the host passes it to a function."""
@@ -148,7 +190,7 @@ class Book:
         raise NotImplementedError
 
     def cell(self, sheet: Any, column: int, row: int) -> Any:  # noqa: ANN401 - the host's
-        """The value of a cell without a formula; rows and columns count from 1."""
+        """The value of a cell; rows and columns count from 1. Unknown: see `shown`."""
         raise NotImplementedError
 
     def sheet(self, name: str) -> Any:  # noqa: ANN401 - the host's
@@ -158,6 +200,10 @@ class Book:
     def named(self, name: str) -> Any:  # noqa: ANN401 - the host's
         """The value of a workbook name for one fixed cell."""
         raise NotImplementedError
+
+    def table_column(self, table: str, heading: str) -> Any:  # noqa: ANN401, ARG002 - the host's
+        """The values of a table's column; only where they are `shown`."""
+        raise Unknown
 
     def in_table(self, table: str, heading: str, sheet: Any, row: int) -> Any:  # noqa: ANN401 - the host's
         """The value under a heading of a table in that row; the table may be "": the own one."""
@@ -173,6 +219,33 @@ class Book:
                 except Unknown:
                     continue
 
+    def in_use(self, make: Callable[[str, List[Any]], _T]) -> Tuple[List[List[_T]], int]:
+        """What the formulas of a computed workbook look up, by the values that its cells show.
+
+        Args:
+            make: makes a call of its name and arguments.
+
+        Returns:
+            For each cell its calls, and how many cells have others: those in doubt.
+        """
+        self.shown = True
+        cells: List[List[_T]] = []
+        unknown = 0
+        for sheet, row, formula in self.formulas():
+            found = []
+            in_doubt = False
+            for call in calls_in(formula, self.separator):
+                if call.name in NO_PLACES or not call.arguments:
+                    continue
+                try:
+                    if all(self._passes(guard, sheet, row) for guard in call.guards):
+                        found.append(make(call.name, self._arguments(call, sheet, row)))
+                except Unknown:
+                    in_doubt = True
+            cells.append(found)
+            unknown += in_doubt
+        return cells, unknown
+
     def _arguments(self, call: FormulaCall, sheet: Any, row: int) -> List[Any]:  # noqa: ANN401 - the host's
         first = self.amount if call.name == "SVC_TAX" else self.value
         return [
@@ -184,35 +257,170 @@ class Book:
         """The amount of a tax; it only decides whether a place is looked up."""
         return self.value(text, sheet, row)
 
-    def value(self, text: str, sheet: Any, row: int) -> Any:  # noqa: ANN401 - the host's
+    def value(self, text: str, sheet: Any, row: int) -> Any:  # noqa: ANN401, PLR0911 - one for each kind
         """The value of an argument as written in a formula in that row."""
         if not text:
             return self.omitted
         constant = literal(text)
         if constant is not None:
             return constant
-        cell = _CELL.fullmatch(text)
-        if cell:
-            at = cell[1]
-            if at is not None:
-                sheet = self.sheet(at[1:-1].replace("''", "'") if at.startswith("'") else at)
-            return self.cell(sheet, column_number(cell[2]), int(cell[3]))
+        cells = _CELLS.fullmatch(text)
+        if cells:
+            return self._referred(cells, sheet)
         of_table = _THIS_ROW.fullmatch(text)
         if of_table:
             heading = of_table[2] or of_table[3] or of_table[4]
             return self.in_table(of_table[1] or "", heading, sheet, row)
+        column = _COLUMN.fullmatch(text)
+        if column and self.shown:
+            return self.table_column(column[1], column[2])
+        function = _FUNCTION_CALL.fullmatch(text)
+        if function and function[1].upper() in {"DATE", "TODAY"}:
+            return self._day(function[2], sheet, row)
         if _NAME.fullmatch(text):
             return self.named(text)
         raise Unknown
 
-    def _passes(self, guard: Guard, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
-        """Whether a guard lets the call be made: only tests such as A2="" are understood."""
-        emptiness = _EMPTINESS.fullmatch(guard.condition)
-        if guard.name != "IF" or emptiness is None:
+    def _referred(self, found: re.Match[str], sheet: Any) -> Any:  # noqa: ANN401 - the host's
+        """The value of a cell, or the rows of a range."""
+        at, left, top, right, bottom = found.groups()
+        if at is not None:
+            sheet = self.sheet(at[1:-1].replace("''", "'") if at.startswith("'") else at)
+        columns = range(column_number(left), column_number(right or left) + 1)
+        rows = range(int(top), int(bottom or top) + 1)
+        if len(columns) == len(rows) == 1:
+            return self.cell(sheet, columns[0], rows[0])
+        if not self.shown or len(columns) * len(rows) > _MOST_CELLS:
             raise Unknown
-        value = self.value(emptiness[1].strip(), sheet, row)
-        is_empty = value is self.empty or value == ""
-        return (is_empty == (emptiness[2] == "=")) == (guard.position == 1)
+        block = [[self.cell(sheet, column, row) for column in columns] for row in rows]
+        return [["" if one is self.empty else one for one in line] for line in block]
+
+    def _day(self, arguments: str, sheet: Any, row: int) -> float:  # noqa: ANN401 - the host's
+        """The number of a day: DATE of three values, or TODAY."""
+        if not arguments:
+            day = date.today()  # noqa: DTZ011 - the user's day
+        else:
+            given = [self.value(one, sheet, row) for one in _parts(arguments, self.separator)]
+            if not all(isinstance(one, (int, float)) for one in given):
+                raise Unknown
+            try:
+                day = date(*map(int, given))
+            except (ValueError, TypeError):  # such as the month 13, which a sheet accepts
+                raise Unknown from None
+        return float((day - _FIRST_DAY).days)
+
+    def _passes(self, guard: Guard, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
+        """Whether a guard lets the call be made: an IF whose test is understood."""
+        if guard.name != "IF" or guard.position not in {1, 2}:
+            raise Unknown
+        return self._holds(guard.condition, sheet, row) == (guard.position == 1)
+
+    def _holds(self, condition: str, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
+        """Whether a test holds: comparisons of values of one kind, joined by AND, OR and NOT."""
+        function = _FUNCTION_CALL.fullmatch(condition)
+        if function and function[1].upper() in {"AND", "OR", "NOT"}:
+            name = function[1].upper()
+            parts = [self._holds(one, sheet, row) for one in _parts(function[2], self.separator)]
+            return all(parts) if name == "AND" else any(parts) == (name == "OR")
+        comparison = _COMPARISON.fullmatch(condition)
+        if comparison is None:
+            raise Unknown
+        one, other = (self.value(comparison[at].strip(), sheet, row) for at in (1, 3))
+        if '""' in (comparison[1].strip(), comparison[3].strip()):
+            one, other = (not self._is_empty(value) for value in (one, other))
+        elif isinstance(one, str) and isinstance(other, str) and one[:1] != "#":
+            one, other = one.casefold(), other.casefold()
+        elif not all(isinstance(value, (int, float)) for value in (one, other)):
+            raise Unknown
+        return bool(_COMPARED[comparison[2]](one, other))
+
+    def _is_empty(self, value: Any) -> bool:  # noqa: ANN401 - the host's
+        return value is self.empty or value is None or value == ""
+
+
+class Contents(Book):
+    """A workbook that was read whole, with the values that its cells show.
+
+    Args:
+        sheets: blocks of cells, each {"name", "row", "column", "formulas", "values"}: the sheet,
+            the first cell (counted from 1), and rows. A formula may be "" where it calls no
+            SVC function.
+        names: what each workbook name refers to, such as "=Start!$C$5".
+        tables: the rows of each table below its heading, each {"name", "sheet", "row", "column",
+            "height", "columns": headings}.
+    """
+
+    empty = ""
+
+    def __init__(
+        self,
+        sheets: Iterable[Dict[str, Any]],
+        names: Dict[str, str] | None = None,
+        tables: Iterable[Dict[str, Any]] = (),
+    ) -> None:
+        self.shown = True
+        self._blocks: Dict[str, List[Dict[str, Any]]] = {}
+        for one in sheets:
+            self._blocks.setdefault(one["name"].casefold(), []).append(one)
+        self._names = {name.casefold(): text for name, text in (names or {}).items()}
+        self._tables = list(tables)
+
+    def formulas(self) -> Iterator[Tuple[str, int, str]]:
+        """Every formula with an SVC function; a text that only reads like one is left out."""
+        for sheet, blocks in self._blocks.items():
+            for block in blocks:
+                rows = zip(block["formulas"], block["values"])  # noqa: B905 - as many
+                for row, (texts, values) in enumerate(rows, block["row"]):
+                    for text, value in zip(texts, values):  # noqa: B905 - as many
+                        is_formula = isinstance(text, str) and text.startswith("=")
+                        if is_formula and text != value and "SVC" in text.upper():
+                            yield sheet, row, text
+
+    def sheet(self, name: str) -> str:
+        """The sheet of that name, ignoring case."""
+        if name.casefold() not in self._blocks:
+            raise Unknown
+        return name.casefold()
+
+    def cell(self, sheet: str, column: int, row: int) -> Any:  # noqa: ANN401 - the host's
+        """The value of a cell."""
+        for block in self._blocks[sheet]:
+            down, across = row - block["row"], column - block["column"]
+            if 0 <= down < len(block["values"]) and 0 <= across < len(block["values"][down]):
+                return block["values"][down][across]
+        return self.empty
+
+    def named(self, name: str) -> Any:  # noqa: ANN401 - the host's
+        """The value of a workbook name for fixed cells, or a constant."""
+        fixed = _FIXED.fullmatch(self._names.get(name.casefold(), ""))
+        if fixed is None:
+            raise Unknown
+        return self.value(fixed[1], None, 0)
+
+    def in_table(self, table: str, heading: str, sheet: str, row: int) -> Any:  # noqa: ANN401 - the base's
+        """The value under a heading of a table in that row."""
+        found = [
+            (self.sheet(one["sheet"]), column)
+            for one, column in self._columns(table, heading)
+            if 0 <= row - one["row"] < one["height"] and (table or one["sheet"].casefold() == sheet)
+        ]
+        if len(found) != 1:
+            raise Unknown
+        return self.cell(found[0][0], found[0][1], row)
+
+    def table_column(self, table: str, heading: str) -> Any:  # noqa: ANN401 - the base's
+        """The values of a table's column."""
+        for one, column in self._columns(table, heading):
+            rows = range(one["row"], one["row"] + one["height"])
+            return [[self.cell(self.sheet(one["sheet"]), column, row)] for row in rows]
+        raise Unknown
+
+    def _columns(self, table: str, heading: str) -> Iterator[Tuple[Dict[str, Any], int]]:
+        """The tables of that name, any where it is "", with such a column, and its number."""
+        for one in self._tables:
+            heads = [str(head).casefold() for head in one["columns"]]
+            if table.casefold() in {"", one["name"].casefold()} and heading.casefold() in heads:
+                yield one, one["column"] + heads.index(heading.casefold())
 
 
 class Patience:

@@ -13,6 +13,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.results import (
     LOOKUP_FIELDS,
@@ -47,6 +48,7 @@ from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar
@@ -73,11 +75,18 @@ class Call(NamedTuple):
     arguments: tuple[Argument, ...] = ()
 
 
-def evaluate(desk: Desk, calls: Sequence[Call], *, ahead: Sequence[Call] = ()) -> list[Result]:
+def evaluate(
+    desk: Desk,
+    calls: Sequence[Call],
+    *,
+    ahead: Sequence[Call] = (),
+    since: datetime | None = None,
+) -> list[Result]:
     """The result of each formula: a value, rows of values, or a `CellError`. Raises nothing.
 
     The places of all of them are looked up in one run, each once, and those of the calls `ahead`,
-    which will be computed later, with them.
+    which will be computed later, with them. No result from before `since`, the moment of a refresh,
+    is used.
     """
     formulas = [_guarded(call.name, _parse, desk, call) for call in calls]
     others = (_guarded(call.name, _parse, desk, call) for call in ahead)
@@ -87,7 +96,7 @@ def evaluate(desk: Desk, calls: Sequence[Call], *, ahead: Sequence[Call] = ()) -
         if not isinstance(one, CellError)
         for place in one.places
     )
-    outcomes = desk.look_up(places) if places else {}
+    outcomes = desk.look_up(places, since) if places else {}
     return [
         one if isinstance(one, CellError) else _guarded(call.name, one.finish, outcomes)
         for one, call in zip(formulas, calls, strict=True)
@@ -106,10 +115,23 @@ def run(desk: Desk, name: str, *arguments: Argument) -> Result:
     return result
 
 
-def uncached_places(desk: Desk, call: Call) -> int:
-    """How many places a formula would have to look up; nothing is looked up."""
+def places_of(desk: Desk, call: Call) -> Sequence[Place]:
+    """The places that a formula looks up; none where it is an error. Nothing is looked up."""
     formula = _guarded(call.name, _parse, desk, call)
-    return 0 if isinstance(formula, CellError) else desk.uncached(formula.places)
+    return () if isinstance(formula, CellError) else formula.places
+
+
+def refresh_plan(desk: Desk, cells: Iterable[Sequence[Call]], unknown: int = 0) -> RefreshPlan:
+    """What a refresh would look up; nothing is looked up.
+
+    Args:
+        desk: computes nothing here.
+        cells: the calls of each cell.
+        unknown: how many cells have others, which are known only when they are computed.
+    """
+    used = [[place for call in calls for place in places_of(desk, call)] for calls in cells]
+    places = dict.fromkeys(place for of_cell in used for place in of_cell)
+    return RefreshPlan(tuple(places), sum(map(bool, used)), unknown)
 
 
 class ParsedFormula(NamedTuple):

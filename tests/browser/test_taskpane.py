@@ -10,10 +10,10 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 from support.browser import new_page, tab_to
-from support.faults import echoing, serving
+from support.faults import RESET, echoing, serving
 from support.keyrings import use_keyring
 from support.secrets import TYPED_KEY, files_with
-from support.spreadsheets import STAND_IN, local_server, pane_page
+from support.spreadsheets import STAND_IN, local_server, pane_page, zips_asked
 
 import svc_tools
 from svc_sdk import Svc
@@ -79,16 +79,73 @@ def test_it_shows_the_service_and_the_cached_results(desk, pane):
     assert not pane.locator("#freezing").is_visible(), "there is no workbook in a browser"
 
 
-def test_a_refresh_reports_changes_and_recalculates(chrome, keyring):
+@pytest.fixture
+def metered(keyring, chrome, tmp_path):
+    """The pane in a workbook of five rows and a name, over a service that counts requests."""
     with serving() as faults, Svc("key-0123456789", base_url=faults.base_url) as client:
-        desk = Desk(client, cache=False)
-        run(desk, "SVC_RATE", *AUSTIN)
-        faults.will(echoing(rate={"combined_rate": "0.08500", "city_rate": "0.01250"}))
+        desk = Desk(client, cache=tmp_path / "results.db")
         with local_server(desk) as served, pane_page(chrome, served, script=STAND_IN) as (page, _):
-            click(page, "Refresh rates")
-            expect(page.locator("#message")).to_contain_text("1 result changed.")
-            assert page.evaluate("standIn.calculated") == ["Full"]
-        assert run(desk, "SVC_RATE", *AUSTIN) == 0.085
+            cells = {
+                **{f"A{row}": one for row, one in enumerate(("78701", "78702", "78701"), 1)},
+                **{f"B{row}": f'=SVC.RATE("TX",A{row},DAY)' for row in (1, 2, 3)},
+                "B4": '=SVC.RATE("TX",TEXT(A1,"00000"),DAY)',
+                "C1": "=SVC.RATE([@State],[@ZIP],DAY)",
+                "D1": "'=SVC.RATE(A1,A1)",
+                "E1": "'2026-05-01",
+                "F1": "TX",
+                "G1": "'78703",
+            }
+            page.evaluate(
+                "(cells) => { standIn.sheets = { Orders: cells }; standIn.names ="
+                " { DAY: '=Orders!$E$1' }; standIn.tables = [{ name: 'Lines', sheet: 'Orders',"
+                " row: 0, column: 5, height: 1, columns: ['State', 'ZIP'] }] }",
+                cells,
+            )
+            faults.seen.clear()
+            yield page, faults, desk
+
+
+def lookups(faults):
+    return sorted(zip_code for zip_code in zips_asked(faults) if zip_code)
+
+
+def test_a_refresh_says_its_lookups_and_sends_none_before_the_user_agrees(metered):
+    page, faults, _ = metered
+    click(page, "Refresh rates")
+    expect(page.locator("#refresh-text")).to_contain_text(
+        "3 lookups for 4 cells. The places of 1 cell"
+    )
+    expect(button(page, "Refresh")).to_be_focused()
+    click(page, "Cancel")
+    expect(button(page, "Refresh rates")).to_be_focused()
+    assert lookups(faults) == []
+    assert page.evaluate("[standIn.calculated, globalThis.svcSince]") == [[], None]
+
+
+def test_a_refresh_renews_what_the_workbook_uses_and_recalculates(metered):
+    page, faults, desk = metered
+    run(desk, "SVC_RATE", "TX", "78701", "2026-05-01")
+    run(desk, "SVC_RATE", "TX", "78799", "2026-05-01")
+    faults.seen.clear()
+    faults.will(echoing(rate={"combined_rate": "0.08500", "city_rate": "0.01250"}))
+    click(page, "Refresh rates")
+    click(page, "Refresh")
+    expect(page.locator("#message")).to_contain_text("3 places looked up again: 1 result changed.")
+    assert lookups(faults) == ["78701", "78702", "78703"]
+    assert page.evaluate("standIn.calculated") == ["Full"]
+    assert page.evaluate("svcSince").endswith("+00:00")
+    assert run(desk, "SVC_RATE", *AUSTIN) == 0.085
+
+
+def test_a_refresh_of_a_service_that_is_away_changes_nothing(metered):
+    page, faults, desk = metered
+    run(desk, "SVC_RATE", *AUSTIN)
+    faults.will(RESET)
+    click(page, "Refresh rates")
+    click(page, "Refresh")
+    expect(page.locator("#message")).to_contain_text("Nothing was refreshed")
+    assert page.evaluate("[standIn.calculated, globalThis.svcSince]") == [[], None]
+    assert run(desk, "SVC_RATE", *AUSTIN) == 0.0825
 
 
 def test_a_key_is_given_with_the_keyboard_alone(pane, served, account, keyring, tmp_path):
@@ -151,8 +208,9 @@ def test_a_local_server_of_another_run_or_none_is_an_error_with_what_to_do(serve
         page.route("**/status", lambda route: route.fulfill(status=401, body="{}"))
         click(page, "Check again")
         expect(page.get_by_role("alert")).to_contain_text("does not know this pane")
+        page.unroute("**/status")
         served.stop()
-        click(page, "Refresh rates")
+        click(page, "Check again")
         expect(page.get_by_role("alert")).to_contain_text("svc-tools excel serve")
         expect(page.locator("#message")).to_have_text("")
 

@@ -271,7 +271,7 @@ def test_many_requests_go_over_one_connection_and_a_refresh_over_another(folder,
         assert one.seen == ["Bearer secret-token"] * 5
         assert len(one.connections) == 1
         assert "secret-token" not in repr(link)
-        link.request("POST", "/excel/refresh", long=True)
+        link.request("POST", "/excel/refresh", {"cells": []}, long=True)
         assert len(one.connections) == 2
         assert len(one.seen) == 6
         link._close()
@@ -313,7 +313,11 @@ def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, li
         before = link.find()
         send(link, {"calls": []})
         assert link.find() == before
-        httpx.post(f"{served.origin}/excel/refresh", headers=served.headers)
+        httpx.post(
+            f"{served.origin}/excel/refresh",
+            json={"cells": [], "confirmed": True},
+            headers=served.headers,
+        )
         assert link.find() > before
         link._close()
 

@@ -23,9 +23,9 @@ def counted(client, monkeypatch, server_file):
     desk = desk_of(client)
     requests = []
 
-    def evaluate(asked, calls):
+    def evaluate(asked, calls, **more):
         requests.append(len(calls))
-        return real(asked, calls)
+        return real(asked, calls, **more)
 
     real = app.evaluate
     monkeypatch.setattr(app, "evaluate", evaluate)
@@ -255,13 +255,15 @@ def test_a_cell_that_is_a_formula_is_not_foreseen(calc, counted):
 def test_the_menu_looks_up_again_and_only_then_figures_change(calc, counted, monkeypatch):
     desk, _ = counted
     rates, refreshed = [0.1], []
-    monkeypatch.setattr(app, "evaluate", lambda _, calls: rates[-1:] * len(calls))
+    monkeypatch.setattr(app, "evaluate", lambda _, calls, **__: rates[-1:] * len(calls))
     assert calc.formulas('=SVC_RATE("NY";"10001")') == [0.1]
     rates.append(0.2)
     calc.do("calculate")
     assert calc.do("shown", addresses=["J1"]) == [0.1]
     whole = desk.refresh
-    monkeypatch.setattr(desk, "refresh", lambda **only: refreshed.append(1) or whole(**only))
+    monkeypatch.setattr(
+        desk, "refresh", lambda places: refreshed.append(len(places)) or whole(places)
+    )
     calc.do("choose", entry="refresh")
     assert refreshed == [1]
     assert calc.do("shown", addresses=["J1"]) == [0.2]

@@ -8,7 +8,9 @@ import pytest
 from support.com_excel import Cell, ComError, loaded
 from support.faults import RESET, answer, echo, echoing
 from support.nexus import RECORDS, Nexus
+from support.spreadsheets import desk_of, zips_asked
 
+from svc_tools.excel import desk as desks
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS
@@ -24,6 +26,12 @@ def rates(excel):
     return sheet
 
 
+def refresh(excel, *, pressed="yes"):
+    """Run the macro and press a button; its last message."""
+    excel.app.pressed = [pressed]
+    return excel.macro("SVC_REFRESH")
+
+
 def test_a_refresh_looks_up_again_and_names_the_cells_that_changed(excel, rates, faults):
     before = len(faults.seen)
     faults.will(
@@ -31,17 +39,81 @@ def test_a_refresh_looks_up_again_and_names_the_cells_that_changed(excel, rates,
     )
     excel.app.CalculateFull()
     assert len(faults.seen) == before  # a recalculation alone requests nothing
-    first, *changed = excel.macro("SVC_REFRESH").splitlines()
+    first, *changed = refresh(excel).splitlines()
     assert first.startswith("2 places looked up again: 1 result changed.")
     assert changed == ["Orders!C2: 0.0825 -> 0.0835"]
     assert rates["C2"].value == 0.0835
+    assert len(faults.seen) == before + 2
+
+
+def test_declining_a_refresh_sends_no_request(excel, rates, faults):
+    before, cells = len(faults.seen), shown(rates)
+    assert refresh(excel, pressed="no") == "Nothing was changed."
+    assert excel.app.told[0].startswith("2 lookups for 2 cells.")
+    assert (len(faults.seen), shown(rates)) == (before, cells)
+
+
+@pytest.fixture
+def fresh_process(scripted, tmp_path, monkeypatch):
+    """Excel is started again: what was looked up is on the disk alone."""
+    cache = tmp_path / "results.db"
+    return lambda: monkeypatch.setattr(desks, "_desks", [desk_of(scripted, cache=cache)])
+
+
+def test_in_a_fresh_process_a_refresh_renews_all_that_the_workbook_uses(
+    excel, file, faults, fresh_process
+):
+    fresh_process()
+    loaded(excel.book, file)
+    for sheet in excel.book.sheets:  # the register is no place
+        sheet.cells = {
+            key: cell for key, cell in sheet.cells.items() if "SVC_NEXUS" not in cell.formula
+        }
+    for _ in range(2):
+        excel.app.CalculateFull()
+    places = len({one.target for one in faults.seen})
+    assert places > 3
+    fresh_process()
+    faults.seen.clear()
+    excel.app.CalculateFull()
+    assert faults.seen == []
+    faults.will(echoing(rate={"combined_rate": "0.09000"}))
+    assert refresh(excel).startswith(f"{places} places looked up again")
+    assert excel.app.told[-2].startswith(f"{places} lookups for ")
+    assert len(faults.seen) == places
+    rates = [
+        cell.value
+        for sheet in excel.book.sheets
+        for cell in sheet.cells.values()
+        if cell.formula.startswith("=SVC_RATE(") and isinstance(cell.value, float)
+    ]
+    assert set(rates) == {0.09}
+
+
+def test_a_place_known_only_when_it_is_computed_is_said_and_looked_up_then(excel, rates, faults):
+    rates["C3"] = '=SVC_RATE(A1,B3,"2026-02-01")'
+    rates["C4"] = Cell(None, '=IF(LEFT(A1)="T",SVC_RATE(A1,B2,"2026-02-01"))')
+    other = excel.app.book(Name="other.xlsx").add("Orders")
+    other["A1"] = '=SVC_RATE("TX","78705","2026-02-01")'
+    faults.seen.clear()
+    faults.will(echoing(rate={"combined_rate": "0.09000"}))
+    refresh(excel)
+    assert excel.app.told[-2].startswith("2 lookups for 2 cells. The places of 1 cell ")
+    assert other["A1"].value == 0.0825
+    # what shows its ZIP only later uses nothing older, and another workbook's cells are left alone
+    rates["D1"] = '=SVC_RATE("TX","78705","2026-02-01")'
+    excel.app.CalculateFull()
+    assert (rates["D1"].value, other["A1"].value) == (0.09, 0.09)
+    assert zips_asked(faults) == ["78701", "78702", "78705"]
 
 
 def test_a_service_that_is_away_changes_no_cell(excel, rates, faults):
     faults.will(RESET)
-    shown = excel.macro("SVC_REFRESH")
-    assert "2 places without a result" in shown
-    assert shown.endswith("No cell changed.")
+    computed = excel.app.calculated
+    assert refresh(excel).startswith("Nothing was refreshed, ")
+    assert [rates["C1"].value, rates["C2"].value] == [0.0825, 0.0825]
+    assert excel.app.calculated == computed
+    excel.app.CalculateFull()
     assert [rates["C1"].value, rates["C2"].value] == [0.0825, 0.0825]
 
 
@@ -49,8 +121,11 @@ def test_where_excel_cannot_compute_now_the_keys_to_press_are_named(excel, rates
     def busy(_):
         raise ComError("busy")
 
+    excel.app.CalculationState = 2
+    assert "press F9" in excel.macro("SVC_REFRESH")  # what is shown may be of another place
+    excel.app.CalculationState = 0
     monkeypatch.setattr(type(excel.app), "CalculateFull", busy)
-    assert "Ctrl+Alt+F9" in excel.macro("SVC_REFRESH")
+    assert "Ctrl+Alt+F9" in refresh(excel)
 
 
 def test_a_macro_that_fails_shows_no_internals(excel, rates, monkeypatch):
@@ -58,7 +133,7 @@ def test_a_macro_that_fails_shows_no_internals(excel, rates, monkeypatch):
         raise ComError("internals of Excel")
 
     monkeypatch.setattr("svc_tools.excel.com.macros._shown", broken)
-    assert excel.macro("SVC_REFRESH") == "SVC_REFRESH could not be finished (ComError)."
+    assert refresh(excel) == "SVC_REFRESH could not be finished (ComError)."
 
 
 NOT_FOUND = answer(404, b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}')

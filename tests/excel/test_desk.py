@@ -14,7 +14,8 @@ from svc_sdk import Svc
 from svc_tools.excel import desk as desks
 from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate, uncached_places
+from svc_tools.excel.functions import Call, evaluate, places_of, refresh_plan
+from svc_tools.excel.values import OMITTED
 from svc_tools.lookup.cache import Cache
 
 DAY = "2026-02-01"
@@ -31,6 +32,21 @@ def rates(desk, *zips, day=DAY):
 
 def rate(desk, zip_code, day=DAY):
     return shown(desk, "SVC_RATE", "TX", zip_code, day)
+
+
+def used(*zips, day=DAY):
+    """The calls of cells, one for each ZIP."""
+    return [[Call("SVC_RATE", ("TX", one, day))] for one in zips]
+
+
+def refreshed(desk, *zips, day=DAY):
+    return desk.refresh(refresh_plan(desk, used(*zips, day=day)).places)
+
+
+def since(desk, moment, *zips, day=DAY):
+    """What cells show that are computed after a refresh."""
+    calls = [call for calls in used(*zips, day=day) for call in calls]
+    return [as_shown(one) for one in evaluate(desk, calls, since=moment)]
 
 
 class Held:
@@ -181,7 +197,7 @@ def test_refresh_shows_the_old_results_until_the_new_ones_are_in(faults, scripte
     held = Held(NINE)
     faults.will(held)
     with ThreadPoolExecutor(2) as threads:
-        report = threads.submit(desk.refresh)
+        report = threads.submit(refreshed, desk, "75001", "75002")
         held.begun()
         assert rates(desk, "75001", "75002") == [0.0825, 0.0825]
         held.go_on()
@@ -189,48 +205,92 @@ def test_refresh_shows_the_old_results_until_the_new_ones_are_in(faults, scripte
     assert rates(desk, "75001", "75002") == [0.09, 0.09]
 
 
-def test_refresh_keeps_an_old_result_where_there_is_no_new_one(faults, scripted_desk):
-    rates(scripted_desk, "75001")
-    faults.will(DOWN)
-    (failed,) = rates(scripted_desk, "75002")
-    report = scripted_desk.refresh()
-    assert (report.requested, report.changed, report.failed) == (2, 0, 2)
-    assert "2 places without a result (" in report.sentence
-    assert rates(scripted_desk, "75001") == [0.0825]
-    assert rates(scripted_desk, "75002") == [failed]
-    faults.will(echo)
-    report = scripted_desk.refresh()
-    assert (report.requested, report.changed, report.failed) == (2, 1, 0)
+@pytest.mark.parametrize("trouble", [DOWN, REFUSED, RESET])
+def test_a_refresh_of_a_service_that_is_away_changes_nothing(faults, scripted_desk, trouble):
+    rates(scripted_desk, "75001", "75002")
+    faults.will(trouble)
+    report = refreshed(scripted_desk, "75001", "75002")
+    assert (report.happened, report.requested, report.failed) == (False, 2, 2)
+    assert report.why in report.sentence
     assert rates(scripted_desk, "75001", "75002") == [0.0825, 0.0825]
+    # where no place is known before cells are computed, the service itself is tried
+    assert not scripted_desk.refresh(()).happened
+    faults.will(NO_RECORDS)
+    assert scripted_desk.refresh(()).happened
 
 
-def test_two_refreshes_at_once_look_up_once(faults, scripted_desk):
-    rates(scripted_desk, "75001")
-    held = Held()
-    faults.will(held)
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(scripted_desk.refresh)
-        held.begun()
-        second = threads.submit(scripted_desk.refresh)
-        held.go_on()
-        assert first.result(30).requested == second.result(30).requested == 1
-    assert len(faults.seen) in {2, 3}  # 3 where the second came after the first had ended
-
-
-def test_results_are_cached_for_the_next_session_and_a_refresh_passes_them_by(
+def test_a_place_without_a_new_result_shows_its_failure_and_never_the_old_rate(
     faults, scripted, tmp_path
 ):
+    desk = desk_of(scripted, cache=tmp_path / "answers.db")
+    rates(desk, "75001", "75002")
+    faults.will(lambda seen: DOWN if "75002" in seen.target else NINE(seen))
+    report = refreshed(desk, "75001", "75002")
+    assert (report.happened, report.changed, report.failed) == (True, 1, 1)
+    for shown_now in (since(desk, report.since, "75001", "75002"), rates(desk, "75001", "75002")):
+        assert shown_now[0] == 0.09
+        assert shown_now[1].startswith("#FAILED ")
+
+
+def test_a_fresh_process_renews_every_place_that_its_cells_use(faults, scripted, tmp_path):
     cache = tmp_path / "answers.db"
-    assert rates(desk_of(scripted, cache=cache), "75001") == [0.0825]
+    zips = ("75001", "75002", "75003")
+    rates(desk_of(scripted, cache=cache), *zips)
     desk = desk_of(scripted, cache=cache)
-    faults.will(REFUSED)
-    assert rate(desk, "75002").startswith("#FAILED ")
-    assert rates(desk, "75001") == [0.0825]  # also while the service is in trouble
+    plan = refresh_plan(desk, used(*zips, *zips, "", "x"), unknown=1)
+    assert (len(plan.places), plan.cells, plan.unknown) == (3, 6, 1)
+    assert "3 lookups for 6 cells" in plan.sentence
+    faults.seen.clear()
     faults.will(NINE)
-    assert desk.refresh().changed == 2
-    assert rates(desk, "75001") == [0.09]
-    assert rates(desk_of(scripted, cache=Cache(cache)), "75001") == [0.09]
-    assert len(faults.seen) == 4
+    report = desk.refresh(plan.places)
+    assert (report.requested, report.changed) == (3, 3)
+    assert sorted(zips_asked(faults)) == sorted(zips)  # as many requests as it said
+    assert since(desk, report.since, *zips) == rates(desk, *zips) == [0.09] * 3
+    assert rates(desk_of(scripted, cache=Cache(cache)), *zips) == [0.09] * 3
+    assert len(faults.seen) == 3
+
+
+def test_after_a_refresh_no_older_result_of_memory_or_disk_is_used(faults, scripted, tmp_path):
+    cache = tmp_path / "answers.db"
+    rates(desk_of(scripted, cache=cache), "75001", "75002", "75003")
+    desk = desk_of(scripted, cache=cache)
+    rates(desk, "75001")  # in memory, from the disk
+    faults.will(NINE)
+    press = refreshed(desk, "75003").since
+    assert rates(desk, "75002") == [0.0825]  # another workbook's: from the disk, after the press
+    assert since(desk, press, "75001", "75002") == [0.09, 0.09]
+    requests = len(faults.seen)
+    assert since(desk, press, "75001", "75002") == [0.09, 0.09]
+    # nor is what was looked up after it requested once more in another process
+    assert since(desk_of(scripted, cache=cache), press, "75001", "75002") == [0.09, 0.09]
+    assert len(faults.seen) == requests
+
+
+def test_after_a_refresh_no_result_requested_before_it_is_used(faults, scripted_desk):
+    held = Held(echoing(rate={"combined_rate": "0.08250"}))
+    faults.will(held, NINE)
+    with ThreadPoolExecutor(2) as threads:
+        before = threads.submit(rates, scripted_desk, "75001")
+        held.begun()
+        press = refreshed(scripted_desk, "75002").since
+        after = threads.submit(since, scripted_desk, press, "75001")
+        assert after.result(30) == [0.09]  # it does not wait for the other one
+        held.go_on()
+        before.result(30)
+    assert since(scripted_desk, press, "75001") == rates(scripted_desk, "75001") == [0.09]
+    assert len(faults.seen) == 3
+    assert not scripted_desk._session.in_flight
+
+
+def test_a_refresh_of_a_time_to_come_is_not_billed_at_each_recalculation(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    clock.move(days=1)
+    press = refreshed(desk, "75001").since
+    clock.move(days=-1)
+    for _ in range(3):
+        assert since(desk, press, "75002") == [0.0825]
+    assert zips_asked(faults) == ["75001", "75002"]
 
 
 def test_another_client_starts_without_results(faults, scripted_desk, other):
@@ -264,13 +324,17 @@ def test_lookups_are_spent_when_the_service_responds_and_it_says_how_many_are_le
 
 
 def test_what_a_formula_would_look_up_is_counted_and_not_requested(faults, scripted_desk):
-    call = Call("SVC_RATE", ("TX", [["75001"], ["75002"], [None], ["x"]], DAY))
-    assert uncached_places(scripted_desk, call) == 2
+    def uncached(*arguments, name="SVC_RATE"):
+        return scripted_desk.uncached(places_of(scripted_desk, Call(name, arguments)))
+
+    zips = [["75001"], ["75002"], [None], ["x"]]
+    assert uncached("TX", zips, DAY) == 2
     assert faults.seen == []
     rates(scripted_desk, "75001")
-    assert uncached_places(scripted_desk, call) == 1
-    assert uncached_places(scripted_desk, Call("SVC_RATE", ())) == 0
-    assert uncached_places(scripted_desk, Call("SVC_FIELDS")) == 0
+    assert uncached("TX", zips, DAY) == 1
+    assert uncached() == 0
+    assert uncached(name="SVC_FIELDS") == 0
+    assert refresh_plan(scripted_desk, []).sentence.startswith("No cell ")
 
 
 def test_many_threads_look_up_each_place_once(faults, scripted_desk):
@@ -327,7 +391,7 @@ def test_a_refresh_tries_a_service_in_trouble_and_its_result_ends_the_pause(faul
     rate(scripted_desk, "75001")
     assert rate(scripted_desk, "75002").startswith("#NOT_ATTEMPTED ")
     faults.will(echo)
-    assert scripted_desk.refresh().changed == 2
+    assert refreshed(scripted_desk, "75001", "75002").changed == 2
     assert [rate(scripted_desk, one) for one in ("75001", "75002", "75003")] == [0.0825] * 3
 
 
@@ -387,21 +451,6 @@ def test_a_result_of_a_former_client_is_not_shown_after_the_change(faults, scrip
         assert cell.result(30) == 0.09
 
 
-def test_a_refresh_is_not_taken_for_done_by_one_of_a_former_client(faults, scripted_desk, other):
-    rate(scripted_desk, "75001")
-    held = Held()
-    faults.will(held, echo, NINE)
-    with ThreadPoolExecutor(2) as threads:
-        former = threads.submit(scripted_desk.refresh)
-        held.begun()
-        scripted_desk.use(other)
-        rate(scripted_desk, "75001")
-        assert threads.submit(scripted_desk.refresh).result(30).changed == 1
-        held.go_on()
-        assert former.result(30).requested == 1
-        assert rate(scripted_desk, "75001") == 0.09
-
-
 def test_one_burst_that_hung_does_not_stop_later_cells(faults, scripted):
     clock = Clock()
     desk = desk_of(scripted, clock=clock)
@@ -428,7 +477,7 @@ def test_a_late_result_does_not_replace_that_of_a_refresh(faults, scripted):
         cell = threads.submit(shown, desk, "SVC_RATE", "TX", "75001")
         held.begun()
         clock.move(seconds=1)
-        assert desk.refresh().changed == 1
+        assert refreshed(desk, "75001", day=OMITTED).changed == 1
         held.go_on()
         cell.result(30)
     assert shown(desk, "SVC_RATE", "TX", "75001") == 0.09
@@ -462,7 +511,7 @@ def test_the_register_of_yesterday_is_not_shown_today(faults, scripted):
         assert shown(desk, "SVC_NEXUS_STATUS", "TX").startswith(status)
 
 
-def test_the_days_of_last_week_are_not_paid_for_again(faults, scripted):
+def test_what_expired_is_forgotten_after_a_day(faults, scripted):
     """As with TODAY() in every formula: each day asks about other places."""
     clock = Clock()
     desk = desk_of(scripted, clock=clock)
@@ -470,7 +519,4 @@ def test_the_days_of_last_week_are_not_paid_for_again(faults, scripted):
         shown(desk, "SVC_RATE", "TX", "75001", f"2026-05-{day}")
         clock.move(days=1)
     rate(desk, "75002")
-    faults.seen.clear()
-    assert desk.refresh().requested == 2
-    assert sorted(zips_asked(faults)) == ["75001", "75002"]
-    assert desk.cached == 2
+    assert desk.cached == 1

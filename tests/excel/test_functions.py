@@ -220,7 +220,7 @@ def test_a_register_that_cannot_be_listed_is_an_error_and_no_status(faults, scri
 def test_refresh_lists_the_register_again_and_keeps_it_where_that_fails(faults, registered):
     before = shown(registered, "SVC_NEXUS")
     faults.will(answer(503, b"busy"))
-    assert "503" in registered.refresh().register
+    assert "503" in registered.refresh(()).register
     assert shown(registered, "SVC_NEXUS") == before
     faults.will(answer(body=b'{"nexus": [], "count": 0}'))
     assert registered.refresh_register() is None

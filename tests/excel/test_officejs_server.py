@@ -26,7 +26,13 @@ from support.spreadsheets import TOKEN, desk_of, local_server
 
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
-from svc_tools.excel.officejs.app import MOST_CALLS, BadRequestError, read_calls, results_json
+from svc_tools.excel.officejs.app import (
+    MOST_CALLS,
+    BadRequestError,
+    read_body,
+    read_calls,
+    results_json,
+)
 from svc_tools.excel.officejs.guard import ACTIONS, LARGEST_BODY, Guard
 from svc_tools.excel.officejs.pages import (
     NAMESPACE,
@@ -148,7 +154,7 @@ def test_excel_on_the_web_may_frame_the_pane_and_nobody_else(client, server):
 
 
 def test_files_are_served_by_name_and_the_folder_above_is_not(client, server):
-    for name in ("taskpane.css", "taskpane.js", "taskpane_freeze.js"):
+    for name in ("taskpane.css", "taskpane.js", "taskpane_freeze.js", "taskpane_refresh.js"):
         got = client.get(f"/excel/{name}?token={server.token}")
         assert got.status_code == 200, name
         assert got.text
@@ -296,7 +302,7 @@ def test_files_take_it_in_their_address_too_for_excel_sends_no_header(client, se
 
 
 def read(*calls):
-    return read_calls(json.dumps({"calls": calls}).encode())
+    return read_calls(read_body(json.dumps({"calls": calls}).encode()))
 
 
 def sent(*results):
@@ -366,7 +372,7 @@ def test_one_odd_cell_is_the_matter_of_its_formula_alone(odd):
 def test_any_other_json_is_read_or_refused_and_nothing_else(body):
     for asked in (body, {"calls": [{"f": "SVC_RATE", "a": body}]}):
         try:
-            found = read_calls(json.dumps(asked).encode())
+            found = read_calls(read_body(json.dumps(asked).encode()))
         except BadRequestError:
             continue
         assert all(isinstance(one, Call | CellError) for one in found)
@@ -543,4 +549,4 @@ def test_the_token_is_in_the_addresses_of_the_page_alone_and_cannot_be_markup():
     text = page(LocalGuard(1, token=SecretStr('a"><b>&c')), office=True)
     assert "<b>" not in text
     assert "{{" not in text
-    assert re.findall(r'token=([^"]+)"', text) == ["a%22%3E%3Cb%3E%26c"] * 4
+    assert re.findall(r'token=([^"]+)"', text) == ["a%22%3E%3Cb%3E%26c"] * 5

@@ -196,11 +196,29 @@ class Table:
         across = column - self.column
         return 0 <= row - self.row <= self.height and 0 <= across < len(self.headings)
 
-    def ListColumns(self, heading):
-        if heading not in self.headings:
+    @property
+    def ListColumns(self):
+        return _Columns(self)
+
+    @property
+    def DataBodyRange(self):
+        rows = (self.row + 1, self.column, self.height, len(self.headings))
+        return Range(self.sheet, *rows) if self.height else None
+
+
+class _Columns:
+    def __init__(self, table):
+        self._table = table
+
+    def __iter__(self):
+        return (SimpleNamespace(Name=one) for one in self._table.headings)
+
+    def __call__(self, heading):
+        one = self._table
+        if heading not in one.headings:
             raise ComError("no such column")
-        at = self.column + self.headings.index(heading)
-        return SimpleNamespace(Range=Range(self.sheet, self.row, at, self.height + 1))
+        at = one.column + one.headings.index(heading)
+        return SimpleNamespace(Range=Range(one.sheet, one.row, at, one.height + 1))
 
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -224,6 +242,7 @@ class Sheet:
     Parent = property(lambda self: self.book)
     Application = property(lambda self: self.book.app)
     ProtectContents = property(lambda self: self.protected)
+    ListObjects = property(lambda self: self.tables)
 
     def Range(self, first, last=None):
         if isinstance(first, Range):
@@ -370,14 +389,27 @@ class Book:
 
     Sheets = Worksheets
 
-    def Names(self, name):
-        if name not in self.names:
+    @property
+    def Names(self):
+        return _Names(self.names)
+
+
+class _Names:
+    def __init__(self, names):
+        self._names = names
+
+    def __iter__(self):
+        return map(self, self._names)
+
+    def __call__(self, name):
+        if name not in self._names:
             raise ComError(f"no name {name}")
-        target = self.names[name]
+        target = self._names[name]
         if isinstance(target, str):
-            return SimpleNamespace(RefersToR1C1=target)
-        where = f"={target.sheet.Name}!R{target.row}C{target.column}"
-        return SimpleNamespace(RefersToRange=target, RefersToR1C1=where)
+            return SimpleNamespace(Name=name, RefersTo=target, RefersToR1C1=target)
+        where = f"='{target.sheet.Name}'!{target.Address}"
+        whole = f"={target.sheet.Name}!R{target.row}C{target.column}"
+        return SimpleNamespace(Name=name, RefersToRange=target, RefersTo=where, RefersToR1C1=whole)
 
 
 class _Sheets:

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
+  const book = { names: {}, tables: [], sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
   globalThis.standIn = book;
   let queue = [];
 
@@ -121,10 +121,27 @@
     });
   }
 
+  // a collection: its items answer once they were loaded
+  function list(rows, make) {
+    const found = { load: () => queue.push(() => (found.items = rows().map(make))) };
+    return found;
+  }
+
+  function table({ name, sheet, row, column, height, columns }) {
+    return {
+      name,
+      worksheet: worksheet(sheet),
+      columns: list(() => columns, (one) => ({ name: one })),
+      getDataBodyRange: () => range(sheet, row, column, height, columns.length),
+    };
+  }
+
   const context = {
     workbook: {
       getSelectedRange: () => range(book.selected[0], ...place(book.selected[1]), ...(book.selected[2] ?? [1, 1])),
       application: proxy(() => book.state, { calculate: (kind) => queue.push(() => book.calculated.push(kind)) }),
+      names: list(() => Object.entries(book.names), ([name, formula]) => ({ name, formula })),
+      tables: list(() => book.tables, (one) => table(one)),
       worksheets: {
         load: () => queue.push(() => (context.workbook.worksheets.items = Object.keys(book.sheets).map((name) => {
           const sheet = worksheet(name);

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
 from svc_tools.display import counted
+from svc_tools.excel.com.udfs import refreshed_at
 from svc_tools.excel.com.workbook import Area, Workbook
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate
-from svc_tools.excel.values import CellError, ErrorCell, error_in
+from svc_tools.excel.functions import Call, evaluate, refresh_plan
+from svc_tools.excel.values import CellError, ErrorCell, error_in, of_1904
 from svc_tools.excel.workbook.writing import FROZEN
 from svc_tools.extras import needs
 
@@ -48,13 +49,25 @@ _log = logging.getLogger(__name__)
 
 
 def refresh(workbook: Workbook, desk: Desk) -> str:
-    """Look every place of this session up again, then recalculate the workbook.
+    """Look every place of the workbook up again once the user agrees, then compute its cells.
 
     Returns:
         What was looked up and what changed, with the first cells whose value changed.
     """
+    if not workbook.is_calculated:
+        return f"Excel has not computed everything yet; press F9, then refresh. {NOTHING_CHANGED}"
+    from_1904 = workbook.counts_from_1904
+    cells, unknown = workbook.contents().in_use(
+        lambda name, given: Call(name, tuple(map(of_1904, given) if from_1904 else given))
+    )
+    plan = refresh_plan(desk, cells, unknown)
+    if (plan.places or unknown) and not workbook.confirmed(f"{plan.sentence} Refresh now?"):
+        return NOTHING_CHANGED
     before = _shown(workbook)
-    report = desk.refresh()
+    report = desk.refresh(plan.places)
+    if not report.happened:
+        return report.sentence
+    refreshed_at[workbook.full_name] = report.since
     try:
         workbook.calculate()
     except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
@@ -298,7 +311,7 @@ def _run(name: str, act: Callable[[Workbook, Desk], str]) -> None:
 
 
 SVC_REFRESH = macro(
-    "SVC_REFRESH", refresh, "Refresh every rate of this session and recalculate the workbook."
+    "SVC_REFRESH", refresh, "Look every place of the workbook up again, and compute its cells."
 )
 SVC_FREEZE = macro(
     "SVC_FREEZE", _freeze, "Replace formulas by their values: the selected ones, else all."

@@ -15,7 +15,7 @@ import inspect
 import logging
 import re
 from collections import defaultdict
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from svc_tools.config import ConfigurationError
 from svc_tools.excel.com.workbook import Area, from_com, scalar_from_com, to_com
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.formulas import Book, Patience, Unknown, calls_in
-from svc_tools.excel.functions import Call, evaluate, uncached_places
+from svc_tools.excel.functions import Call, evaluate, places_of
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, NotAvailableError, of_1904
 from svc_tools.extras import needs
@@ -50,6 +50,8 @@ _MOST_ROWS = 50_000
 """How far above and below the calling cell its column is read."""
 _patience: defaultdict[tuple[str, str, int], Patience] = defaultdict(partial(Patience, eager=True))
 """By book, sheet and column."""
+refreshed_at: dict[str, datetime] = {}
+"""When each workbook was refreshed, by its full name: its cells use nothing older."""
 _log = logging.getLogger(__name__)
 
 
@@ -67,8 +69,8 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
             call = Call(one.name, tuple(map(of_1904, call.arguments)))
             cell = None  # the other rows of the column are refused as well
-        ahead = () if cell is None else _calls_ahead(desk, one, call, cell)
-        return to_com(evaluate(desk, [call], ahead=ahead)[0])
+        since, ahead = _since_and_ahead(desk, one, call, cell)
+        return to_com(evaluate(desk, [call], ahead=ahead, since=since)[0])
     except CellError as error:
         return to_com(error)
     except ConfigurationError as error:
@@ -88,22 +90,39 @@ def _may_hold_day(one: Function, call: Call) -> bool:
     return False
 
 
-def _calls_ahead(desk: Desk, one: Function, call: Call, cell: xw.Range) -> Sequence[Call]:
-    """The calls that the other formulas of the column are certain to make."""
-    is_single = not any(isinstance(argument, list) for argument in call.arguments)
-    if one.spills or one.volatile or not is_single or not uncached_places(desk, call):
-        return ()
-    found: Sequence[Call] = ()
+def _since_and_ahead(
+    desk: Desk, one: Function, call: Call, cell: xw.Range | None
+) -> tuple[datetime | None, Sequence[Call]]:
+    """When the cell's workbook was refreshed, and the calls that its column is certain to make.
+
+    Excel is asked for neither where all results are newer than any refresh.
+    """
+    places = places_of(desk, call)
+    since = max(refreshed_at.values(), default=None)
+    if cell is None or not desk.uncached(places, since):
+        return None, ()
     try:
-        patience = _patience[cell.sheet.book.name, cell.sheet.name, cell.column]
-        if cell.shape == (1, 1) and patience.is_due():
-            try:
-                found = _Column(cell, call).others()
-            finally:
-                patience.read(helped=bool(found))
-        patience.missed()
+        if since is not None:
+            since = refreshed_at.get(cell.sheet.book.api.FullName)
+        is_single = not any(isinstance(argument, list) for argument in call.arguments)
+        if one.spills or one.volatile or not is_single or not desk.uncached(places, since):
+            return since, ()
+        return since, _calls_ahead(call, cell)
     except Exception as error:  # noqa: BLE001 - Excel may be busy; the cell itself still gets its value
         _log.info("a column was not read: %s", type(error).__name__)
+        return since, ()
+
+
+def _calls_ahead(call: Call, cell: xw.Range) -> Sequence[Call]:
+    """The calls that the other formulas of the column are certain to make."""
+    found: Sequence[Call] = ()
+    patience = _patience[cell.sheet.book.name, cell.sheet.name, cell.column]
+    if cell.shape == (1, 1) and patience.is_due():
+        try:
+            found = _Column(cell, call).others()
+        finally:
+            patience.read(helped=bool(found))
+    patience.missed()
     return found
 
 

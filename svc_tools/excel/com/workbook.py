@@ -13,7 +13,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from svc_tools.excel.formulas import calls_in
+from svc_tools.excel.formulas import Contents, calls_in
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, ErrorCell, scalar
 
@@ -203,7 +203,7 @@ class Workbook:
         areas = _if_there(selection, "Areas")
         if areas is None:  # a picture or a chart
             return None
-        if selection.Worksheet.Parent.FullName != self.api.FullName:
+        if selection.Worksheet.Parent.FullName != self.full_name:
             return None  # another workbook is in front
         return Sheet(selection.Worksheet), [_area(one) for one in areas]
 
@@ -214,6 +214,15 @@ class Workbook:
         except Exception:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
             return None
         return Sheet(cells.Worksheet), _area(cells)
+
+    def contents(self) -> Contents:
+        """All cells with what they show, workbook names and tables, to read the calls from."""
+        sheets = self.sheets
+        return Contents(
+            [one.contents() for one in sheets],
+            {str(one.Name): str(one.RefersTo) for one in self.api.Names},
+            [table for one in sheets for table in one.tables()],
+        )
 
     def show(self, text: str) -> None:
         """Show a message."""
@@ -229,6 +238,11 @@ class Workbook:
             Prompt=cut(text, _INPUT_BOX), Title=_TITLE, Type=_TEXT_INPUT
         )
         return None if typed is False or typed is None else str(typed).strip()
+
+    @property
+    def full_name(self) -> str:
+        """The path, or the name where it was never saved."""
+        return str(self.api.FullName)
 
     @property
     def counts_from_1904(self) -> bool:
@@ -279,19 +293,34 @@ class Sheet:
         rows = _rows(self._range(area).Value2, area)
         return [[scalar_from_com(cell) for cell in row] for row in rows]
 
+    def contents(self) -> dict[str, Any]:
+        """The used range with formulas and values, as `Contents` takes it."""
+        used = self.used
+        cells = self._range(used)
+        formulas = _if_there(cells, "Formula2")  # missing in an Excel without dynamic arrays
+        rows = _rows(cells.Formula if formulas is None else formulas, used)
+        at = {"name": self.name, "row": used.row, "column": used.column}
+        return {**at, "formulas": rows, "values": self.values(used)}
+
+    def tables(self) -> Iterator[dict[str, Any]]:
+        """The tables that have rows, as `Contents` takes them."""
+        for one in self.api.ListObjects:
+            if one.DataBodyRange is not None:
+                body = _area(one.DataBodyRange)
+                at = {"sheet": self.name, "row": body.row, "column": body.column}
+                columns = [str(column.Name) for column in one.ListColumns]
+                yield {**at, "name": str(one.Name), "height": body.height, "columns": columns}
+
     def calls(self) -> dict[Area, Scalar]:
         """The cells whose formula calls an SVC function, each with its value.
 
         A text that only looks like a formula is left out.
         """
-        used = self.used
-        cells = self._range(used)
-        formulas = _if_there(cells, "Formula2")  # missing in an Excel without dynamic arrays
-        rows = _rows(cells.Formula if formulas is None else formulas, used)
+        read = self.contents()
         return {
-            Area(used.row + down, used.column + across): value
-            for down, (texts, values) in enumerate(zip(rows, self.values(used), strict=True))
-            for across, (text, value) in enumerate(zip(texts, values, strict=True))
+            Area(read["row"] + down, read["column"] + across): value
+            for down, rows in enumerate(zip(read["formulas"], read["values"], strict=True))
+            for across, (text, value) in enumerate(zip(*rows, strict=True))
             if _has_calls(text) and value != text
         }
 

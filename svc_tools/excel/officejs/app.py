@@ -4,13 +4,21 @@
 where it was left out, a scalar, or rows of scalars; "" is an empty cell, {"error": "#N/A"} an error
 value. A call with "from_1904": true is of a workbook with the 1904 date system. The response is
 {"results": [...]}, one for each call in order: {"v": scalar or rows}, or {"e": "na" or "value",
-"m": sentence}. A cell inside rows may be such an error, too.
+"m": sentence}. A cell inside rows may be such an error, too. "since" beside "calls" is the moment
+of a refresh: no result from before it is used.
+
+`/excel/refresh` takes what the cells of a workbook use: {"cells": [[call, ...] of each cell],
+"unknown": number of cells with other calls}, or {"workbook": {"sheets": ..., "names": ...,
+"tables": ...}} as `formulas.Contents` takes them. With "confirmed": false the response is what
+would be looked up, and nothing is sent; with true it is looked up, and the response is the report.
+Where that says "happened", the host computes the cells again, with its "since" from then on.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,7 +30,8 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 
 from svc_tools.excel import settings
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.formulas import Contents
+from svc_tools.excel.functions import Call, evaluate, refresh_plan
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.officejs.guard import Guard, TooLargeError, in_thread, refusal
 from svc_tools.excel.officejs.pages import (
@@ -83,6 +92,7 @@ def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.add_exception_handler(HTTPException, _no_such_page)
     app.add_exception_handler(TooLargeError, _too_large)
+    app.add_exception_handler(BadRequestError, _bad_request)
     app.add_exception_handler(Exception, _failed)
     _add_files(app, guard)
     _add_cells(app, desk)
@@ -127,17 +137,16 @@ def _add_cells(app: FastAPI, desk: Desk) -> None:
     @app.post("/excel/batch")
     async def batch(request: Request) -> Response:
         body = await request.body()
-        try:
-            results = await in_thread(functools.partial(_computed, desk, body))
-        except BadRequestError as error:
-            return refusal("INVALID_INPUT", str(error))
+        results = await in_thread(functools.partial(_computed, desk, body))
         return Response(results, media_type="application/json")
 
 
 def _computed(desk: Desk, body: bytes) -> bytes:
     """The results of the calls in a body, with their places looked up together."""
-    calls = read_calls(body)
-    results = iter(evaluate(desk, [one for one in calls if not isinstance(one, CellError)]))
+    content = read_body(body)
+    calls = read_calls(content)
+    given = [one for one in calls if not isinstance(one, CellError)]
+    results = iter(evaluate(desk, given, since=_since(content)))
     return results_json(one if isinstance(one, CellError) else next(results) for one in calls)
 
 
@@ -149,8 +158,12 @@ def _add_pane(app: FastAPI, desk: Desk) -> None:
         return _json(await in_thread(lambda: pages.status(desk)))
 
     @app.post("/excel/refresh")
-    async def refresh() -> Response:
-        return await _changed(lambda: pages.refresh(desk))
+    async def refresh(request: Request) -> Response:
+        content = read_body(await request.body())
+        plan = await in_thread(lambda: refresh_plan(desk, *_used(content)))
+        if content.get("confirmed") is not True:
+            return _json(pages.plan(plan))
+        return await _changed(lambda: pages.refresh(desk, plan))
 
     @app.post("/excel/key")
     async def use_key(request: Request) -> Response:
@@ -209,6 +222,10 @@ async def _too_large(_request: Request, _error: Exception) -> Response:
     return refusal("TOO_LARGE")
 
 
+async def _bad_request(_request: Request, error: Exception) -> Response:
+    return refusal("INVALID_INPUT", str(error))
+
+
 async def _failed(_request: Request, _error: Exception) -> Response:
     return refusal("FAILED")
 
@@ -217,19 +234,30 @@ class BadRequestError(ValueError):
     """The body is not a batch of calls; the message says what is expected."""
 
 
-def read_calls(body: bytes) -> list[Call | CellError]:
-    """The calls of a request; an error for a call that this server cannot read or compute.
-
-    One bad cell fails its own formula, not the thousands sent with it.
+def read_body(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
 
     Raises:
-        BadRequestError: the body cannot be used at all.
+        BadRequestError: it is none.
     """
     try:
         content = json.loads(body, parse_constant=_refused)
     except (ValueError, RecursionError):
         raise BadRequestError(f"The body is not JSON; {_EXPECTED}") from None
-    calls = content.get("calls") if isinstance(content, dict) else None
+    if not isinstance(content, dict):
+        raise BadRequestError(f"The body is no object; {_EXPECTED}")
+    return content
+
+
+def read_calls(content: Mapping[str, Any]) -> list[Call | CellError]:
+    """The calls of a request; an error for a call that this server cannot read or compute.
+
+    One bad cell fails its own formula, not the thousands sent with it.
+
+    Raises:
+        BadRequestError: the request cannot be used at all.
+    """
+    calls = content.get("calls")
     if not isinstance(calls, list):
         raise BadRequestError(f"The body has no list of calls; {_EXPECTED}")
     if len(calls) > MOST_CALLS:
@@ -237,6 +265,40 @@ def read_calls(body: bytes) -> list[Call | CellError]:
             f"{len(calls):,} calls are too many for one request; {MOST_CALLS:,} at most"
         )
     return [_call(number, one) for number, one in enumerate(calls)]
+
+
+def _since(content: Mapping[str, Any]) -> datetime | None:
+    """The moment of a refresh; `None` where there was none."""
+    if content.get("since") is None:
+        return None
+    try:
+        since = datetime.fromisoformat(content["since"])
+    except (TypeError, ValueError):
+        since = None
+    if since is None or since.tzinfo is None:
+        raise BadRequestError('"since" is expected as a time with its zone, as a refresh gives it')
+    return since
+
+
+def _used(content: Mapping[str, Any]) -> tuple[list[list[Call]], int]:
+    """The calls of each cell that a refresh is about, and how many cells have others.
+
+    Raises:
+        BadRequestError: they cannot be read.
+    """
+    try:
+        if "workbook" in content:
+            book = Contents(**content["workbook"])
+            book.omitted = None
+            cells, unknown = book.in_use(lambda name, given: {"f": name, "a": given})
+        else:
+            cells, unknown = content["cells"], int(content.get("unknown", 0))
+        read = [[_call(at, one) for one in calls] for at, calls in enumerate(cells)]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise BadRequestError(
+            'expected {"cells": [[call, ...], ...]} or {"workbook": ...}'
+        ) from None
+    return [[one for one in calls if isinstance(one, Call)] for calls in read], unknown
 
 
 def _call(number: int, call: object) -> Call | CellError:

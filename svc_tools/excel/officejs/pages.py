@@ -35,7 +35,7 @@ from svc_tools.lookup.outcomes import Trouble, explained
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from svc_tools.excel.desk import Desk
+    from svc_tools.excel.desk import Desk, RefreshPlan
     from svc_tools.excel.registry import Function, Parameter
     from svc_tools.loopback import LocalGuard
 
@@ -251,14 +251,26 @@ def status(desk: Desk) -> Json:
     return result
 
 
-def refresh(desk: Desk) -> Json:
-    """Refresh every place of the session; the report as a sentence and numbers."""
-    report = desk.refresh()
+def plan(plan: RefreshPlan) -> Json:
+    """What a refresh would look up, as a sentence and numbers."""
+    return {
+        "message": plan.sentence,
+        "cells": plan.cells,
+        "places": len(plan.places),
+        "unknown": plan.unknown,
+    }
+
+
+def refresh(desk: Desk, plan: RefreshPlan) -> Json:
+    """Look the places of a plan up again; the report as a sentence and numbers."""
+    report = desk.refresh(plan.places)
     return {
         "message": report.sentence,
         "requested": report.requested,
         "changed": report.changed,
         "failed": report.failed,
+        "happened": report.happened,
+        "since": report.since.isoformat(),
     }
 
 

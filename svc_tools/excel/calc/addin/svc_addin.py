@@ -18,7 +18,7 @@ from com.sun.star.awt.MessageBoxType import INFOBOX  # type: ignore[import-not-f
 from com.sun.star.lang import XServiceInfo  # type: ignore[import-not-found]
 from com.sun.star.sheet import ResultEvent, XVolatileResult  # type: ignore[import-not-found]
 from com.sun.star.task import XJobExecutor  # type: ignore[import-not-found]
-from svc_calc_cells import BadValue, Cells, functions_of  # type: ignore[import-not-found]
+from svc_calc_cells import BadValue, Cells, functions_of, request_arguments  # type: ignore[import-not-found]
 from svc_calc_server import Server, ServerError  # type: ignore[import-not-found]
 from svc_formulas import Book, Unknown  # type: ignore[import-not-found]
 
@@ -90,11 +90,12 @@ class Document(Book):  # type: ignore[misc] # not found above
         return self._names.index(name)
 
     def cell(self, sheet: int, column: int, row: int) -> object:
-        """The value of a constant."""
-        if (column, row) in self._computed[sheet]:
+        """The value of a cell, or only of a constant."""
+        if not self.shown and (column, row) in self._computed[sheet]:
             raise Unknown
         if sheet not in self._constants:
-            cells = self._read(self._sheets[sheet], _CONSTANTS, "getDataArray")
+            kinds = _CONSTANTS | _FORMULAS if self.shown else _CONSTANTS
+            cells = self._read(self._sheets[sheet], kinds, "getDataArray")
             self._constants[sheet] = {(column, row): value for column, row, value in cells}
         return self._constants[sheet].get((column, row), self.empty)
 
@@ -241,15 +242,28 @@ class Menu(_Named, XJobExecutor):  # type: ignore[misc] # UNO's classes have no 
         self._show(text)
 
     def _refresh(self) -> str:
-        message: str = _server.request("POST", "/excel/refresh", long=True)["message"]
+        cells, unknown = [], 0
+        documents = list(self._documents())
+        for document in documents:
+            of_document, in_doubt = Document(document).in_use(
+                lambda name, given: {"f": name, "a": request_arguments(_FUNCTIONS[name], given)}
+            )
+            cells += of_document
+            unknown += in_doubt
+        content = {"cells": cells, "unknown": unknown, "confirmed": True}
+        message: str = _server.request("POST", "/excel/refresh", content, long=True)["message"]
         _cells.forget()
         _rows.clear()
-        documents = self._desktop().Components.createEnumeration()
-        while documents.hasMoreElements():
-            document = documents.nextElement()
-            if hasattr(document, "supportsService") and document.supportsService(_SPREADSHEET):
-                document.calculateAll()
+        for document in documents:
+            document.calculateAll()
         return message
+
+    def _documents(self) -> Iterator[Any]:
+        found = self._desktop().Components.createEnumeration()
+        while found.hasMoreElements():
+            one = found.nextElement()
+            if hasattr(one, "supportsService") and one.supportsService(_SPREADSHEET):
+                yield one
 
     def _show(self, text: str) -> None:
         frame = self._desktop().getCurrentFrame()

@@ -91,13 +91,14 @@
     }
   }
 
+  /** The results of calls. `svcSince` is the pane's: the last refresh of this workbook. */
   async function results(texts) {
     let response;
     try {
       response = await fetch(config.url, {
         method: "POST",
         headers: { "Content-Type": "application/json", Authorization: `Bearer ${config.token}` },
-        body: `{"calls":[${texts.join(",")}]}`,
+        body: `{"since":${JSON.stringify(globalThis.svcSince ?? null)},"calls":[${texts.join(",")}]}`,
         cache: "no-store",
         credentials: "omit",
         referrerPolicy: "no-referrer",

@@ -126,19 +126,6 @@ const svcPane = (() => {
     }
   }
 
-  async function refresh() {
-    show("message", "Refreshing …");
-    const result = await request("POST", "refresh");
-    if (result.problem) {
-      show("message", "");
-      draw({ ...result });
-      return;
-    }
-    const done = await recalculate();
-    show("message", `${result.message} ${done}`);
-    await check();
-  }
-
   function fault(field, text) {
     $(`${field}-error`).textContent = text;
     if (text) $(field).setAttribute("aria-invalid", "true");
@@ -229,7 +216,6 @@ const svcPane = (() => {
   }
 
   function start() {
-    onPress("refresh", refresh);
     onPress("again", async () => {
       show("message", "");
       await check();
@@ -242,6 +228,7 @@ const svcPane = (() => {
       one.addEventListener("click", () => example(one.dataset.formula));
     }
     svcFreeze.start({ onPress, show, request });
+    svcRefresh.start({ onPress, show, request, draw, recalculate, check, excel });
     inHost();
     globalThis.Office?.onReady?.().then(inHost);
     check().then((status) => {

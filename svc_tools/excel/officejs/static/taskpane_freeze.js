@@ -40,7 +40,8 @@ const svcFreeze = (() => {
 
   const SIZE = "rowIndex,columnIndex,rowCount,columnCount";
 
-  async function usedRanges(context, whole) {
+  /** The used cells, block after block: each [sheet, block], with these properties loaded. */
+  async function blocks(context, whole, names) {
     const areas = [];
     if (whole) {
       const sheets = context.workbook.worksheets;
@@ -54,20 +55,18 @@ const svcFreeze = (() => {
     }
     for (const [, used] of areas) used.load(SIZE);
     await context.sync();
-    const blocks = [];
+    const found = [];
     for (const [sheet, used] of areas) {
       if (used.isNullObject || sheet.name === SHEET) continue;
-      for (const one of await read(context, sheet, used, `formulas,hasSpill,${FACTS}`)) {
-        blocks.push([sheet, one]);
-      }
+      for (const one of await read(context, sheet, used, names)) found.push([sheet, one]);
     }
-    return blocks;
+    return found;
   }
 
   // each SVC formula with the block that it fills; those without a complete value have a reason
   async function found(context, whole) {
     const cells = [];
-    for (const [sheet, range] of await usedRanges(context, whole)) {
+    for (const [sheet, range] of await blocks(context, whole, `formulas,hasSpill,${FACTS}`)) {
       range.formulas.forEach((line, i) =>
         line.forEach((formula, j) => {
           const value = range.values[i][j];
@@ -223,5 +222,5 @@ const svcFreeze = (() => {
       await begin(whole);
     });
   }
-  return { start };
+  return { start, blocks, calls, isComputed };
 })();
