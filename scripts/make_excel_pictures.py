@@ -60,7 +60,7 @@ def _server(place: Path) -> Iterator[dict[str, str]]:
             env=environment,
         )
     with subprocess.Popen(  # noqa: S603 - the project's own command
-        [*tools, "excel", "serve", "--port", "0"],
+        [*tools, "excel", "serve", "--http", "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
         env=environment,

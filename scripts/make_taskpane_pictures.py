@@ -92,7 +92,7 @@ def _server(place: Path) -> Iterator[tuple[str, str]]:
     homes = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "SVC_EXCEL")
     environment = {name: text for name, text in os.environ.items() if not name.startswith("SVC_")}
     environment |= dict.fromkeys(homes, str(place)) | {"SVC_CACHE": "off"}
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--http", "--port", "0"]
     with subprocess.Popen(  # noqa: S603 - our own
         command, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:

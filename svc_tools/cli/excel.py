@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from dataclasses import asdict
@@ -54,16 +55,22 @@ def install(
     forget_key: Annotated[
         bool, typer.Option("--forget-key", help="Remove the key from the keyring.")
     ] = False,
+    uninstall: Annotated[
+        bool, typer.Option("--uninstall", help="Take the add-in out of Excel, and remove the key.")
+    ] = False,
 ) -> None:
-    """Set up this machine: the service for the cells, and the Python that Excel starts.
+    """Set up this machine: the service for the cells, Excel's Python, and its add-in.
 
-    Run it again at any time. Excel's security settings are never changed.
+    Run it again at any time. Excel's security settings are never changed; the
+    add-in is loaded once `svc-tools excel serve` has made it.
     """
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel import settings, setup  # noqa: PLC0415 - of an extra
-        if (base_url is not None) + embedded + forget_key > 1:
-            raise ValueError("--base-url, --embedded and --forget-key exclude each other: give one")
+        if (base_url is not None) + embedded + forget_key + uninstall > 1:
+            raise ValueError(
+                "--base-url, --embedded, --forget-key and --uninstall exclude each other: give one"
+            )
         if key_stdin and base_url is None:
             raise ValueError("--key-stdin needs --base-url: the key is stored for one address")
         if base_url is not None:
@@ -71,13 +78,18 @@ def install(
             text = setup.use_account(address, _key(address, from_stdin=key_stdin))
         elif embedded:
             text = setup.use_embedded()
+        elif uninstall:
+            typer.echo(setup.load_addin(remove=True))
+            typer.echo(setup.forget_key())
+            return
         elif forget_key:
             text = setup.forget_key()
         else:
             text = setup.current_service()
         console = Console(highlight=False)
         print_text(console, text)
-        print_text(console, setup.use_this_python())
+        for step in setup.install():
+            print_text(console, step)
         console.print()
         print_text(console, ("Next", "bold"))
         rows = [(Text(command, "cyan"), what) for command, what in _WAYS]
@@ -180,25 +192,40 @@ def serve(
         int | None,
         typer.Option(help="Port to listen on; that of the last run where left out; 0: a free one."),
     ] = None,
-    cert: Annotated[
-        Path | None, typer.Option(help="Certificate (PEM) for https, which Excel requires.")
-    ] = None,
+    cert: Annotated[Path | None, typer.Option(help="Certificate (PEM) for localhost.")] = None,
     key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
-    manifest: Annotated[
-        Path | None,
+    https: Annotated[
+        bool | None,
         typer.Option(
-            help="Where the manifest for Excel is written; else in the user's own folder."
+            "--https/--http", help="https, which Excel requires, or http, which Calc accepts."
         ),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Make and trust a certificate without confirmation.")
+    ] = False,
     browser: Annotated[
         bool, typer.Option("--open", help="Open the page on how to load the add-in in Excel.")
     ] = False,
 ) -> None:
-    """Serve the add-in for Excel and Calc on this machine alone, until Ctrl+C."""
+    """Serve the add-in for Excel and Calc on this machine alone, until Ctrl+C.
+
+    Port, certificate and choice of https stay the same from run to run. Where
+    there is no certificate, mkcert or npx can make one, after you confirmed;
+    without them the commands are shown.
+    """
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - of an extra
-        run(port=port, cert=cert, key=key, manifest=manifest, browser=browser, say=typer.echo)
+        confirm = functools.partial(typer.confirm, "Run it now?")
+        run(
+            port=port,
+            cert=cert,
+            key=key,
+            https=https,
+            confirm=(lambda: True) if yes else confirm if sys.stdin.isatty() else None,
+            browser=browser,
+            say=typer.echo,
+        )
 
 
 @excel.command("calc-addin")

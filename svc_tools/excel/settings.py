@@ -1,10 +1,11 @@
-"""What is stored in the user's folder: the service of the cells, and the local server.
+"""What is stored in the user's folder: the service of the cells, the certificate, the local server.
 
 The cells use the service of the environment, else the one set up, else the embedded. Half a
 configuration is an error and never the embedded service: its rates would look like those of the
 account that was meant. The address is in `settings.json`; the key is in the operating system's
 keyring and in no file: the Credential Manager of Windows, the Keychain of macOS, the Secret Service
 or KWallet of a Linux desktop. A keyring that would store it readable, or not at all, is refused.
+`settings.json` has the paths of the certificate for https, too, and never its content.
 
 `server.json` has the address of the local server and the token it expects. Calc's add-in reads it,
 and so does the next run of the server: both stay the same, so that the manifest in Excel stays
@@ -19,14 +20,12 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import httpx
-from pydantic import SecretStr
+from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from svc_sdk import Svc
 from svc_sdk._settings import checked_url
@@ -34,16 +33,18 @@ from svc_tools import config
 from svc_tools.atomic import whole_file
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
 from svc_tools.extras import needs
+from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import httpx
     from keyring.backend import KeyringBackend
 
 EMBEDDED = "embedded"
 """Instead of an address, where the embedded service was chosen."""
 _Origin: TypeAlias = Literal["environment", "settings", "nothing"]
-_SERVICE = "service"
+_SERVICE, _CERTIFICATE, _HTTPS = "service", "certificate", "https"
 _NO_KEY = (
     "There is an address ({address}) but the keyring has no key for it: store it once with"
     " svc-tools excel install --base-url {address}, or choose the embedded service with"
@@ -130,7 +131,7 @@ def _found() -> tuple[_Origin, str, SecretStr | None]:
     key = stored_key(service)
     if key is None:
         raise ConfigurationError(_NO_KEY.format(address=service))
-    return "settings", service, key
+    return "settings", checked_address(service), key
 
 
 def remember(address: str, key: SecretStr) -> str:
@@ -143,18 +144,33 @@ def remember(address: str, key: SecretStr) -> str:
     """
     address = checked_address(address)
     store_key(address, key)
-    _write_service(address)
+    _store({_SERVICE: address})
     return address
 
 
 def choose_embedded() -> None:
     """Use the embedded service; keys in the keyring stay."""
-    _write_service(EMBEDDED)
+    _store({_SERVICE: EMBEDDED})
 
 
-def _write_service(service: str) -> None:
+def remember_certificate(*pair: Path) -> tuple[Path, ...]:
+    """Store, and return, the paths of a certificate and its private key; none for plain http."""
+    files = {_CERTIFICATE: [str(path.absolute()) for path in pair]} if pair else {}
+    _store(files | {_HTTPS: bool(pair)})
+    return pair
+
+
+def certificate() -> tuple[tuple[Path, ...], bool | None]:
+    """The paths of the certificate and its private key, if any; whether https was chosen last."""
+    found = _read(_settings_path())
+    paths = found.get(_CERTIFICATE)
+    pair = tuple(map(Path, paths)) if isinstance(paths, list) and len(paths) == 2 else ()  # noqa: PLR2004
+    return pair, found.get(_HTTPS)
+
+
+def _store(values: dict[str, object]) -> None:
     path = _settings_path()
-    _write(path, _read(path) | {_SERVICE: service})
+    _write(path, _read(path) | values)
 
 
 def forget_key() -> str | None:
@@ -185,20 +201,32 @@ def chosen() -> str | None:
             f'{_settings_path()}: "{_SERVICE}" is {service!r}; expected an address, or'
             f' "{EMBEDDED}". Choose it again with svc-tools excel install'
         )
-    return service if service == EMBEDDED else checked_address(service)
+    return service if service == EMBEDDED else _address(service)[1]
 
 
 def checked_address(address: str) -> str:
-    """The address as clients use it.
+    """The address of a service, as clients use it, to which a key may be sent.
 
     Raises:
-        ConfigurationError: it is not the address of a service; the message says what is expected.
+        ConfigurationError: it is not the address of a service, or a key would be sent unencrypted
+            to another computer; the message says what is expected.
     """
+    url, address = _address(address)
+    if url.scheme == "http" and not is_loopback(url.host):
+        raise ConfigurationError(
+            "The address cannot be used: with http:// your API key would be sent unencrypted to"
+            f" {url.host}, where others may read it; give the address that begins with https://"
+        )
+    return address
+
+
+def _address(address: str) -> tuple[httpx.URL, str]:
     try:
-        return str(checked_url(address)).rstrip("/")
+        url = checked_url(address)
     except ValueError as error:
         why = str(error).removeprefix("base_url: ")
         raise ConfigurationError(f"The address cannot be used: {why}") from None
+    return url, str(url).rstrip("/")
 
 
 def store_key(address: str, key: SecretStr) -> None:
@@ -234,17 +262,12 @@ def _open_keyring(purpose: str) -> Iterator[tuple[KeyringBackend, str]]:
     """The keyring and its name; its errors become sentences without the key."""
     backend = _keyring()
     try:
-        yield backend, _named(backend)
+        yield backend, keyring_name(backend)
     except Exception as error:  # noqa: BLE001 - each keyring raises its own errors, perhaps with the key
         raise ConfigurationError(
             f"The keyring does not {purpose} the key ({type(error).__name__}): unlock it and try"
             f" again, or set {URL_VARIABLE} and {KEY_VARIABLE} in the environment"
         ) from None
-
-
-def keyring_name() -> str:
-    """The name of the keyring for messages."""
-    return _named(_keyring())
 
 
 def _keyring() -> KeyringBackend:
@@ -266,7 +289,8 @@ def _keyring() -> KeyringBackend:
     return backend
 
 
-def _named(backend: KeyringBackend) -> str:
+def keyring_name(backend: KeyringBackend | None = None) -> str:
+    """The name of a keyring, that of this computer where none is given, for messages."""
     known = {
         "keyring.backends.Windows": "the Windows Credential Manager",
         "keyring.backends.macOS": "the macOS Keychain",
@@ -274,6 +298,7 @@ def _named(backend: KeyringBackend) -> str:
         "keyring.backends.libsecret": "the desktop's Secret Service",
         "keyring.backends.kwallet": "KWallet",
     }
+    backend = backend or _keyring()
     module = type(backend).__module__
     return known.get(module, f"the keyring {module}.{type(backend).__qualname__}")
 
@@ -284,15 +309,15 @@ def _why_not(backend: KeyringBackend) -> str:
         "keyring.backends.chainer": "no keyring was found",
         "keyring.backends.null": "the keyring is set to store nothing (null)",
     }
-    return known.get(type(backend).__module__, f"{_named(backend)} does not store keys safely")
+    unsafe = f"{keyring_name(backend)} does not store keys safely"
+    return known.get(type(backend).__module__, unsafe)
 
 
 def _user(address: str) -> str:
     return address.strip().rstrip("/")
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(BaseModel, frozen=True):
     """The local server that runs, or ran last.
 
     Attributes:
@@ -303,9 +328,9 @@ class Server:
             trust only that one.
     """
 
-    url: str
-    token: SecretStr
-    pid: int | None
+    url: str = Field(min_length=1)
+    token: SecretStr = Field(min_length=1)
+    pid: int | None = None
     certificate: Path | None = None
 
 
@@ -338,23 +363,16 @@ def is_server_running() -> bool:
 
 def read_server() -> Server | None:
     """The server that runs, or ran last; `None` without one."""
-    found = _read(server_path())
-    url, token, pid = found.get("url"), found.get("token"), found.get("pid")
-    if not (isinstance(url, str) and isinstance(token, str) and url and token):
+    try:
+        return Server.model_validate(_read(server_path()))
+    except ValidationError:
         return None
-    certificate = found.get("certificate")
-    return Server(
-        url,
-        SecretStr(token),
-        pid if isinstance(pid, int) else None,
-        Path(certificate) if isinstance(certificate, str) and certificate else None,
-    )
 
 
 def publish_server(url: str, token: SecretStr, certificate: Path | None = None) -> None:
     """Write the address of this process, and its certificate, if any."""
     path = None if certificate is None else certificate.absolute()
-    _write_server(Server(url.rstrip("/"), token, os.getpid(), path))
+    _write_server(Server(url=url.rstrip("/"), token=token, pid=os.getpid(), certificate=path))
 
 
 def renew_server() -> None:
@@ -367,19 +385,7 @@ def renew_server() -> None:
 def withdraw_server() -> None:
     """Note that this process has stopped, unless another has taken over; address and token stay."""
     if (server := _own_server()) is not None:
-        _write_server(replace(server, pid=None))
-
-
-def last_token() -> SecretStr:
-    """The token of the last run, so that manifests stay valid; else a new one."""
-    server = read_server()
-    return SecretStr(secrets.token_urlsafe(24)) if server is None else server.token
-
-
-def last_port() -> int | None:
-    """The port of the last run; `None` without one."""
-    server = read_server()
-    return None if server is None else httpx.URL(server.url).port
+        _write_server(server.model_copy(update={"pid": None}))
 
 
 def _own_server() -> Server | None:
@@ -388,12 +394,7 @@ def _own_server() -> Server | None:
 
 
 def _write_server(server: Server) -> None:
-    content = {
-        "url": server.url,
-        "token": server.token.get_secret_value(),
-        "pid": server.pid,
-        "certificate": None if server.certificate is None else str(server.certificate),
-    }
+    content = server.model_dump(mode="json") | {"token": server.token.get_secret_value()}
     _write(server_path(), content)
 
 

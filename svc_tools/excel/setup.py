@@ -1,23 +1,30 @@
-"""`svc-tools excel install` and `check`: the service and the Python of the cells; what is wrong.
+"""What is set up on this computer: service, Excel's Python, certificate, add-in; what is wrong.
 
-Each step of `install` returns a sentence on the current state, or raises what `settings` does.
-`check` changes nothing, and nothing is billed. Excel's own settings are never changed.
+A step returns or yields sentences, or raises what `settings` does. Only `choose_certificate` and
+`install` change anything, each after it said what. `check` changes nothing, and nothing is billed.
 """
 
 from __future__ import annotations
 
 import platform
+import re
+import shlex
+import shutil
 import ssl
+import subprocess
 import sys
-import warnings
+import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import metadata
+from datetime import UTC, date, datetime
+from importlib import import_module, metadata
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
 
 from svc_sdk import AuthError, Svc, SvcError, __version__
+from svc_tools import config
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import settings
 from svc_tools.excel.workbook import XLWINGS
@@ -27,12 +34,13 @@ from svc_tools.lookup.outcomes import explained
 from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic import SecretStr
 
     from svc_tools.excel.settings import Description, Server
 
+SYSTEM = sys.platform
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
 _SERVER_TIMEOUT = 30.0
@@ -40,7 +48,12 @@ _SERVER_TIMEOUT = 30.0
 _RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
-_START, _FILES = "Start it: svc-tools excel serve", " --cert FILE --key FILE"
+_START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
+_RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
+_UNBLOCK = (
+    "Windows blocks the macros of a workbook that was downloaded or came by mail: unblock the file"
+    " before you open it (right-click it in the Explorer > Properties > Unblock > OK)."
+)
 _ORIGINS = {
     "environment": "from the environment",
     "settings": "from `svc-tools excel install`",
@@ -65,9 +78,10 @@ def use_account(address: str, key: SecretStr | None) -> str:
 
     Raises:
         ConfigurationError: the service does not accept the key, it is missing, or it cannot be
-            stored; nothing was changed.
+            sent there or stored; nothing was changed.
         ImportError: the package that reaches the keyring is not installed.
     """
+    address = settings.checked_address(address)
     secret = key or settings.stored_key(address)
     if secret is None:
         raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
@@ -96,21 +110,17 @@ def forget_key() -> str:
 
 def _check_key(address: str, key: SecretStr) -> str:
     """Whether the service accepts the key, in a sentence; raises where it rejects it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        client = Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0)
-    with client:
+    with Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0) as client:
         try:
             check_key(client)
-            result = "The service accepts the key."
         except AuthError:
             raise ConfigurationError(
                 f"{address} does not accept the key: nothing was changed. Check the address and"
                 " the key, then try again"
             ) from None
         except SvcError as error:
-            result = f"The key could not be checked: {error.message}."
-    return " ".join([result, *(f"{one.message}." for one in caught)])
+            return f"The key could not be checked: {error.message}."
+    return "The service accepts the key."
 
 
 def _overridden() -> str:
@@ -120,14 +130,28 @@ def _overridden() -> str:
     return f" But {URL_VARIABLE} or {KEY_VARIABLE} is set in the environment, which comes first."
 
 
-def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
+def install() -> Iterator[str]:
+    """Prepare Excel on this computer: its Python, and the add-in.
+
+    Raises:
+        ConfigurationError: Excel starts another Python, or the add-in cannot be written where
+            Excel looks for it.
+        ImportError: xlwings is not installed.
+    """
+    yield use_this_python()
+    yield load_addin()
+    if SYSTEM == "win32":
+        yield _UNBLOCK
+
+
+def use_this_python() -> str:
     """Have Excel start this Python, by the file of xlwings; an existing one is not changed.
 
     Raises:
         ConfigurationError: the file names another Python.
         ImportError: xlwings is not installed.
     """
-    if not windows:
+    if SYSTEM != "win32":
         return "Functions through xlwings need Excel on Windows: nothing was written for it here."
     with needs("Excel through xlwings", "excel"):
         import xlwings  # noqa: PLC0415 - of the extra, and it takes most of a second
@@ -159,6 +183,232 @@ def python_of_excel() -> tuple[str, bool]:
 
 
 @dataclass(frozen=True, slots=True)
+class RegistryValue:
+    """A text in the registry of Windows, under HKEY_CURRENT_USER."""
+
+    key: str
+    name: str
+    data: str
+
+
+def manifest_path() -> Path:
+    """The manifest of the add-in, which `svc-tools excel serve` writes."""
+    return config.excel_folder() / "svc-tools-manifest.xml"
+
+
+def addin_value() -> RegistryValue:
+    """What has Excel on Windows load the add-in: its id, and the path of the manifest."""
+    template = Path(__file__).parent / "officejs" / "templates" / "manifest.xml"
+    (identifier,) = re.findall("<Id>(.+)</Id>", template.read_text(encoding="utf-8"))
+    return RegistryValue(_data()["addin"]["registry"], identifier, str(manifest_path()))
+
+
+def load_addin(*, remove: bool = False) -> str:
+    """Have Excel on this computer load the add-in whose manifest the server wrote, or no longer.
+
+    Raises:
+        ConfigurationError: Windows or macOS does not allow it.
+    """
+    manifest, value = manifest_path(), addin_value()
+    folder = Path(_filled(_data()["addin"]["folder"]))
+    if not (manifest.exists() or remove):
+        return f"Excel's add-in is not set up. If you want it: {HTTPS}, then run this again."
+    try:
+        if SYSTEM == "win32":
+            _write_registry(value, remove=remove)
+            where = rf"the value {value.name} of HKEY_CURRENT_USER\{value.key}"
+        elif SYSTEM == "darwin" and not remove:
+            folder.mkdir(exist_ok=True)  # the one around it is there once Excel was started
+            where = str(shutil.copy(manifest, folder))
+        elif SYSTEM == "darwin":
+            (folder / manifest.name).unlink(missing_ok=True)
+        elif not remove:
+            return f"Excel on the web: Home > Add-ins > More Add-ins > Upload My Add-in: {manifest}"
+    except OSError as error:
+        raise ConfigurationError(
+            f"The add-ins of Excel cannot be changed ({error}). Start Excel once, then try again."
+            " On a computer of your company the administrator may have to allow it"
+        ) from None
+    if remove:
+        return "Excel no longer loads the add-in once it is started again."
+    return (
+        "Excel loads the add-in once it is started again: Home > Add-ins > Sales tax rates. It"
+        f" finds it by {where}."
+    )
+
+
+def _write_registry(value: RegistryValue, *, remove: bool) -> None:
+    winreg = import_module("winreg")  # of Windows alone
+    with winreg.CreateKey(winreg.HKEY_CURRENT_USER, value.key) as key:
+        if not remove:
+            winreg.SetValueEx(key, value.name, 0, winreg.REG_SZ, value.data)
+            return
+        with suppress(FileNotFoundError):  # it is not there
+            winreg.DeleteValue(key, value.name)
+
+
+def choose_certificate(
+    cert: Path | None,
+    key: Path | None,
+    *,
+    https: bool | None,
+    say: Callable[[str], None],
+    confirm: Callable[[], bool] | None,
+) -> tuple[Path, ...]:
+    """The certificate to serve with and its key, stored for the next run; () for plain http.
+
+    They are those given, those of the last run, or new ones: a program for it makes them and has
+    this computer trust them, once the user confirmed its command. Where there is no such program,
+    or nobody to confirm, commands are only shown.
+
+    Args:
+        cert: the certificate (PEM).
+        key: its private key (PEM).
+        https: `False` for plain http from now on, `True` for new files where none can be used,
+            `None` for what was chosen last.
+        say: receives each line of output.
+        confirm: whether the command shown may run; `None` where nobody can confirm.
+
+    Raises:
+        ValueError: those given or stored cannot be used, or https is wanted and there are none.
+        ConfigurationError: the program failed, or the settings cannot be used.
+    """
+    if (cert is None) != (key is None):
+        raise ValueError("--cert and --key belong together: the certificate and its private key")
+    if cert is not None and key is not None:
+        check_certificate(cert, key)
+        return settings.remember_certificate(cert, key)
+    (known, chosen), usual = settings.certificate(), _usual_files()
+    if https is False or (https is None and chosen is False):
+        return settings.remember_certificate()
+    problems = []
+    for pair in dict.fromkeys(one for one in (known, usual[0].exists() and usual) if one):
+        try:
+            check_certificate(*pair)
+        except ValueError as error:
+            problems.append(str(error))
+        else:
+            return settings.remember_certificate(*pair)
+    if problems and not https:
+        raise ValueError(f"{'. '.join(problems)}. {_RENEW}")
+    made = _make_certificate(say, confirm)
+    if https and not made:
+        raise ValueError("There is no certificate yet to serve https with")
+    return () if made is None else settings.remember_certificate(*made)
+
+
+def _make_certificate(
+    say: Callable[[str], None], confirm: Callable[[], bool] | None
+) -> tuple[Path, ...] | None:
+    """The new files; () where the user declined, `None` where commands were only shown."""
+    say("Excel requires https, with a certificate for localhost that this computer trusts.")
+    for tool in _data()["tools"]:
+        if (program := shutil.which(tool["command"][0])) is not None:
+            break
+    else:
+        say("These commands make one and have it trusted; then start the server again:")
+        for line in certificate_commands():
+            say(f"  {line}")
+        return None
+    command = [program, *map(_filled, tool["command"][1:])]
+    say("This command makes one, and adds its issuer to those that this computer trusts (the")
+    say("system may ask for your consent or password; npx downloads the program from npm):")
+    say(f"  {_typed(command)}")
+    if confirm is None:
+        say(f"To run it, type {HTTPS} in a terminal, or add --yes.")
+        return None
+    if not confirm():
+        return ()
+    code = subprocess.run(command, check=False).returncode  # noqa: S603 - shown and confirmed
+    pair = Path(_filled(tool["files"][0])), Path(_filled(tool["files"][1]))
+    try:
+        check_certificate(*pair)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{tool['command'][0]} ended with {code} and made no certificate: {error}. The page of"
+            " `svc-tools excel serve --http --open` has commands that do without it"
+        ) from None
+    return pair
+
+
+def certificate_commands() -> list[str]:
+    """Commands for this system that make a certificate and have it trusted."""
+    data = _data()
+    openssl = [data["openssl"]["program"].get(SYSTEM, "openssl"), *data["openssl"]["arguments"]]
+    trust = data["trust"].get(SYSTEM, data["trust"]["linux"])
+    return [_typed([_filled(word) for word in command]) for command in (openssl, *trust)]
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _filled(text: str) -> str:
+    cert, key = _usual_files()
+    return text.format(cert=cert, key=key, home=Path.home())
+
+
+def _usual_files() -> tuple[Path, Path]:
+    """The certificate and its key where the commands write them."""
+    folder = config.excel_folder()
+    return folder / "svc-cert.pem", folder / "svc-key.pem"
+
+
+def _typed(command: list[str]) -> str:
+    """A command as it is typed into a terminal of this system."""
+    return subprocess.list2cmdline(command) if SYSTEM == "win32" else shlex.join(command)
+
+
+_UNUSABLE = {
+    "KEY_VALUES_MISMATCH": "they do not belong together",
+    9: "it is not valid yet",
+    10: "it has expired",
+    62: "it is not for localhost: its subjectAltName has to name DNS:localhost",
+}
+"""Why a certificate cannot be used, by OpenSSL's reason or code of verification."""
+
+
+def check_certificate(cert: Path, key: Path) -> date:
+    """Check a certificate for `localhost`; whether this computer trusts it is not checked.
+
+    A handshake in memory tries it: a browser inside Excel shows no reason where it does not fit.
+
+    Returns:
+        Its last day.
+
+    Raises:
+        ValueError: a file is missing or unreadable, the two do not belong together, the key has a
+            password, or the certificate is for another name or not valid today.
+    """
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        server.load_cert_chain(cert, key, password="")  # OpenSSL would prompt for one
+        client = ssl.create_default_context(cafile=cert)
+        client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # its issuer is not checked
+        return _last_day(server, client)
+    except FileNotFoundError:
+        raise ValueError(f"{key if cert.exists() else cert} does not exist") from None
+    except OSError as error:
+        reason = getattr(error, "verify_code", None) or getattr(error, "reason", None)
+        why = _UNUSABLE.get(reason, "PEM files are expected, the key without a password")
+        raise ValueError(f"{cert} with the key {key} cannot be used: {why}") from None
+
+
+def _last_day(server: ssl.SSLContext, client: ssl.SSLContext) -> date:
+    """The last day of the certificate with which two sides shake hands in memory."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    calling = client.wrap_bio(to_client, to_server, server_hostname="localhost")
+    sides = [calling, server.wrap_bio(to_server, to_client, server_side=True)]
+    for _ in range(10):  # more rounds than a handshake needs
+        for side in list(sides):
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+                sides.remove(side)
+    until = (calling.getpeercert() or {})["notAfter"]
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(until)), UTC).date()
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """The check of one part between a cell and the service.
 
@@ -175,21 +425,24 @@ class Line:
     todo: str | None = None
 
 
-def check(*, windows: bool = sys.platform == "win32") -> Iterator[Line]:
+def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
-    yield _packages(windows=windows)
-    if windows:
+    yield _packages()
+    if SYSTEM == "win32":
         yield _python()
+        yield _downloads()
     described = settings.describe()
-    yield _service(described, windows=windows)
+    yield _service(described)
     if described.problem is None:
         yield _response()
+    yield _certificate()
     yield _server()
 
 
-def _packages(*, windows: bool) -> Line:
+def _packages() -> Line:
+    wanted = [*_PACKAGES, "pywin32"] if SYSTEM == "win32" else _PACKAGES
     installed = {one.metadata["Name"].lower() for one in metadata.distributions()}
-    missing = [one for one in (*_PACKAGES, *["pywin32"] * windows) if one not in installed]
+    missing = [one for one in wanted if one not in installed]
     if missing:
         return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _install())
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
@@ -215,7 +468,16 @@ def _python() -> Line:
     return Line(name, "wrong", found, "Run: svc-tools excel install")
 
 
-def _service(described: Description, *, windows: bool) -> Line:
+def _downloads() -> Line:
+    """Whether Windows blocks a workbook of this folder."""
+    files = [*Path.cwd().glob("*.xls?"), *Path.cwd().glob("svc_udfs.py")]
+    blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
+    if blocked:
+        return Line("Downloaded files", "wrong", f"blocked: {', '.join(blocked)}", _UNBLOCK)
+    return Line("Downloaded files", "ok", "none in this folder is blocked", _UNBLOCK)
+
+
+def _service(described: Description) -> Line:
     if described.problem is not None:
         return Line("Service", "wrong", described.problem)
     origin = _ORIGINS[described.known_from]
@@ -223,7 +485,7 @@ def _service(described: Description, *, windows: bool) -> Line:
         found = f"the embedded service and its own rate book, {origin}"
         return Line("Service", "ok", found, _ACCOUNT if described.known_from == "nothing" else None)
     seen = None
-    if windows and described.known_from == "environment":
+    if SYSTEM == "win32" and described.known_from == "environment":
         seen = (
             "Excel sees the variables that Windows stores for you (Settings > Edit environment"
             " variables), not those of this terminal"
@@ -248,6 +510,19 @@ def _response() -> Line:
         return Line(name, "wrong", str(error))
 
 
+def _certificate() -> Line:
+    """Whether the certificate for https can be used."""
+    name = "Certificate"
+    try:
+        pair, _ = settings.certificate()
+        until = check_certificate(*pair) if pair else None
+    except ValueError as error:
+        return Line(name, "wrong", str(error), _RENEW)
+    if pair:
+        return Line(name, "ok", f"{pair[0]}, valid until {until}")
+    return Line(name, "not set up", "none yet; Excel's add-in needs one, Calc does not", HTTPS)
+
+
 def _server() -> Line:
     """Whether the local server responds, which Calc and Excel's add-in need."""
     name = "Server"
@@ -261,7 +536,7 @@ def _server() -> Line:
     # after a crash another program may listen there, and would be sent the token
     if not settings.is_server_running():
         found = f"it is not running; it last ran at {server.url}"
-        return Line(name, "not set up", found, _START + _FILES * is_secure)
+        return Line(name, "not set up", found, _START)
     wrong = _wrong_with(server)
     if wrong:
         todo = "Stop it with Ctrl+C, then start it again: svc-tools excel serve"
@@ -269,7 +544,7 @@ def _server() -> Line:
     found = f"running at {server.url} (process {server.pid})"
     if is_secure:
         return Line(name, "ok", f"{found}; this computer has to trust its certificate")
-    return Line(name, "ok", found, f"Calc accepts plain http; for Excel's add-in: {_START}{_FILES}")
+    return Line(name, "ok", found, f"Calc accepts plain http; for Excel's add-in: {HTTPS}")
 
 
 def _wrong_with(server: Server) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -9,8 +10,10 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
+import xlwings
 from pydantic import SecretStr
 from support.faults import KEY, answer
 from support.keyrings import use_keyring
@@ -18,7 +21,9 @@ from support.secrets import files_with
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
-from svc_tools.excel import settings
+from svc_tools.excel import settings, setup
+from svc_tools.excel.officejs import pages
+from svc_tools.loopback import LocalGuard
 
 TESTS = str(Path(__file__).parents[1])
 NO_RECORDS = answer(200, b'{"nexus": [], "count": 0}')
@@ -65,8 +70,10 @@ def test_without_a_key_and_a_terminal_the_key_is_asked_for_in_a_sentence(service
     ("words", "said"),
     [
         (["--base-url", "rates", "--key-stdin"], "address cannot be used"),
+        (["--base-url", "http://rates.example", "--key-stdin"], "unencrypted to rates.example"),
         (["--base-url", "https://rates.example", "--embedded"], "exclude each other"),
         (["--embedded", "--forget-key"], "exclude each other"),
+        (["--embedded", "--uninstall"], "exclude each other"),
         (["--key-stdin"], "--key-stdin needs --base-url"),
     ],
 )
@@ -131,3 +138,125 @@ def test_check_for_a_program_has_every_line_and_says_whether_all_is_well(faults)
     code, out, _ = run("check", "--json")
     assert (code, json.loads(out)["ok"]) == (1, False)
     assert KEY not in out
+
+
+def test_a_key_stored_for_plain_http_earlier_is_sent_nowhere_and_can_be_removed(tmp_path, keyring):
+    folder = tmp_path / "excel"
+    folder.mkdir()
+    (folder / "settings.json").write_text('{"service": "http://rates.example"}')
+    settings.store_key("http://rates.example", SecretStr(KEY))
+    with pytest.raises(settings.ConfigurationError, match="unencrypted to rates"):
+        settings.client()
+    assert run("install", "--forget-key")[0] == 0
+    assert keyring.kept == {}
+
+
+class Registry:
+    """The part of winreg that is used; the values of each key."""
+
+    HKEY_CURRENT_USER, REG_SZ = "HKEY_CURRENT_USER", 1
+
+    def __init__(self):
+        self.values = {}
+
+    @contextlib.contextmanager
+    def CreateKey(self, root, path):  # noqa: N802 - of Windows
+        yield self.values.setdefault(f"{root}\\{path}", {})
+
+    def SetValueEx(self, key, name, _reserved, kind, data):  # noqa: N802 - of Windows
+        key[name] = (kind, data)
+
+    def DeleteValue(self, key, name):  # noqa: N802 - of Windows
+        if name not in key:
+            raise FileNotFoundError(name)
+        del key[name]
+
+
+@pytest.fixture
+def windows(monkeypatch, tmp_path):
+    """Windows, as far as the commands look at it: its registry."""
+    registry = Registry()
+    monkeypatch.setattr(setup, "SYSTEM", "win32")
+    monkeypatch.setitem(sys.modules, "winreg", registry)
+    monkeypatch.setattr(xlwings, "USER_CONFIG_FILE", str(tmp_path / "xlwings.conf"))
+    monkeypatch.chdir(tmp_path)
+    return registry
+
+
+def manifest_of(folder):
+    """What the server writes over https."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "svc-tools-manifest.xml"
+    pages.write_manifest(path, LocalGuard(8643, "https", SecretStr("a-token")))
+    return path
+
+
+DEVELOPER = r"HKEY_CURRENT_USER\Software\Microsoft\Office\16.0\WEF\Developer"
+
+
+def test_on_windows_the_developer_key_of_the_registry_names_the_manifest(tmp_path, windows):
+    code, out, _ = run("install")
+    assert (code, windows.values) == (0, {})  # there is no manifest yet
+    assert "svc-tools excel serve --https" in out
+    path = manifest_of(tmp_path / "excel")
+    other = {"another-add-in": (1, "C:\\another.xml")}
+    windows.values[DEVELOPER] = dict(other)
+    identifier = fromstring(path.read_bytes())[0].text  # noqa: S314 - we wrote it
+    assert setup.addin_value() == setup.RegistryValue(
+        DEVELOPER.partition("\\")[2], identifier, str(path)
+    )
+    for _ in range(2):
+        code, out, err = run("install")
+        assert code == 0, err
+        assert windows.values == {DEVELOPER: other | {identifier: (windows.REG_SZ, str(path))}}
+        assert "Unblock" in out
+    for _ in range(2):
+        assert run("install", "--uninstall")[0] == 0
+        assert windows.values == {DEVELOPER: other}
+
+
+def test_a_registry_that_an_administrator_closed_is_a_sentence(tmp_path, windows, monkeypatch):
+    def closed(*_):
+        raise PermissionError(13, "Access is denied")
+
+    manifest_of(tmp_path / "excel")
+    monkeypatch.setattr(windows, "SetValueEx", closed)
+    code, _, err = run("install")
+    assert code == 2
+    assert "administrator" in err
+
+
+def test_on_macos_excel_finds_a_copy_of_the_manifest(tmp_path, monkeypatch):
+    monkeypatch.setattr(setup, "SYSTEM", "darwin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = manifest_of(tmp_path / "excel")
+    folder = tmp_path / "Library/Containers/com.microsoft.Excel/Data/Documents/wef"
+    assert run("install")[0] == 2  # Excel was never started here
+    folder.parent.mkdir(parents=True)
+    assert run("install")[0] == 0
+    (copy,) = folder.iterdir()
+    assert copy.read_bytes() == path.read_bytes()
+    assert copy.stat().st_mode & 0o077 == 0  # it has the token
+    for _ in range(2):
+        assert run("install", "--uninstall")[0] == 0
+        assert list(folder.iterdir()) == []
+
+
+def test_uninstall_removes_the_key_too(service, keyring):
+    settings.remember(service, SecretStr(KEY))
+    assert run("install", "--uninstall")[0] == 0
+    assert keyring.kept == {}
+
+
+def test_check_names_a_workbook_that_windows_blocks(tmp_path, windows):
+    (tmp_path / "orders.xlsm").touch()
+    code, out, _ = run("check", "--json")
+    lines = {line["name"]: line for line in json.loads(out)["lines"]}
+    assert lines["Downloaded files"]["mark"] == "ok"
+    # where Windows notes that a file was downloaded: a stream of that file
+    (tmp_path / "orders.xlsm:Zone.Identifier").write_text("[ZoneTransfer]\nZoneId=3\n")
+    code, out, _ = run("check", "--json")
+    lines = {line["name"]: line for line in json.loads(out)["lines"]}
+    assert (code, lines["Downloaded files"]["mark"]) == (1, "wrong")
+    assert "orders.xlsm" in lines["Downloaded files"]["said"]
+    assert "Unblock" in lines["Downloaded files"]["todo"]

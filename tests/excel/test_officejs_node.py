@@ -162,7 +162,7 @@ def test_a_stopped_or_another_server_is_an_error_with_what_to_do(scripted):
     for host, todo in [
         (another, "load the manifest"),
         (in_excel(script, calls), "start `svc-tools excel serve`, then"),
-        (in_excel(secure, calls), "start `svc-tools excel serve --cert FILE --key FILE`"),
+        (in_excel(secure, calls), "start `svc-tools excel serve`"),
     ]:
         assert len(host["sent"]) == 1
         for one in host["shown"][0]:

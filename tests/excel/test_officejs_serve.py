@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
+import shlex
 import signal
 import socket
 import ssl
@@ -11,6 +14,8 @@ import stat
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 import pytest
@@ -18,8 +23,10 @@ from support.faults import HANG, KEY
 from support.spreadsheets import addin_module, excel_serve
 from support.tools import openssl
 
-from svc_tools.excel.officejs.serving import check_certificate, serve
-from svc_tools.excel.setup import check
+from svc_tools import ConfigurationError
+from svc_tools.excel import setup
+from svc_tools.excel.officejs.serving import serve
+from svc_tools.excel.setup import check, check_certificate
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 SUM = {"calls": [{"f": "SVC_SUM", "a": [[[1.1, 2.2]]]}]}
@@ -75,17 +82,16 @@ def known(folder):
 def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate, tmp_path):
     cert, key = certificate
     options = ("--cert", cert, "--key", key)
-    written = tmp_path / "mine.xml"
     leave(folder, "https://localhost:1")
-    with excel_serve("--port", 0, "--manifest", written, *options, **os.environ) as (first, said):
+    with excel_serve("--port", 0, *options, **os.environ) as (first, said):
         server = known(folder)
         assert server["pid"] == first.pid
         assert server["url"].startswith("https://localhost:")
         assert any(server["url"] in line for line in said)
-        assert any(str(written) in line for line in said)
+        assert any(str(folder / "svc-tools-manifest.xml") in line for line in said)
         assert server["token"] == "kept-token"
         assert "kept-token" not in "".join(said)
-        assert "https://localhost:1: load the manifest into Excel again" in "".join(said)
+        assert "into Excel again" in "".join(said)  # it has another address
         assert "plain http" not in "".join(said)
         trusting = ssl.create_default_context(cafile=cert)
         headers = {"authorization": f"Bearer {server['token']}"}
@@ -101,7 +107,7 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
         assert server["url"] in again[0]
         assert str(first.pid) in again[0]
 
-        manifest = written.read_bytes()
+        manifest = (folder / "svc-tools-manifest.xml").read_bytes()
         first.send_signal(signal.SIGINT)
         ending = first.stdout.read()
         assert first.wait(20) == 0
@@ -111,7 +117,10 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
     if sys.platform != "win32":
         assert stat.S_IMODE((folder / "server.json").stat().st_mode) == 0o600
 
-    with excel_serve(*options, **os.environ) as (second, said):
+    stored = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+    paths = [str(cert), str(key)]
+    assert stored == {"certificate": paths, "https": True}  # the paths, and no content
+    with excel_serve(**os.environ) as (second, said):  # the same certificate
         assert known(folder) == server | {"pid": second.pid}
         assert (folder / "svc-tools-manifest.xml").read_bytes() == manifest
         assert not any("again" in line for line in said)
@@ -120,10 +129,13 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
         assert second.wait(20) == 0
     assert known(folder)["pid"] is None
 
-    with excel_serve("--port", 0, **os.environ) as (_, said):
-        text = "".join(said)
-        assert f"{server['url']}: for Excel start it with that certificate" in text
-        assert "plain http" in text
+    for option in (["--http"], []):  # it is what was chosen last
+        with excel_serve("--port", 0, *option, **os.environ) as (_, said):
+            assert known(folder)["url"].startswith("http:")
+            assert "plain http" in "".join(said)
+            assert (folder / "svc-tools-manifest.xml").read_bytes() == manifest
+    with excel_serve("--https", "--port", 0, **os.environ) as (_, said):
+        assert known(folder)["url"].startswith("https:")
 
 
 def assert_trusted_by_its_certificate_alone(folder, other):
@@ -133,14 +145,14 @@ def assert_trusted_by_its_certificate_alone(folder, other):
     calc = addin_module("svc_calc_server")
     link = calc.Server()
     assert link.request("POST", "/excel/batch", SUM) == {"results": [{"v": 3.3}]}
-    line = {line.name: line for line in check(windows=False)}["Server"]
+    line = {line.name: line for line in check()}["Server"]
     assert (line.mark, line.todo) == ("ok", None)
     for certificate in (str(other), None):
         path.write_text(json.dumps(json.loads(content) | {"certificate": certificate}))
         with pytest.raises(calc.ServerError, match="cannot be trusted"):
             link.request("POST", "/excel/batch", SUM)
     path.write_text(json.dumps(json.loads(content) | {"certificate": str(other)}))
-    assert {line.name: line.mark for line in check(windows=False)}["Server"] == "wrong"
+    assert {line.name: line.mark for line in check()}["Server"] == "wrong"
     path.write_text(content, encoding="utf-8")
     link._close()
 
@@ -180,11 +192,11 @@ def test_a_port_in_use_is_an_error_and_nothing_is_changed(folder):
     assert not (folder / "server.json").exists()
 
 
-def test_certificate_and_key_are_pem_files_that_belong_together(certificate, tmp_path):
+def test_certificate_and_key_are_pem_files_that_belong_together(folder, certificate, tmp_path):
     cert, key = certificate
     text = tmp_path / "text.pem"
     text.write_text("no certificate", encoding="utf-8")
-    check_certificate(cert, key)
+    assert check_certificate(cert, key) > datetime.now(UTC).date()
     with pytest.raises(ValueError, match="belong together"):
         serve(port=0, cert=cert, key=None, say=print)
     for pair, reason in [
@@ -193,15 +205,16 @@ def test_certificate_and_key_are_pem_files_that_belong_together(certificate, tmp
         ((text, text), "PEM files are expected"),
     ]:
         with pytest.raises(ValueError, match=reason):
-            check_certificate(*pair)
+            serve(port=0, cert=pair[0], key=pair[1], say=print)
+    assert not (folder / "settings.json").exists()
 
 
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
         ({"name": "evil.example"}, "DNS:localhost"),
-        ({"password": "secret-word"}, "has a password"),
-        ({"days": -1}, "not valid today"),
+        ({"password": "secret-word"}, "without a password"),
+        ({"days": -1}, "expired"),
     ],
 )
 def test_a_certificate_that_excel_would_refuse_without_a_word_is_refused_here(
@@ -209,3 +222,162 @@ def test_a_certificate_that_excel_would_refuse_without_a_word_is_refused_here(
 ):
     with pytest.raises(ValueError, match=reason):
         check_certificate(*make_certificate(tmp_path, **wrong))
+
+
+@pytest.fixture
+def computer(folder, certificate, tmp_path, monkeypatch):
+    """A home and the programs that a test puts on the path: the words that each was given."""
+    home, programs = tmp_path / "home", tmp_path / "bin"
+    home.mkdir()
+    programs.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", str(programs))
+
+    def program(name, *files, code=0):
+        """A program that copies a real certificate to two files, and notes its words."""
+        lines = [
+            "#!/bin/sh",
+            f'printf "%s\\n" "$@" >> {programs / name}.words',
+            *(f"/bin/mkdir -p {one.parent}" for one in files),
+            *(f"/bin/cp {one} {to}" for one, to in zip(certificate, files, strict=False)),
+            f"exit {code}",
+        ]
+        path = programs / name
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.chmod(0o700)
+        return lambda: path.with_suffix(".words").read_text().splitlines()
+
+    program.home = home
+    return program
+
+
+def served_over_https(server, cert):
+    """Whether the server responds to a client that trusts this certificate alone."""
+    verify = ssl.create_default_context(cafile=cert)
+    with httpx.Client(base_url=server["url"], verify=verify, trust_env=False) as client:
+        return client.get("/excel/").status_code == 200
+
+
+DEV_CERTS = ["--yes", "office-addin-dev-certs", "install", "--days", "365"]
+
+
+@pytest.mark.parametrize("tool", ["mkcert", "npx"])
+def test_a_tool_makes_and_trusts_a_certificate_in_one_step(folder, computer, certificate, tool):
+    files = folder / "svc-cert.pem", folder / "svc-key.pem"
+    if tool == "npx":
+        made = computer.home / ".office-addin-dev-certs"
+        files = made / "localhost.crt", made / "localhost.key"
+    words = computer(tool, *files)
+    with excel_serve("--yes", "--port", 0, **os.environ) as (_, said):
+        assert served_over_https(known(folder), certificate[0])
+        command = next(line for line in said if line.startswith("  "))
+    assert [Path(shlex.split(command)[0]).name, *shlex.split(command)[1:]] == [tool, *words()]
+    mkcert = ["-install", "-cert-file", str(files[0]), "-key-file", str(files[1])]
+    expected = [*mkcert, "localhost", "127.0.0.1", "::1"] if tool == "mkcert" else DEV_CERTS
+    assert words() == expected
+    with excel_serve("--port", 0, **os.environ) as (_, said):  # found again, not made again
+        assert served_over_https(known(folder), certificate[0])
+    assert words() == expected
+
+
+def test_without_a_terminal_nothing_is_run_but_shown(folder, computer):
+    computer("mkcert", folder / "svc-cert.pem", folder / "svc-key.pem", code=1)
+    with excel_serve("--port", 0, **os.environ) as (_, said):
+        assert known(folder)["url"].startswith("http:")  # Calc accepts it
+        assert any(line.split()[:2][-1:] == ["-install"] for line in said)
+    done = subprocess.run(
+        [sys.executable, "-m", "svc_tools", "excel", "serve", "--https"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert not (folder / "settings.json").exists()
+    assert not (folder / "svc-cert.pem").exists()
+
+
+def test_the_user_confirms_before_the_computer_trusts_anything(folder, computer, certificate):
+    words = computer("mkcert", folder / "svc-cert.pem", folder / "svc-key.pem")
+    said = in_terminal("n")
+    assert said.index("-install") < said.index("Run it now?")
+    assert "plain http" in said
+    assert not (folder / "svc-cert.pem").exists()
+    assert "Run it now?" not in in_terminal("")  # http was chosen
+    assert "Certificate:" in in_terminal("y", "--https")
+    assert "-install" in words()
+
+
+def in_terminal(answer, *options):
+    """What the command shows on a terminal until it serves; the answer to its question is typed."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        seen = ""
+        while "Ctrl+C" not in seen and select.select([ours], [], [], 60)[0]:
+            before, seen = seen, seen + os.read(ours, 4096).decode()
+            if "[y/N]" in seen and "[y/N]" not in before:
+                os.write(ours, f"{answer}\n".encode())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    os.close(ours)
+    return seen
+
+
+def test_without_a_tool_the_commands_for_this_system_are_shown_and_work(folder, computer):
+    computer("certutil")
+    with excel_serve("--port", 0, **os.environ) as (_, said):
+        assert known(folder)["url"].startswith("http:")
+        commands = [line.strip() for line in said if line.startswith("  ")]
+    for command in commands:  # as the user would: the real openssl, a stand-in for the trust
+        path = f"{os.environ['PATH']}:{Path(openssl()).parent}:/bin"
+        subprocess.run(["/bin/sh", "-c", command], check=True, env={**os.environ, "PATH": path})
+    with excel_serve("--port", 0, **os.environ) as (_, said):
+        assert served_over_https(known(folder), folder / "svc-cert.pem")
+    assert (folder / "svc-key.pem").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "trust"),
+    [
+        ("win32", ["certutil", "-user", "-addstore", "Root"]),
+        ("darwin", ["security", "add-trusted-cert", "-p", "ssl", "-k"]),
+        ("linux", ["certutil", "-d", "sql:{home}/.pki/nssdb", "-A", "-t", "P,,"]),
+    ],
+)
+def test_the_commands_are_those_of_the_system(folder, computer, monkeypatch, system, trust):
+    monkeypatch.setattr(setup, "SYSTEM", system)
+    make, *_, last = [
+        shlex.split(line, posix=system != "win32") for line in setup.certificate_commands()
+    ]
+    assert make[0].strip('"').endswith("openssl.exe" if system == "win32" else "openssl")
+    assert "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1" in make
+    assert last[: len(trust)] == [word.format(home=computer.home) for word in trust]
+    assert last[-1] == str(folder / "svc-cert.pem")
+
+
+def test_a_stored_certificate_that_expired_is_said_and_made_again(folder, computer, tmp_path):
+    words = computer("mkcert", folder / "svc-cert.pem", folder / "svc-key.pem")
+    old = make_certificate(tmp_path / "old", days=-1)
+    folder.mkdir()
+    (folder / "settings.json").write_text(json.dumps({"certificate": [*map(str, old)]}))
+    line = {line.name: line for line in check()}["Certificate"]
+    assert (line.mark, "--https" in line.todo) == ("wrong", True)
+    for _ in range(2):  # it expired, then it is not there at all
+        with pytest.raises(ValueError, match=rf"{old[0]}.*svc-tools excel serve --https"):
+            serve(port=0, cert=None, key=None, say=print)
+        old[0].unlink(missing_ok=True)
+    assert not (folder / "server.json").exists()
+    with excel_serve("--https", "--yes", "--port", 0, **os.environ):
+        assert known(folder)["url"].startswith("https:")
+    assert words()
+    line = {line.name: line for line in check()}["Certificate"]
+    assert (line.mark, str(folder / "svc-cert.pem") in line.said) == ("ok", True)
+
+
+def test_a_tool_that_fails_is_an_error_and_nothing_is_stored(folder, computer):
+    computer("npx", code=7)
+    with pytest.raises(ConfigurationError, match="npx ended with 7"):
+        serve(port=0, cert=None, key=None, say=print, confirm=lambda: True)
+    assert not (folder / "settings.json").exists()

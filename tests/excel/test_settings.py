@@ -143,7 +143,8 @@ def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
 
 
 @pytest.mark.parametrize(
-    "address", ["rates", "ftp://rates.example", "https://u:p@rates.example", "", KEY]
+    "address",
+    ["rates", "ftp://rates.example", "https://u:p@rates.example", "", KEY, "http://rates.example"],
 )
 def test_an_unusable_address_is_refused_before_anything_is_stored(folder, keyring, address):
     with pytest.raises(ConfigurationError, match="address cannot be used") as caught:
@@ -259,22 +260,21 @@ def test_a_file_without_an_address_or_a_token_is_no_server(folder, content):
     assert settings.read_server() is None
     path.write_text("{")
     with pytest.raises(ConfigurationError, match=r"server\.json cannot be read"):
-        settings.last_token()
+        settings.read_server()
 
 
 @pytest.fixture
 def conf(monkeypatch, tmp_path):
-    """The file that tells xlwings which Python Excel starts; it is not there yet."""
+    """The file that tells xlwings which Python Excel starts, on Windows; it is not there yet."""
+    monkeypatch.setattr(setup, "SYSTEM", "win32")
     path = tmp_path / "home" / ".xlwings" / "xlwings.conf"
     monkeypatch.setattr(xlwings, "USER_CONFIG_FILE", str(path))
     return path
 
 
 def test_excel_starts_this_python(conf):
-    assert "need Excel on Windows" in setup.use_this_python(windows=False)
-    assert not conf.exists()
     for _ in range(2):
-        assert sys.executable in setup.use_this_python(windows=True)
+        assert sys.executable in setup.use_this_python()
         assert conf.read_text() == f'"INTERPRETER_WIN","{sys.executable}"\n'
 
 
@@ -283,7 +283,7 @@ def test_a_file_that_is_there_stays_and_the_line_that_it_lacks_is_named(conf, li
     conf.parent.mkdir(parents=True)
     conf.write_text(line)
     with pytest.raises(ConfigurationError) as failed:
-        setup.use_this_python(windows=True)
+        setup.use_this_python()
     assert f'"INTERPRETER_WIN","{sys.executable}"' in str(failed.value)
     assert conf.read_text() == line
 
@@ -293,7 +293,7 @@ def test_a_conda_environment_is_known_by_its_name(conf, monkeypatch):
     monkeypatch.setenv("CONDA_EXE", "C:/conda/Scripts/conda.exe")
     conf.parent.mkdir(parents=True)
     conf.write_text('"CONDA PATH","C:/conda"\n"CONDA ENV","tax"\n')
-    assert "the conda environment tax" in setup.use_this_python(windows=True)
+    assert "the conda environment tax" in setup.use_this_python()
     monkeypatch.setenv("CONDA_DEFAULT_ENV", "other")
     assert not setup.python_of_excel()[1]
 
@@ -322,9 +322,9 @@ def test_a_key_is_removed_on_request(service, keyring):
         setup.current_service()
 
 
-def checked(*, windows=False):
+def checked():
     """The lines of the check, by name."""
-    return {line.name: line for line in setup.check(windows=windows)}
+    return {line.name: line for line in setup.check()}
 
 
 def server_line():
@@ -333,7 +333,7 @@ def server_line():
 
 def test_a_machine_on_which_nothing_was_set_up_is_all_right():
     lines = checked()
-    assert [*lines] == ["Packages", "Service", "Response", "Server"]
+    assert [*lines] == ["Packages", "Service", "Response", "Certificate", "Server"]
     assert {line.mark for line in lines.values()} == {"ok", "not set up"}
     assert sys.executable in lines["Packages"].said
     assert "embedded service" in lines["Service"].said
@@ -352,7 +352,7 @@ def test_another_python_in_the_configuration_of_xlwings_is_wrong(conf, content, 
     if content:
         conf.parent.mkdir(parents=True)
         conf.write_text(content)
-    assert checked(windows=True)["Excel's Python"].mark == mark
+    assert checked()["Excel's Python"].mark == mark
 
 
 def test_missing_packages_are_named_with_what_to_do(monkeypatch):
@@ -360,7 +360,8 @@ def test_missing_packages_are_named_with_what_to_do(monkeypatch):
     line = checked()["Packages"]
     assert (line.mark, line.said) == ("wrong", "missing: absent-package")
     assert "[excel]" in line.todo
-    assert "pywin32" in checked(windows=True)["Packages"].said
+    monkeypatch.setattr(setup, "SYSTEM", "win32")
+    assert "pywin32" in checked()["Packages"].said
 
 
 def test_another_xlwings_than_that_of_the_workbook_is_named(monkeypatch):
@@ -410,12 +411,12 @@ def test_half_a_configuration_is_wrong_and_nothing_is_requested(monkeypatch, fau
 
 def test_a_server_that_never_ran_or_was_stopped_is_no_fault():
     assert server_line().mark == "not set up"
-    for scheme, options in (("http", ""), ("https", " --cert FILE --key FILE")):
+    for scheme in ("http", "https"):
         settings.publish_server(f"{scheme}://localhost:1", SecretStr("token"))
         settings.withdraw_server()
         line = server_line()
         assert line.mark == "not set up"
-        assert line.todo.endswith(f"svc-tools excel serve{options}")
+        assert line.todo.endswith("svc-tools excel serve")
 
 
 @contextlib.contextmanager
@@ -431,7 +432,7 @@ def test_the_server_that_runs_accepts_its_own_token_alone(desk):
         with running(server.origin, server.token) as line:
             assert line.mark == "ok"
             assert str(os.getpid()) in line.said
-            assert "--cert" in line.todo  # Calc takes http, Excel does not
+            assert "--https" in line.todo  # Calc takes http, Excel does not
             assert server.token not in repr(line)
         with running(server.origin, "another") as line:
             assert line.mark == "wrong"
@@ -497,8 +498,9 @@ def test_half_a_configuration_is_a_problem_and_no_other_service_is_used(service)
 UNUSABLE = [
     ("{service}", "wrong-key-0123456789", "key", "does not accept the key"),
     ("{service}", "two\nlines", "key", "cannot be a key"),
-    ("rates.example", KEY, "address", "not an address"),
-    (KEY, KEY, "address", "not an address"),
+    ("rates.example", KEY, "address", "cannot be used"),
+    ("http://rates.example", KEY, "address", "cannot be used"),
+    (KEY, KEY, "address", "cannot be used"),
     ("{service}", "https://rates.example", "key", "cannot be a key"),
     ("http://127.0.0.1:9", KEY, "address", "does not respond"),
 ]

@@ -40,6 +40,7 @@ def node() -> str:
     return _or_skip(tools.node)
 
 
+@functools.cache
 def openssl() -> str:
     """openssl: a certificate for https on this machine."""
     found = shutil.which("openssl")

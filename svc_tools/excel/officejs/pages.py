@@ -29,6 +29,7 @@ from svc_tools.display import capital
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
+from svc_tools.excel.setup import certificate_commands
 from svc_tools.lookup.key_check import check_key, field_at_fault
 from svc_tools.lookup.outcomes import Trouble, explained
 
@@ -46,11 +47,6 @@ OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
 """Where Office add-ins must load the host's library from: the only address elsewhere."""
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(rf"\b{_PREFIX}[A-Z_]+\b")
-_STARTS = {
-    "http": "svc-tools excel serve",
-    "https": "svc-tools excel serve --cert FILE --key FILE",
-}
-"""The command that starts the server, for messages: over http, Excel would not reach it."""
 _STATES = {
     "http": "Plain http, which LibreOffice Calc accepts. Excel requires https, see below.",
     "https": "https, which Excel accepts once this computer trusts the certificate.",
@@ -102,7 +98,7 @@ def functions_script(guard: LocalGuard) -> str:
     settings = {
         "url": f"{origin_of(guard)}{ROOT}batch",
         "token": _token(guard),
-        "start": _STARTS[guard.scheme],
+        "start": "svc-tools excel serve",
         "functions": [
             {"id": function_id(one.name), "f": one.name, "zeros": one.zeros} for one in FUNCTIONS
         ],
@@ -193,6 +189,7 @@ def help_page(guard: LocalGuard) -> str:
         origin=escape(origin_of(guard)),
         scheme=guard.scheme,
         state=_STATES[guard.scheme],
+        certificate="</code></pre>\n<pre><code>".join(map(escape, certificate_commands())),
         functions="\n".join(map(_row, FUNCTIONS)),
     )
 
@@ -286,7 +283,7 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
         address = settings.checked_address(address)
     except ConfigurationError as error:
         text = str(error).removeprefix("The address cannot be used: ")
-        return _trouble(Trouble("This is not an address", text, "Correct it."), "address")
+        return _trouble(Trouble("The address cannot be used", text, "Correct it."), "address")
     try:
         with Svc(key, base_url=address, max_retries=0) as client:
             check_key(client)

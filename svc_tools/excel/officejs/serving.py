@@ -1,21 +1,20 @@
-"""`svc-tools excel serve`: the process and the certificate of the local server.
-
-The certificate is tried before anything starts, by a handshake in memory: a browser inside Excel
-shows no reason where one does not fit, the add-in just does not load.
-"""
+"""`svc-tools excel serve`: the process of the local server."""
 
 from __future__ import annotations
 
 import logging
+import secrets
 import signal
-import ssl
 import threading
 import webbrowser
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
+import httpx
+from pydantic import SecretStr
+
 from svc_tools import config
-from svc_tools.excel import settings
+from svc_tools.excel import settings, setup
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.officejs.pages import write_manifest
@@ -42,33 +41,31 @@ def serve(
     cert: Path | None,
     key: Path | None,
     say: Callable[[str], None],
-    manifest: Path | None = None,
+    https: bool | None = None,
+    confirm: Callable[[], bool] | None = None,
     browser: bool = False,
 ) -> None:
     """Serve the add-ins of Excel and Calc on this machine alone, until Ctrl+C.
 
-    Token, port and manifest stay the same from run to run. Where this user already runs a server,
-    only a message says so.
+    Token, port, certificate and manifest stay the same from run to run. Where this user already
+    runs a server, only a message says so.
 
     Args:
         port: the port; that of the last run where left out, 0 for a free one.
-        cert: the certificate for https (PEM).
+        cert: the certificate for https (PEM); as `setup.choose_certificate` where left out.
         key: its private key (PEM).
         say: receives each line of output.
-        manifest: the path of the manifest; else in the adapters' folder.
+        https: whether to serve https; what was chosen last where left out.
+        confirm: whether a certificate may be made; `None` where nobody can be asked.
         browser: whether to open the page with instructions.
 
     Raises:
-        ValueError: the certificate cannot be used, or only one of its two files was given.
+        ValueError: the certificate cannot be used, only one of its two files was given, or there is
+            none for https.
         OSError: the port is taken, or a file cannot be written.
-        ConfigurationError: the folder or the file of the last run cannot be used.
+        ConfigurationError: the settings or the file of the last run cannot be used.
     """
-    if (cert is None) != (key is None):
-        raise ValueError("--cert and --key belong together: the certificate and its private key")
-    if cert is not None and key is not None:
-        check_certificate(cert, key)
-    folder = config.excel_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    config.excel_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(settings.lock_path())
     try:
         lock.acquire(timeout=1)  # `excel check` holds it for a moment
@@ -79,33 +76,35 @@ def serve(
         say("To change its options, stop it with Ctrl+C first.")
         return
     try:
-        path = manifest or folder / "svc-tools-manifest.xml"
-        _serve_alone(port, cert, key, path, say, browser=browser)
+        pair = setup.choose_certificate(cert, key, https=https, say=say, confirm=confirm)
+        _serve_alone(port, pair, say, browser=browser)
     finally:
         lock.release()
 
 
 def _serve_alone(
     port: int | None,
-    cert: Path | None,
-    key: Path | None,
-    manifest: Path,
+    pair: tuple[Path, ...],
     say: Callable[[str], None],
     *,
     browser: bool,
 ) -> None:
+    cert, key = pair or (None, None)
     before = settings.read_server()
-    wanted = (settings.last_port() or _DEFAULT_PORT) if port is None else port
-    sockets = listen_on_localhost(wanted)
+    if port is None:
+        port = (before and httpx.URL(before.url).port) or _DEFAULT_PORT
+    sockets = listen_on_localhost(port)
     try:
-        token = settings.last_token()
-        scheme: Literal["http", "https"] = "http" if cert is None else "https"
+        # the same token, so that manifests stay valid
+        token = before.token if before else SecretStr(secrets.token_urlsafe(24))
+        scheme: Literal["http", "https"] = "https" if cert else "http"
         guard = LocalGuard(sockets[0].getsockname()[1], scheme, token)
-        write_manifest(manifest, guard)
+        if cert:  # Excel loads nothing over http: a manifest that it has stays as it is
+            write_manifest(setup.manifest_path(), guard)
 
         def started() -> None:
             settings.publish_server(origin_of(guard), token, cert)
-            _say_started(guard, manifest, say, "" if before is None else before.url)
+            _say_started(guard, cert, say, "" if before is None else before.url)
             if browser:
                 page = f"{origin_of(guard)}{ROOT}"
                 threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
@@ -142,87 +141,20 @@ def _interruptible() -> Iterator[None]:
 
 
 def _say_started(
-    guard: LocalGuard, manifest: Path, say: Callable[[str], None], before: str
+    guard: LocalGuard, cert: Path | None, say: Callable[[str], None], before: str
 ) -> None:
     origin = origin_of(guard)
     say(f"Serving the add-ins on {origin} (this machine only)")
     described = settings.describe()
     embedded = described.service == settings.EMBEDDED
     say(f"Service: {described.problem or ('embedded' if embedded else described.service)}")
-    if before != origin and before.startswith("https:"):  # Excel may know it
-        todo = "load the manifest into Excel again"
-        if guard.scheme == "http":
-            todo = "for Excel start it with that certificate, --cert and --key, as then"
-        say(f"The last run served on {before}: {todo}.")
-    say(f"Manifest for Excel: {manifest}")
-    say(f"How to load it, and how to set up https: {origin}{ROOT}")
-    if guard.scheme == "http":
-        say("This is plain http, which Calc accepts; Excel requires https (--cert and --key).")
-    say("The manifest contains the token of this server: do not share it. Stop with Ctrl+C.")
-
-
-_HOST = "localhost"
-_NOT_YET_VALID, _EXPIRED, _WRONG_NAME = 9, 10, 62
-"""Codes of OpenSSL."""
-
-
-def check_certificate(cert: Path, key: Path) -> None:
-    """Check a certificate for `localhost`; whether this machine trusts it is not checked.
-
-    Raises:
-        ValueError: a file is missing or unreadable, the two do not belong together, the key has a
-            password, or the certificate is for another name or not valid today.
-    """
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        server.load_cert_chain(cert, key, password=_no_password)
-    except FileNotFoundError:
-        missing = cert if not cert.exists() else key
-        raise ValueError(
-            f"{missing} does not exist; --cert and --key name PEM files, and the page of"
-            " `svc-tools excel serve --open` says how they are made"
-        ) from None
-    except _PasswordError:
-        raise ValueError(
-            f"The key {key} has a password; give one without, readable by you alone"
-        ) from None
-    except (ssl.SSLError, OSError) as error:
-        is_mismatch = "MISMATCH" in str(error).upper()
-        why = "they do not belong together" if is_mismatch else "PEM files are expected"
-        raise ValueError(f"{cert} and {key} cannot be used: {why}") from None
-    client = ssl.create_default_context(cafile=cert)
-    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # its issuer is not checked
-    try:
-        _shake_hands(server, client)
-    except ssl.SSLError as error:
-        code = getattr(error, "verify_code", None)
-        why = "cannot be used for https by a server"
-        if code == _WRONG_NAME:
-            why = f"is not for {_HOST}: make one whose subjectAltName names DNS:{_HOST}"
-        elif code in {_EXPIRED, _NOT_YET_VALID}:
-            why = "is not valid today: make a new one"
-        raise ValueError(f"{cert} {why}") from None
-
-
-class _PasswordError(Exception):
-    """The key is encrypted."""
-
-
-def _no_password() -> str:
-    """Keep OpenSSL from prompting for a password."""
-    raise _PasswordError
-
-
-def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    sides = [
-        client.wrap_bio(to_client, to_server, server_hostname=_HOST),
-        server.wrap_bio(to_server, to_client, server_side=True),
-    ]
-    for _ in range(10):  # more rounds than a handshake needs
-        for side in list(sides):
-            try:
-                side.do_handshake()
-            except ssl.SSLWantReadError:
-                continue
-            sides.remove(side)
+    if cert is None:
+        say(f"This is plain http, which Calc accepts; Excel requires https: {setup.HTTPS}")
+    else:
+        again = " again, since its address is another" * (before not in {"", origin})
+        say(f"Certificate: {cert}")
+        say(f"Manifest for Excel: {setup.manifest_path()}")
+        say(f"To load it into Excel{again}, in another terminal: svc-tools excel install")
+        say("The manifest contains the token of this server: do not share it.")
+    say(f"How everything is used: {origin}{ROOT}")
+    say("Stop with Ctrl+C.")

@@ -4,11 +4,10 @@
 
 const svcPane = (() => {
   const TOKEN = new URLSearchParams(location.search).get("token") ?? "";
-  const FILES = location.protocol === "https:" ? " --cert FILE --key FILE" : "";
   const GONE = {
     title: "The local server does not respond",
     text: "The functions and this pane need it.",
-    what_to_do: `Start it with: svc-tools excel serve${FILES}. Then press Check again.`,
+    what_to_do: `Start it with: svc-tools excel serve. Then press Check again.`,
   };
   const STRANGE = {
     title: "The local server does not know this pane",
