@@ -522,6 +522,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def first_of(lines: Sequence[str], most: int) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - most
+    return [*lines[:most], *([f"and {more:,} more"] if more > 0 else [])]
+
+
 def capital(text: str) -> str:
     """The text with a capital first, as a sentence."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -6,6 +6,7 @@ line says. `read_receipt` reads one from disk, `receipts` all of a folder as a f
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -147,6 +148,13 @@ class PlannedRequest:
         """The method and the address, as they go over the wire."""
         query = f"?{urlencode(self.params)}" if self.params else ""
         return f"{self.method} {self.path}{query}"
+
+    @property
+    def text(self) -> str:
+        """The line, with the JSON body where there is one."""
+        return (
+            f"{self.line} {json.dumps(self.body, ensure_ascii=False)}" if self.body else self.line
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -383,6 +383,7 @@ def test_without_the_number_nothing_is_added(excel, sheet, nexus, pressed, typed
         (("OH", "economic", "03/04/2024"), "03/04/2024"),
         (("OH", "economic", "spring"), "spring"),
         (("OH", "economic", 20261399.0), "20261399"),
+        (("OH", "economic", 2024.0), "2024"),
         (("OH", "economic", None, "'#REF!"), "#REF!"),
     ],
 )
@@ -450,6 +451,8 @@ def test_two_rows_of_one_state_and_type_are_not_added(excel, sheet, nexus):
         type_below(sheet, name, "economic")
     for macro in ("SVC_NEXUS_PREVIEW", "SVC_NEXUS_ADD"):
         assert "OH economic" in excel.macro(macro)
+        for one in rows(sheet):
+            assert one["outcome"].startswith("cannot be added: ")
     assert nexus.faults.seen == []
 
 

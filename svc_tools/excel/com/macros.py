@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
-from svc_tools.display import counted
+from svc_tools.display import counted, first_of
 from svc_tools.excel.com.udfs import refreshed_at
 from svc_tools.excel.com.workbook import Area, Workbook
 from svc_tools.excel.desk import the_desk
@@ -78,13 +78,9 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
     changed = [one for one in changed if one[1] != one[2]]
     if not changed:
         return f"{report.sentence} No cell changed."
-    lines = [
-        f"{where}: {_cell_text(was)} -> {_cell_text(now)}"
-        for where, was, now in changed[:_CHANGES_SHOWN]
-    ]
-    more = len(changed) - len(lines)
-    lines += [f"and {more:,} more"] if more else []
-    return "\n".join([f"{report.sentence} {counted(len(changed), 'cell')} changed:", *lines])
+    lines = [f"{where}: {_cell_text(was)} -> {_cell_text(now)}" for where, was, now in changed]
+    heading = f"{report.sentence} {counted(len(changed), 'cell')} changed:"
+    return "\n".join([heading, *first_of(lines, _CHANGES_SHOWN)])
 
 
 def _shown(workbook: Workbook) -> dict[str, Scalar]:
@@ -157,10 +153,9 @@ class Freeze:
             text += f' The sheet "{FROZEN}" has their source and date.'
         if not self.left:
             return text
-        more = len(self.left) - _LISTED
-        lines = [*self.left[:_LISTED], *([f"and {more:,} more"] if more > 0 else [])]
         stay = "stays a formula" if len(self.left) == 1 else "stay formulas"
-        return "\n".join([f"{text} {counted(len(self.left), 'cell')} {stay}:", *lines])
+        heading = f"{text} {counted(len(self.left), 'cell')} {stay}:"
+        return "\n".join([heading, *first_of(self.left, _LISTED)])
 
 
 def _find_formulas(

@@ -7,14 +7,13 @@ typed the number of requests. Errors are `ValueError` and `SvcError`; then nothi
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from svc_tools import config
-from svc_tools.display import counted
+from svc_tools import config, nexus
+from svc_tools.display import counted, first_of
 from svc_tools.excel.com.macros import NOTHING_CHANGED, macro
 from svc_tools.excel.com.workbook import Area
 from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, pass_on_error
@@ -25,22 +24,10 @@ from svc_tools.excel.workbook.writing import (
     NEXUS_MARKS,
     NEXUS_MESSAGE,
 )
-from svc_tools.nexus import (
-    ApplyError,
-    NotListedError,
-    PlanError,
-    add_registrations,
-    apply_plan,
-    list_register,
-    make_plan,
-    read_receipt,
-    read_register,
-    restore,
-)
 from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
-from svc_tools.nexus.register import FIELDS, cell_of, nexus_type_of, state_of
+from svc_tools.nexus.register import FIELDS, nexus_type_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +36,6 @@ if TYPE_CHECKING:
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Scalar
     from svc_tools.nexus import Plan, Receipt, ReceiptItem
-
-    Row = dict[str, Scalar]
-    """A row of the sheet by heading."""
 
 __all__ = [  # what `import *` of the workbook's module brings
     "SVC_NEXUS_ADD",
@@ -62,8 +46,8 @@ __all__ = [  # what `import *` of the workbook's module brings
 ]
 _LINES_SHOWN = 20
 _COLUMNS = NEXUS_COLUMNS + NEXUS_MARKS
-_DATE_CELLS = 100_000
-"""A number below is that of a date cell, until 2173; others are read as text, such as 20260501."""
+_DATE_CELLS = range(30_000, 70_000)
+"""The numbers of date cells, 1982 to 2091; other numbers are read as text, such as 20260501."""
 _HOW_TO_ADD = f"to add a row that you typed, mark it {ADD} in the first column"
 
 
@@ -75,26 +59,20 @@ def list_records(workbook: Workbook, desk: Desk) -> str:
     """
     rows = _Rows(workbook)
     if rows.is_list:
-        text = (
-            f"The sheet has {counted(len(rows.all), 'row')}, {len(rows.ticked):,} of them ticked."
-        )
-        if not workbook.confirmed(f"{text} List the records again, and replace these rows?"):
+        text = f"{counted(len(rows.all) - len(rows.stay), 'row')} of the list will be replaced,"
+        if not workbook.confirmed(f"{text} and {len(rows.ticked):,} are ticked. List again?"):
             return NOTHING_CHANGED
-    own = [] if rows.is_list else [row for at, row in rows.all.items() if at not in rows.to_add]
+    own = [] if rows.is_list else [row for at, row in rows.all.items() if at not in rows.stay]
     try:
-        listed = list_register(desk.client)
-    except NotListedError as error:
+        listed = nexus.list_register(desk.client)
+    except nexus.NotListedError as error:
         if not own:
             return f"{error}. Type the records below the headings, and run SVC_NEXUS_LIST again."
         listed = None
     fields = [{name: row[name] for name in FIELDS} for row in map(rows.fields, own)]
+    register = nexus.read_register(fields) if own else listed
     who = config.account_of(desk.client)
-    plan = make_plan(
-        read_register(fields) if own else listed,
-        listed=listed,
-        service=who.service,
-        account=who.account,
-    )
+    plan = nexus.make_plan(register, listed=listed, service=who.service, account=who.account)
     rows.fill(plan)
     return rows.show(f"{plan.sentence} {NOT_TICKED_NOTE}")
 
@@ -104,11 +82,9 @@ def preview(workbook: Workbook, desk: Desk) -> str:
     rows = _Rows(workbook)
     if rows.is_list:
         rows.put("outcome", dict.fromkeys(rows.unmarked, f"not marked: {_HOW_TO_ADD}"))
-    removals = [rows.removals()] if rows.ticked or not rows.to_add else []
-    additions = [rows.additions()] if rows.to_add else []
-    return rows.show(
-        "\n\n".join(_before(_dry(rows, desk, change)) for change in (*removals, *additions))
-    )
+    changes = [rows.removals()] if rows.ticked or not rows.to_add else []
+    changes += [rows.additions()] if rows.to_add else []
+    return rows.show("\n\n".join(_before(_dry(rows, desk, change)) for change in changes))
 
 
 def remove(workbook: Workbook, desk: Desk) -> str:
@@ -127,22 +103,22 @@ def undo(workbook: Workbook, desk: Desk) -> str:
     """Undo a receipt: that of the selected row, else the only one that the rows name."""
     rows = _Rows(workbook)
     paths = rows.receipts
-    if not paths:
-        raise ValueError("No row names a receipt. svc-tools nexus receipts shows them all.")
-    if len(paths) > 1:
+    if len(paths) != 1:
         raise ValueError(
-            f"The rows name {len(paths)} receipts. {NOTHING_CHANGED} Select a cell in a row whose"
-            " receipt is to be undone, then run SVC_NEXUS_RESTORE again."
+            f"The rows name {len(paths) or 'no'} receipts. {NOTHING_CHANGED} Select a cell in a row"
+            " whose receipt is to be undone; svc-tools nexus receipts shows all receipts."
         )
-    return _make(workbook, desk, rows, partial(restore, read_receipt(paths[0])), "undo it")
+    return _make(
+        workbook, desk, rows, partial(nexus.restore, nexus.read_receipt(paths[0])), "undo it"
+    )
 
 
 def _dry(rows: _Rows, desk: Desk, change: partial[Receipt]) -> Receipt:
     """What a change would send, shown in its rows; or there, why a row cannot be added."""
     try:
         dry = change(desk.client)
-    except ApplyError as error:
-        if change.func is add_registrations:
+    except ValueError as error:
+        if change.func is nexus.add_registrations:
             rows.put("outcome", dict.fromkeys(rows.to_add, f"cannot be added: {error}"))
         raise
     if dry.kind != "restore":  # those rows show what was done
@@ -152,22 +128,15 @@ def _dry(rows: _Rows, desk: Desk, change: partial[Receipt]) -> Receipt:
 
 def _before(dry: Receipt) -> str:
     """The requests that would be sent, exactly, what is left alone, and what to know first."""
-    requests = [
-        f"{one.line} {json.dumps(one.body, ensure_ascii=False)}" if one.body else one.line
-        for one in dry.requests
-    ]
+    requests = [one.text for one in dry.requests]
     left_alone = [item.message for item in dry.items if item.status != "planned"]
     notes = [*dry.notes, dry.undo_note]
     if any(one.method == "DELETE" for one in dry.requests):
         notes += BEFORE_REMOVING
     if requests and dry.kind == "add":
         notes.append(ADDING_NOTE)
-    return "\n".join([dry.sentence, *_first(requests), *_first(left_alone), *filter(None, notes)])
-
-
-def _first(lines: list[str]) -> list[str]:
-    more = len(lines) - _LINES_SHOWN
-    return [*lines[:_LINES_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+    lines = first_of(requests, _LINES_SHOWN) + first_of(left_alone, _LINES_SHOWN)
+    return "\n".join([dry.sentence, *lines, *filter(None, notes)])
 
 
 def _make(workbook: Workbook, desk: Desk, rows: _Rows, change: partial[Receipt], doing: str) -> str:
@@ -207,6 +176,7 @@ class _Rows:
         is_list: whether there are rows of a list.
         to_add, ticked: the rows that are marked so.
         unmarked: the rows that the user typed, without a mark, and not sent yet.
+        stay: those that a new list leaves, below it.
     """
 
     def __init__(self, workbook: Workbook) -> None:
@@ -220,31 +190,34 @@ class _Rows:
         self.sheet, (self._head, self._left, *_) = found
         used = self.sheet.used
         below = self._block(max(1, used.row + used.height - 1 - self._head))
-        self.all: dict[int, Row] = {}
-        ended = False
+        self.all: dict[int, dict[str, Scalar]] = {}
+        marks, ended = {}, False
         for at, cells in enumerate(self.sheet.values(below), below.row):
             row = dict(zip(_COLUMNS, cells, strict=True))
             ended = ended or not _text(row["state"])
-            if not ended or _mark(row) == ADD:
-                self.all[at] = row
+            mark = _text(row["remove"]).casefold()
+            if not ended or mark == ADD:
+                self.all[at], marks[at] = row, mark
         self.is_list = any(_text(row["plan"]) for row in self.all.values())
-        self.to_add = {at: row for at, row in self.all.items() if _mark(row) == ADD}
-        self.ticked = {at: row for at, row in self.all.items() if _mark(row) not in {"", ADD}}
-        self.unmarked = {
-            at: row
-            for at, row in self.all.items()
-            if not (_mark(row) or _text(row["plan"]) or _text(row["receipt"]))
-        }
+        self.to_add = [at for at, mark in marks.items() if mark == ADD]
+        self.ticked = [at for at, mark in marks.items() if mark not in {"", ADD}]
+        sent_or_listed = {at for at, row in self.all.items() if row["plan"] or row["receipt"]}
+        self.unmarked = [at for at, mark in marks.items() if not mark and at not in sent_or_listed]
+        self.stay = [*self.to_add, *(self.unmarked if self.is_list else [])]
 
     def fill(self, plan: Plan) -> None:
-        """Write a plan over the rows, and below it those that are not of a list."""
+        """Write a plan over the rows, and below it those that stay, unless there is no room."""
         marks = {"plan": plan_header(plan), "outcome": "", "receipt": ""}
-        stay = self.to_add | (self.unmarked if self.is_list else {})
         lines = [row | marks | {"type": row["nexus_type"]} for row in plan_rows(plan)]
-        lines += map(self.fields, stay.values())
+        lines += [self.fields(self.all[at]) for at in self.stay]
         if lines:
             block = self._block(len(lines))
-            self._require_room(block)
+            for at, cells in enumerate(self.sheet.values(block), block.row):
+                if at not in self.all and any(map(_text, cells)):
+                    raise ValueError(
+                        f"The records need {len(lines):,} rows, and something else stands in row"
+                        f" {at}. {NOTHING_CHANGED} Clear that row, or move it."
+                    )
             marks_at = Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS))
             self.sheet.put(marks_at, [NEXUS_MARKS])
             self.sheet.put(block, [[line[name] for name in _COLUMNS] for line in lines])
@@ -254,44 +227,42 @@ class _Rows:
 
     def removals(self) -> partial[Receipt]:
         """The removal of what is ticked in the plan."""
-        rows = {at: row for at, row in self.all.items() if at not in self.to_add}
-        rows = {at: row for at, row in rows.items() if at in self.ticked or _text(row["plan"])}
-        plans = {_text(row["plan"]) for row in rows.values()}
+        fields = [
+            (at, self.fields(row))
+            for at, row in self.all.items()
+            if at in self.ticked or (row["plan"] and at not in self.to_add)
+        ]
+        plans = {row["plan"] for _, row in fields}
         if len(plans) != 1 or "" in plans:
-            problem = f"the rows are not of one plan: list them again; {_HOW_TO_ADD}"
-            raise PlanError([problem])
-        fields = [(at, self.fields(row)) for at, row in rows.items()]
-        return partial(apply_plan, plan_of("".join(plans), fields, name="The sheet Nexus"))
+            raise nexus.PlanError([f"the rows are not of one plan: list again; {_HOW_TO_ADD}"])
+        return partial(nexus.apply_plan, plan_of("".join(plans), fields, name="The sheet Nexus"))
 
     def additions(self) -> partial[Receipt]:
         """The addition of the rows that are to be added; each that cannot be read shows why."""
         problems, records = {}, []
-        for at, row in self.to_add.items():
+        for at in self.to_add:
+            row = self.all[at]
             try:
-                for name in FIELDS:
-                    pass_on_error(name, row["type" if name == "nexus_type" else name])
+                for name in NEXUS_COLUMNS:
+                    pass_on_error(name, row[name])
                 records.append(new_record(self.fields(row)))
             except (ValueError, CellError) as error:
                 problems[at] = f"cannot be added: {error}"
         self.put("outcome", problems)
         if problems:
             sentences = [f"Row {at} {text}" for at, text in problems.items()]
-            raise ValueError("\n".join([*_first(sentences), NOTHING_CHANGED]))
+            raise ValueError("\n".join([*first_of(sentences, _LINES_SHOWN), NOTHING_CHANGED]))
         if not records:
             raise ValueError(f"No row is marked {ADD}: {_HOW_TO_ADD}. {NOTHING_CHANGED}")
-        return partial(add_registrations, rows=records)
+        return partial(nexus.add_registrations, rows=records)
 
-    def fields(self, row: Row) -> dict[str, str]:
-        """The texts of a row, its type under both names; a date cell is a day.
-
-        Raises:
-            ValueError: there is a date cell, and the workbook uses the 1904 date system.
-        """
+    def fields(self, row: dict[str, Scalar]) -> dict[str, str]:
+        """The texts of a row, its type under both names; a date cell is a day, unless of 1904."""
         texts = {name: _text(cell) for name, cell in row.items()}
         since = row["registered_at"]
         if isinstance(since, float) and self._workbook.counts_from_1904:
             raise ValueError(FROM_1904)
-        if isinstance(since, float) and 0 < since < _DATE_CELLS:
+        if isinstance(since, float) and int(since) in _DATE_CELLS:
             texts["registered_at"] = str(FIRST_DAY + timedelta(days=int(since)))
         return texts | {"nexus_type": texts["type"]}
 
@@ -336,25 +307,12 @@ class _Rows:
     def _block(self, height: int) -> Area:
         return Area(self._head + 1, self._left, height, len(_COLUMNS))
 
-    def _require_room(self, block: Area) -> None:
-        """Refuse to overwrite what is not a row of the register."""
-        for at, cells in enumerate(self.sheet.values(block), block.row):
-            if at not in self.all and any(cell_of(cell) is not None for cell in cells):
-                raise ValueError(
-                    f"The records need {block.height:,} rows below the headings, and something else"
-                    f" stands in row {at}. Nothing was changed; clear that row, or move it."
-                )
-
 
 def _outcome(item: ReceiptItem) -> str:
     word = item.status.upper() if item.status == "removed_only" else item.status
     if (item.action, item.status) == (ADD, "changed"):
         word = "there already"
     return f"{word.replace('_', ' ')}: {item.message}" if item.message else word
-
-
-def _mark(row: Row) -> str:
-    return _text(row["remove"]).casefold()
 
 
 def _text(value: Scalar) -> str:
@@ -364,12 +322,8 @@ def _text(value: Scalar) -> str:
     return "" if value is None else str(getattr(value, "text", value)).strip()
 
 
-SVC_NEXUS_LIST = macro(
-    "SVC_NEXUS_LIST", list_records, "List the account's records, with the suggestions of a plan."
-)
-SVC_NEXUS_PREVIEW = macro(
-    "SVC_NEXUS_PREVIEW", preview, "Show the requests for the marked rows; none of them is sent."
-)
+SVC_NEXUS_LIST = macro("SVC_NEXUS_LIST", list_records, "List the records, with suggestions.")
+SVC_NEXUS_PREVIEW = macro("SVC_NEXUS_PREVIEW", preview, "Show the requests for the marked rows.")
 SVC_NEXUS_REMOVE = macro("SVC_NEXUS_REMOVE", remove, "Remove the ticked records once confirmed.")
 SVC_NEXUS_ADD = macro("SVC_NEXUS_ADD", add, f"Add the rows marked {ADD} once confirmed.")
-SVC_NEXUS_RESTORE = macro("SVC_NEXUS_RESTORE", undo, "Undo what a receipt has recorded.")
+SVC_NEXUS_RESTORE = macro("SVC_NEXUS_RESTORE", undo, "Undo a receipt once confirmed.")
