@@ -1,4 +1,4 @@
-"""The task pane in a browser: the service, the key, the functions, and freezing."""
+"""The task pane in a browser: the service, lookups, the key, the functions, and freezing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 from support.browser import new_page, tab_to
-from support.faults import RESET, echoing, serving
+from support.faults import RESET, answer, echoing, serving
 from support.keyrings import use_keyring
 from support.secrets import TYPED_KEY, files_with
 from support.spreadsheets import STAND_IN, local_server, pane_page, zips_asked
 
 import svc_tools
 from svc_sdk import Svc
+from svc_tools.codes import CONFIDENCES
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import run
@@ -77,6 +78,168 @@ def test_it_shows_the_service_and_the_cached_results(desk, pane):
     year = desk.oldest.astimezone().strftime("%Y-%m-%d %H:%M")
     expect(pane.locator("#oldest")).to_have_text(year)
     assert not pane.locator("#freezing").is_visible(), "there is no workbook in a browser"
+
+
+def look_up(page, place, *, state="TX", day="2026-08-01", amount=""):
+    page.get_by_label("State", exact=True).fill(state)
+    page.get_by_label("ZIP Code or address").fill(place)
+    page.get_by_label("Date of the sale").fill(day)
+    page.get_by_label("Amount").fill(amount)
+    page.get_by_role("button", name="Look up", disabled=False).click()
+
+
+def result(page):
+    """The rows of the result, by their names."""
+    expect(page.locator("#result")).not_to_be_empty()
+    rows = page.locator("#result > div").all()
+    return {
+        row.locator("dt").inner_text(): "; ".join(row.locator("dd").all_inner_texts())
+        for row in rows
+    }
+
+
+FORMULAS = {
+    ("78701", ""): ('=SVC.RATE("TX", "78701", DATE(2026, 8, 1))', 0.0825, "8.25%"),
+    ("78701-1234", "1,234.5"): (
+        '=SVC.TAX(1234.5, "TX", "78701-1234", DATE(2026, 8, 1))',
+        101.85,
+        "$101.85 on $1,234.50",
+    ),
+    ('500 "Old" Congress Ave, Austin', "10"): (
+        '=SVC.RATE_ADDRESS("TX", "500 ""Old"" Congress Ave, Austin", , , DATE(2026, 8, 1))',
+        0.0825,
+        "8.25%",
+    ),
+}
+
+
+@pytest.mark.parametrize(("place", "amount"), FORMULAS)
+def test_a_rate_is_looked_up_once_and_its_formula_and_value_are_copied(desk, pane, place, amount):
+    formula, value, shown = FORMULAS[place, amount]
+    look_up(pane, place, amount=amount)
+    rows = result(pane)
+    assert rows["Rate"] == "8.25%"
+    assert shown in (rows["Tax"] if "TAX" in formula else rows["Rate"])
+    assert rows["Confidence"].partition(":")[0] in CONFIDENCES
+    assert rows["Place"].startswith("Austin, Travis County, TX")
+    assert rows["Source"].startswith("embedded service: ")
+    expect(pane.locator("#spent")).to_have_text("1")
+    assert desk.spent == 1
+    for name, copied in (("Copy formula", formula), ("Copy value", f"{value}")):
+        click(pane, name)
+        expect(pane.locator("#lookup-message")).to_have_text(f"Copied: {copied}")
+        assert pane.evaluate("navigator.clipboard.readText()") == copied
+
+
+def test_formula_and_value_go_into_an_empty_cell_with_a_note_of_the_source(served, chrome):
+    host = "{ context: { requirements: { isSetSupported: () => true } }, onReady: async () => {} }"
+    script = f"{STAND_IN} globalThis.Office = {host};"
+    with pane_page(chrome, served, script=script) as (page, _):
+        page.evaluate("standIn.sheets = {Orders: {B2: 7}}; standIn.texts = ['Orders!B3']")
+        look_up(page, "78701", amount="100")
+        for cell, name, message in (
+            ("B2", "formula", "Orders!B2 is not empty"),
+            ("B3", "value", "Orders!B3 is formatted as text"),
+            ("C3", "formula", "is in Orders!C3."),
+            ("C4", "value", "8.25 is in Orders!C4."),
+        ):
+            page.evaluate("(cell) => { standIn.selected = ['Orders', cell] }", cell)
+            click(page, f"Insert {name}")
+            expect(page.locator("#lookup-message")).to_contain_text(message)
+        formula = '=SVC.TAX(100, "TX", "78701", DATE(2026, 8, 1))'
+        assert page.evaluate("standIn.sheets.Orders") == {"B2": 7, "C3": formula, "C4": 8.25}
+        notes = page.evaluate("standIn.notes")
+        assert list(notes) == ["Orders!C4"]
+        assert notes["Orders!C4"].startswith("TX 78701 on 2026-08-01; embedded service: ")
+        assert re.search(r"; looked up 20\d\d-\d\d-\d\dT[\d:]+Z$", notes["Orders!C4"])
+
+
+@pytest.fixture
+def scripted(keyring, chrome):
+    """The pane over a service that responds as the test says."""
+    with (
+        serving() as faults,
+        Svc("key-0123456789", base_url=faults.base_url) as client,
+        local_server(Desk(client, cache=False)) as served,
+        pane_page(chrome, served) as (page, _),
+    ):
+        yield page, faults
+
+
+def test_a_rate_for_review_or_in_part_is_not_shown_like_another(scripted):
+    page, faults = scripted
+    look_up(page, "78700")
+    assert result(page)["Status"] == "ok"
+    faults.will(echoing(confidence="low", warnings=["as_of_after_edition"]))
+    look_up(page, "78701")
+    expect(page.locator("#result")).to_contain_text("requires review")
+    rows = result(page)
+    assert rows["Rate"] == "8.25%"
+    assert rows["Warnings"].startswith("The sale is after what the rates cover")
+    expect(button(page, "Copy value")).to_be_visible()
+    faults.will(echoing(warnings=["local_rates_not_covered"]))
+    look_up(page, "78702")
+    expect(page.locator("#result")).to_contain_text("partial")
+    rows = result(page)
+    assert (rows["Rate"], rows["Status"]) == ("#PARTIAL", "partial")
+    expect(button(page, "Copy value")).to_be_hidden()
+    expect(button(page, "Copy formula")).to_be_visible()
+
+
+def test_a_result_is_gone_as_soon_as_a_field_is_changed(pane):
+    look_up(pane, "78701")
+    assert result(pane)["Rate"] == "8.25%"
+    pane.get_by_label("ZIP Code or address").fill("7870")
+    expect(pane.locator("#result")).to_be_hidden()
+    expect(button(pane, "Copy value")).to_be_hidden()
+    pane.route("**/batch", lambda route: (retype(pane), route.continue_()))
+    look_up(pane, "78702")
+    expect(pane.locator("#lookup-message")).to_contain_text("look up again")
+    expect(pane.locator("#result")).to_be_hidden()
+
+
+def retype(page):
+    """Type into the form while its lookup is under way."""
+    page.locator("#lookup-state").dispatch_event("input", {"bubbles": True})
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "amount"),
+    [("place", "", ""), ("amount", "78701", "1.234,56"), ("amount", "78701", "1,23")],
+)
+def test_a_field_that_cannot_be_read_is_named_and_nothing_is_sent(desk, pane, field, place, amount):
+    look_up(pane, place, amount=amount)
+    expect(pane.locator(f"#lookup-{field}")).to_be_focused()
+    expect(pane.locator(f"#lookup-{field}-error")).not_to_be_empty()
+    assert desk.spent == 0
+
+
+@pytest.mark.parametrize(("place", "reason"), [("00000", "is unknown"), ("Main", "is too short")])
+def test_a_place_without_a_rate_has_its_reason_and_nothing_to_insert(pane, place, reason):
+    look_up(pane, place)
+    assert reason in result(pane)["No rate"]
+    expect(pane.locator("#inserting")).to_be_hidden()
+
+
+def test_the_form_is_used_with_the_keyboard_alone(pane):
+    tab_to(pane, "State")
+    for text in ("TX", "78701", "100"):
+        pane.keyboard.type(text)
+        pane.keyboard.press("Tab")
+    pane.keyboard.press("Enter")
+    assert result(pane)["Tax"].startswith("$8.25")
+    tab_to(pane, "Copy value")
+    pane.keyboard.press("Enter")
+    expect(pane.locator("#lookup-message")).to_have_text("Copied: 8.25")
+
+
+def test_lookups_that_are_left_are_those_that_the_service_reports(scripted):
+    page, faults = scripted
+    expect(page.locator("#left")).to_have_text("no limit known")
+    faults.will(answer(x_quota_remaining="4711"))
+    look_up(page, "78701")
+    expect(page.locator("#left")).to_have_text("4,711")
+    expect(page.locator("#spent")).to_have_text("1")
 
 
 @pytest.fixture
@@ -205,11 +368,16 @@ def test_a_missing_or_wrong_key_is_an_error_at_its_field_and_is_gone(
 
 def test_a_local_server_of_another_run_or_none_is_an_error_with_what_to_do(served, chrome):
     with pane_page(chrome, served) as (page, _):
+        look_up(page, "78701")
+        assert result(page)["Rate"] == "8.25%"
         page.route("**/status", lambda route: route.fulfill(status=401, body="{}"))
         click(page, "Check again")
         expect(page.get_by_role("alert")).to_contain_text("does not know this pane")
         page.unroute("**/status")
         served.stop()
+        click(page, "Look up")
+        expect(page.locator("#lookup-message")).to_contain_text("svc-tools excel serve")
+        expect(page.locator("#result")).to_be_hidden()
         click(page, "Check again")
         expect(page.get_by_role("alert")).to_contain_text("svc-tools excel serve")
         expect(page.locator("#message")).to_have_text("")

@@ -20,6 +20,7 @@ from svc_sdk import __version__
 from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, addin_bytes, idl, write_addin
 from svc_tools.excel.officejs.pages import NAMESPACE, metadata
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS, Function, Parameter
+from svc_tools.loopback import LocalGuard
 
 OOR = "{http://openoffice.org/2001/registry}"
 LEFT_OUT = " (May be left out.)"
@@ -57,7 +58,7 @@ def of_office_js(_):
             ],
             one["options"]["volatile"],
         )
-        for one in metadata()["functions"]
+        for one in metadata(LocalGuard(1))["functions"]
     ]
 
 

@@ -14,7 +14,7 @@ from support.spreadsheets import called, in_excel, local_server, shown
 
 from svc_tools.cli.app import app
 from svc_tools.excel import desk as desks
-from svc_tools.excel.officejs.pages import function_id, host_name
+from svc_tools.excel.officejs.pages import function_id, host_text
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.workbook.sheets import MACROS
 
@@ -74,7 +74,7 @@ def test_the_names_of_macros_and_of_the_other_ways_are_right():
     others = {one.name for one in FUNCTIONS} | {"SVC_AS_OF"}
     others |= {"SVC_BASE_URL", "SVC_API_KEY", "SVC_EXCEL", "SVC_"}
     assert set(re.findall(r"\bSVC_[A-Z_]*", GUIDE)) - others == set(MACROS)
-    in_excel = {host_name(one.name) for one in FUNCTIONS}
+    in_excel = {host_text(one.name) for one in FUNCTIONS}
     assert set(re.findall(r"\bSVC\.[A-Z_]+", GUIDE)) <= in_excel
     manual = re.findall(r"^(\d+)\. (.*)", GUIDE.partition("## By hand")[2], re.MULTILINE)
     assert [int(number) for number, _ in manual] == list(range(1, len(manual) + 1))

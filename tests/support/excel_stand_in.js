@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const book = { names: {}, tables: [], sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
+  const book = { notes: {}, names: {}, tables: [], sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
   globalThis.standIn = book;
   let queue = [];
 
@@ -139,6 +139,7 @@
   const context = {
     workbook: {
       getSelectedRange: () => range(book.selected[0], ...place(book.selected[1]), ...(book.selected[2] ?? [1, 1])),
+      notes: { add: (cell, text) => queue.push(() => (book.notes[cell.address] = text)) },
       application: proxy(() => book.state, { calculate: (kind) => queue.push(() => book.calculated.push(kind)) }),
       names: list(() => Object.entries(book.names), ([name, formula]) => ({ name, formula })),
       tables: list(() => book.tables, (one) => table(one)),

@@ -115,7 +115,7 @@ def _add_files(app: FastAPI, guard: LocalGuard) -> None:
 
     @app.get("/excel/functions.json")
     async def functions_json() -> Response:
-        return _json(metadata())
+        return _json(metadata(guard))
 
     @app.options("/excel/functions.json")
     async def functions_json_preflight() -> Response:

@@ -15,17 +15,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
 from svc_tools import config
 from svc_tools.atomic import whole_file
+from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
-from svc_tools.display import capital
+from svc_tools.display import capital, render
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from svc_tools.excel.desk import Desk, RefreshPlan
-    from svc_tools.excel.registry import Function, Parameter
     from svc_tools.loopback import LocalGuard
 
 NAMESPACE = "SVC"
@@ -46,7 +44,7 @@ _PREFIX = f"{NAMESPACE}_"
 OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
 """Where Office add-ins must load the host's library from: the only address elsewhere."""
 _FOLDER = Path(__file__).parent
-_NAME = re.compile(rf"\b{_PREFIX}[A-Z_]+\b")
+_NAME = re.compile(rf"\b{_PREFIX}(?=[A-Z])")
 _STATES = {
     "http": "Plain http, which LibreOffice Calc accepts. Excel requires https, see below.",
     "https": "https, which Excel accepts once this computer trusts the certificate.",
@@ -56,41 +54,51 @@ _LOCKED = (
     " Change them there, then start svc-tools excel serve again."
 )
 _CONFIGURATION = "The configuration cannot be used"
+_CODES = (*codes_of("review"), *codes_of("warning"), *codes_of("confidence"))
+"""The codes of a result, which the lookup form explains."""
 _OFFER = "Give address and key under “Service and key”, or choose the embedded service."
 Json: TypeAlias = dict[str, object]
 """A JSON object."""
 
 
-def metadata() -> dict[str, Any]:
+def metadata(guard: LocalGuard) -> dict[str, Any]:
     """The content of `functions.json`.
 
     Every argument is a matrix: so one that was left out (null) differs from an empty cell (a matrix
-    of one), and a range gives a range. Errors of the sheet are passed as values.
+    of one), and a range gives a range. Errors of the sheet are passed as values. The help of each
+    function is its row of `help_page`, which requires no token.
     """
-    return {
-        "allowErrorForDataTypeAny": True,
-        "functions": [_described(function) for function in FUNCTIONS],
-    }
+    any_range = {"type": "any", "dimensionality": "matrix"}
+    functions = [
+        {
+            "id": function_id(one.name),
+            "name": one.name.removeprefix(_PREFIX),
+            "description": shown["description"],
+            "helpUrl": f"{origin_of(guard)}{ROOT}#{shown['name']}",
+            "parameters": [each | any_range for each in shown["parameters"]],
+            "result": any_range,
+            "options": {"cancelable": True, "volatile": one.volatile},
+        }
+        for one, shown in zip(FUNCTIONS, _in_excel(), strict=True)
+    ]
+    return {"allowErrorForDataTypeAny": True, "functions": functions}
 
 
-def _described(function: Function) -> dict[str, Any]:
-    return {
-        "id": function_id(function.name),
-        "name": function.name.removeprefix(_PREFIX),
-        "description": host_text(function.help),
-        "parameters": [
-            {
-                "name": one.name,
-                "description": host_text(one.help),
-                "type": "any",
-                "dimensionality": "matrix",
-                "optional": one.optional,
-            }
-            for one in function.parameters
-        ],
-        "result": {"type": "any", "dimensionality": "matrix"},
-        "options": {"cancelable": True, "volatile": function.volatile},
-    }
+def _in_excel() -> list[dict[str, Any]]:
+    """The texts of every function, with the names of functions in Excel."""
+    return [
+        {
+            "name": host_text(one.name),
+            "signature": host_text(one.signature),
+            "description": host_text(one.help),
+            "parameters": [
+                {"name": each.name, "description": host_text(each.help), "optional": each.optional}
+                for each in one.parameters
+            ],
+            "example": formula(host_text(one.name), EXAMPLES[one.name]),
+        }
+        for one in FUNCTIONS
+    ]
 
 
 def functions_script(guard: LocalGuard) -> str:
@@ -109,15 +117,14 @@ def functions_script(guard: LocalGuard) -> str:
 
 def manifest(guard: LocalGuard) -> str:
     """The manifest of the add-in, as XML."""
-    values = {
-        "version": _version(),
-        "origin": origin_of(guard),
-        "root": f"{origin_of(guard)}{ROOT}".rstrip("/"),
-        "token": quote(_token(guard), safe=""),
-        "namespace": NAMESPACE,
-    }
-    template = _FOLDER / "templates" / "manifest.xml"
-    return Template(template.read_text(encoding="utf-8")).substitute(values)
+    return render(
+        "excel/manifest.xml",
+        version=_version(),
+        origin=origin_of(guard),
+        root=f"{origin_of(guard)}{ROOT}".rstrip("/"),
+        token=quote(_token(guard), safe=""),
+        namespace=NAMESPACE,
+    )
 
 
 def write_manifest(path: Path, guard: LocalGuard) -> None:
@@ -149,65 +156,30 @@ def page(guard: LocalGuard, *, office: bool) -> str:
         office: whether an Office host opens it: then it also loads the host's library and the
             functions, and is the page of the shared runtime.
     """
-    quoted = quote(_token(guard), safe="")
-    scripts = (OFFICE_JS, f"functions.js?token={quoted}") if office else ()
-    text = (_FOLDER / "static" / "taskpane.html").read_text(encoding="utf-8")
-    for name, content in (
-        ("office", "\n".join(f'<script src="{escape(one)}"></script>' for one in scripts)),
-        ("functions", "\n".join(map(_item, FUNCTIONS))),
-        ("token", escape(quoted)),
-    ):
-        text = text.replace(f"{{{{{name}}}}}", content)
-    return text
-
-
-def _item(function: Function) -> str:
-    name = host_name(function.name)
-    signature = function.signature.replace(function.name, name, 1)
-    example = escape(formula(name, EXAMPLES[function.name]))
-    arguments = "".join(map(_argument, function.parameters))
-    return (
-        f"      <li><details><summary><code>{escape(signature)}</code></summary>"
-        f'<div class="body"><p>{escape(host_text(function.help))}</p>'
-        + (f"<dl>{arguments}</dl>" if arguments else "")
-        + f"<pre><code>{example}</code></pre>"
-        f'<div class="actions"><button type="button" data-formula="{example}"'
-        f' aria-label="Example of {escape(name)}">Copy the example</button></div>'
-        "</div></details></li>"
+    token = quote(_token(guard), safe="")
+    return render(
+        "excel/taskpane.html",
+        token=token,
+        scripts=(OFFICE_JS, f"functions.js?token={token}") if office else (),
+        functions=_in_excel(),
+        meanings=json.dumps({code: meaning_of(code) for code in _CODES}),
     )
-
-
-def _argument(one: Parameter) -> str:
-    optional = " <span>(may be left out)</span>" if one.optional else ""
-    return f"<div><dt>{escape(one.name)}{optional}</dt><dd>{escape(host_text(one.help))}</dd></div>"
 
 
 def help_page(guard: LocalGuard) -> str:
     """The page with instructions, as HTML; anybody on this machine may read it."""
-    template = _FOLDER / "templates" / "help.html"
-    return Template(template.read_text(encoding="utf-8")).substitute(
-        origin=escape(origin_of(guard)),
-        scheme=guard.scheme,
+    return render(
+        "excel/help.html",
+        origin=origin_of(guard),
         state=_STATES[guard.scheme],
-        certificate="</code></pre>\n<pre><code>".join(map(escape, certificate_commands())),
-        functions="\n".join(map(_row, FUNCTIONS)),
+        certificate=certificate_commands(),
+        functions=_in_excel(),
     )
 
 
-def _row(function: Function) -> str:
-    signature, text = (escape(host_text(one)) for one in (function.signature, function.help))
-    name = host_name(function.name)
-    return f'<tr id="{name}"><td><code>={signature}</code></td><td>{text}</td></tr>'
-
-
-def host_name(name: str) -> str:
-    """The name of a function in Excel: SVC_RATE is SVC.RATE."""
-    return f"{NAMESPACE}.{name.removeprefix(_PREFIX)}"
-
-
 def host_text(text: str) -> str:
-    """A text of the registry with the functions' names in Excel."""
-    return _NAME.sub(lambda found: host_name(found[0]), text)
+    """A text with the functions' names in Excel: SVC_RATE is SVC.RATE."""
+    return _NAME.sub(f"{NAMESPACE}.", text)
 
 
 def function_id(name: str) -> str:
@@ -229,10 +201,13 @@ def status(desk: Desk) -> Json:
         "address": _address(),
         "cached": desk.cached,
         "oldest": desk.oldest.isoformat() if desk.oldest else None,
+        "spent": desk.spent,
+        "left": None,
         "problem": None,
     }
     try:
         client = desk.client
+        result |= {"left": desk.left}
     except (ConfigurationError, ImportError) as error:
         what_to_do = _LOCKED if result["locked"] else _OFFER
         return result | _trouble(Trouble(_CONFIGURATION, str(error), what_to_do))

@@ -1,4 +1,5 @@
-// The task pane: the service, refresh, the key, and the functions. Requests go to the local server
+// The task pane: the service, refresh, the key, and the functions; the lookup form and freezing have
+// files of their own. Requests go to the local server
 // only; the key is sent once, and its field is emptied before that.
 "use strict";
 
@@ -14,7 +15,8 @@ const svcPane = (() => {
     text: "Its address is that of an earlier run of the server.",
     what_to_do: "Close the pane and open it from the ribbon, or from the address that is printed.",
   };
-  const $ = (id) => document.getElementById(id);
+  const $ = (id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
+  const all = (selector) => /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector));
   const excel = () => globalThis.Excel?.run !== undefined;
 
   async function request(method, path, body) {
@@ -52,7 +54,7 @@ const svcPane = (() => {
     box.querySelector(".title").textContent = problem.title;
     box.querySelector(".text").textContent = problem.text;
     box.querySelector(".what").textContent = problem.what_to_do;
-    box.querySelector(".reference").hidden = !problem.reference;
+    box.querySelector(".reference").toggleAttribute("hidden", !problem.reference);
     box.querySelector(".reference code").textContent = problem.reference ?? "";
   }
 
@@ -72,6 +74,8 @@ const svcPane = (() => {
     $("source").hidden = !status.source;
     $("cached").textContent = status.cached.toLocaleString("en-US");
     $("oldest").textContent = moment(status.oldest);
+    $("spent").textContent = status.spent.toLocaleString("en-US");
+    $("left").textContent = status.left?.toLocaleString("en-US") ?? "no limit known";
     $("notes").textContent = status.notes;
     $("notes").hidden = !status.notes;
     $("locked").textContent = status.locked ?? "";
@@ -102,12 +106,12 @@ const svcPane = (() => {
       event.preventDefault();
       if (busy) return;
       busy = true;
-      for (const one of document.querySelectorAll("button")) one.setAttribute("aria-disabled", "true");
+      for (const one of all("button")) one.setAttribute("aria-disabled", "true");
       try {
         await act();
       } finally {
         busy = false;
-        for (const one of document.querySelectorAll("button")) one.removeAttribute("aria-disabled");
+        for (const one of all("button")) one.removeAttribute("aria-disabled");
       }
     });
   }
@@ -170,29 +174,35 @@ const svcPane = (() => {
     await settled(await request(method, path));
   }
 
-  async function example(formula) {
+  /** Put a formula or a number into the selected cell, with a note; without a workbook copy it. */
+  async function put(message, content, note = "") {
     if (!excel()) {
       try {
-        await navigator.clipboard.writeText(formula);
-        show("functions-message", `Copied: ${formula}`);
+        await navigator.clipboard.writeText(String(content));
+        show(message, `Copied: ${content}`);
       } catch {
-        show("functions-message", `Copy it by hand: ${formula}`);
+        show(message, `Copy it by hand: ${content}`);
       }
       return;
     }
+    const noted = note && globalThis.Office?.context?.requirements?.isSetSupported("ExcelApi", "1.18");
     try {
       const text = await Excel.run(async (context) => {
         const cell = context.workbook.getSelectedRange().getCell(0, 0);
-        cell.load("address,formulas");
+        cell.load("address,formulas,numberFormat");
         await context.sync();
         if (cell.formulas[0][0] !== "") return `${cell.address} is not empty: choose an empty cell.`;
-        cell.formulas = [[formula]];
+        if (cell.numberFormat[0][0] === "@") {
+          return `${cell.address} is formatted as text, which computes nothing: choose another cell.`;
+        }
+        cell.formulas = [[content]];
+        if (noted) context.workbook.notes.add(cell, note);
         await context.sync();
-        return `${formula} is in ${cell.address}.`;
+        return `${content} is in ${cell.address}.`;
       });
-      show("functions-message", text);
+      show(message, text);
     } catch {
-      show("functions-message", "Excel did not take the formula: choose one empty cell, then try again.");
+      show(message, "Excel did not take it: choose one empty cell, then try again.");
     }
   }
 
@@ -211,7 +221,7 @@ const svcPane = (() => {
     if (!excel()) return;
     $("freezing").hidden = false;
     $("functions-note").textContent = "Each with an example for an empty cell.";
-    for (const one of document.querySelectorAll("[data-formula]")) one.textContent = "Insert the example";
+    for (const one of all("[data-insert]")) one.textContent = one.dataset.insert;
   }
 
   function start() {
@@ -223,15 +233,16 @@ const svcPane = (() => {
     onPress("forget", () => chosen("DELETE", "key"));
     onPress("embedded", () => chosen("POST", "embedded"));
     $("key-form").addEventListener("submit", (event) => event.preventDefault());
-    for (const one of document.querySelectorAll("[data-formula]")) {
-      one.addEventListener("click", () => example(one.dataset.formula));
+    for (const one of all("[data-formula]")) {
+      one.addEventListener("click", () => put("functions-message", one.dataset.formula));
     }
     svcFreeze.start({ onPress, show, request });
     svcRefresh.start({ onPress, show, request, draw, recalculate, check, excel });
+    svcLookup.start({ onPress, show, request, fault, put, check });
     inHost();
     globalThis.Office?.onReady?.().then(inHost);
     check().then((status) => {
-      if (status.problem && status.service !== undefined) $("account").open = true;
+      if (status.problem && status.service !== undefined) $("account").setAttribute("open", "");
     });
   }
   return { start };
