@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from datetime import datetime  # noqa: TC003 - Typer reads the annotation
 from pathlib import Path
@@ -180,8 +181,13 @@ def workbook(
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
         day = None if as_of is None else as_of.date()
-        for made in write_workbook(path, example=not empty, as_of=day, force=force):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            files = write_workbook(path, example=not empty, as_of=day, force=force)
+        for made in files:
             typer.echo(f"Made {made}")
+        for one in caught:
+            typer.echo(str(one.message))
         typer.echo("Open it in Excel on Windows; its sheet Start has the first steps.")
 
 

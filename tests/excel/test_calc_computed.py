@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
+from datetime import datetime
+from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 from support.spreadsheets import desk_of, local_server
 
 from svc_tools.excel.calc import calc_name
 from svc_tools.excel.officejs import app
+from svc_tools.excel.values import FIRST_DAY
 from svc_tools.excel.workbook import write_example
 
 NOT_AVAILABLE, BAD_VALUE = {"error": "#N/A"}, {"error": "#VALUE!"}
 DAY = '"2026-03-05"'
+SHIPPED = Path(__file__).parents[2] / "excel"
 XLSX = "Calc MS Excel 2007 XML"
 
 
@@ -161,6 +167,47 @@ def test_the_example_workbook_is_computed_whole(calc, calc_folder):
     calc.do("save", url=(calc_folder / "saved.xlsx").as_uri(), kind=XLSX)
     with zipfile.ZipFile(calc_folder / "saved.xlsx") as saved:
         assert "SVC.TOOLS.SVC_RATE(" in saved.read("xl/worksheets/sheet3.xml").decode()
+
+
+def test_the_values_in_the_shipped_file_are_those_that_the_add_in_computes(calc, calc_folder):
+    path = calc_folder / "shipped.xlsx"
+    path.write_bytes((SHIPPED / "sales-tax-calc.xlsx").read_bytes())
+    stored, book = (load_workbook(path, data_only=one) for one in (True, False))
+    calc.do("open", url=path.as_uri())
+    kept = in_cells(calc, book)
+    calc.do("calculate")
+    computed = in_cells(calc, book)
+    assert len(computed) > 150
+    for where, shown in computed.items():
+        sheet, at = where
+        if sheet != "Nexus":  # the register of an account, which no file knows
+            value = as_calc_shows(stored[sheet][at].value)
+            assert kept[where] == value, where  # opened, and not yet computed
+            assert of_any_moment(shown) == of_any_moment(value), where
+
+
+def in_cells(calc, book):
+    """What the cells with formulas show, by sheet and address."""
+    found = {}
+    for number, sheet in enumerate(book):
+        cells = (cell for row in sheet.iter_rows() for cell in row if cell.data_type == "f")
+        addresses = [cell.coordinate for cell in cells]
+        shown = calc.do("shown", addresses=addresses, sheet=number)
+        shown = [one.strip() if isinstance(one, str) else one for one in shown]
+        found |= {(sheet.title, at): one for at, one in zip(addresses, shown, strict=True)}
+    return found
+
+
+def as_calc_shows(value):
+    if isinstance(value, datetime):
+        return float((value.date() - FIRST_DAY).days)
+    if value in {"#N/A", "#VALUE!"}:
+        return {"error": value}
+    return "" if value is None else float(value) if isinstance(value, int) else value
+
+
+def of_any_moment(value):
+    return re.sub(r"\d{4}-.*T.*Z|req_\w+", "", value) if isinstance(value, str) else value
 
 
 def test_5000_formulas_of_500_places_are_two_requests_and_500_lookups(calc, counted):

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
 
 from svc_tools.atomic import whole_file
+from svc_tools.config import ConfigurationError, connect
+from svc_tools.excel.formulas import Book, calls_in
+from svc_tools.excel.values import FIRST_DAY, OMITTED, BadValueError, CellError
 from svc_tools.excel.workbook import writing
-from svc_tools.excel.workbook.writing import Host, Sheet, Step
+from svc_tools.excel.workbook.writing import AS_OF, ORDERS, XLWINGS, Formula, Host, Sheet
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["write_example", "write_workbook"]
+    from svc_tools.excel.desk import Desk
+    from svc_tools.excel.functions import Call
+    from svc_tools.excel.workbook.writing import Value, Values
+
+__all__ = ["XLWINGS", "write_example", "write_workbook"]
 
 MODULE_TEXT = '''\
 """The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
@@ -29,14 +38,15 @@ from svc_tools.excel.com.nexus import *  # noqa: F403 - and the macros of the sh
 from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
 '''
 """The module in the workbook's folder: it brings the functions and the macros."""
-XLWINGS = "0.37.8"
-"""The version of xlwings whose VBA the workbook has: another one does not work with it."""
 
 
 def write_workbook(
     path: str | Path, *, example: bool = True, as_of: date | None = None, force: bool = False
 ) -> list[Path]:
     """Write the workbook for Excel on Windows, and the Python module that it needs in its folder.
+
+    Its cells hold values already: those of the embedded service, which computes them here. Where it
+    is not installed, they are empty until they are computed, and a warning says so.
 
     Args:
         path: the workbook, an `.xlsm`.
@@ -61,10 +71,10 @@ def write_workbook(
     module = book.with_name(f"{writing.MODULE}.py")
     if not force:
         _refuse_to_replace(book, module, MODULE_TEXT)
-    host = excel()
+    host = Host(is_excel=True)
     sheets = [*_sheets(host, as_of, example=example), _xlwings_settings()]
     vba = files(__name__).joinpath("vbaProject.bin").read_bytes()
-    writing.write_sheets(book, sheets, host, vba=vba)
+    writing.write_sheets(book, sheets, host, _values(sheets, host), vba=vba)
     with whole_file(module) as draft:
         draft.write_text(MODULE_TEXT, encoding="utf-8")
     return [book, module]
@@ -85,8 +95,9 @@ def write_example(
         OSError: it cannot be written.
     """
     path = Path(path).expanduser()
-    host = calc(naming)
-    writing.write_sheets(path, _sheets(host, as_of, example=True), host)
+    host = Host(is_excel=False, naming=naming)
+    sheets = _sheets(host, as_of, example=True)
+    writing.write_sheets(path, sheets, host, _values(sheets, host))
     return path
 
 
@@ -134,64 +145,106 @@ def _xlwings_settings() -> Sheet:
     return sheet
 
 
-_LAST_STEP = Step(
-    "Then work",
-    "Look a place up, replace the example orders by your own lines, and check your nexus register."
-    " Type into yellow cells; all others are computed.",
-)
+def _values(sheets: Sequence[Sheet], host: Host) -> Values:
+    """The values of the formulas; none where the embedded service cannot compute them."""
+    from svc_tools.excel.desk import Desk  # noqa: PLC0415 - when a workbook is made
+
+    try:
+        client = connect("embedded")
+    except (ImportError, ConfigurationError) as error:
+        empty = "The cells of the workbook are empty until they are computed"
+        warnings.warn(f"{empty}: {error}", stacklevel=3)
+        return {}
+    with client:
+        return computed(sheets, host, Desk(client, cache=False))
 
 
-def excel() -> Host:
-    """Excel on Windows with xlwings."""
-    return Host(
-        name="Excel",
-        naming=str,
-        macros=True,
-        spills=True,
-        empty_is_zero=False,
-        steps=(
-            Step(
-                "Once on this computer",
-                "Run `svc-tools excel install` in a terminal; `svc-tools excel check` shows any"
-                " problem. Then in Excel, under File > Options > Trust Center >"
-                " Trust Center Settings > Macro Settings, tick “Trust access to the VBA project"
-                " object model”: the import of step 2 needs it.",
-            ),
-            Step(
-                "Once in this workbook",
-                "Enable the content if Excel asks, press the button, then Ctrl+Alt+F9. Until then"
-                " cells with SVC functions show #NAME?. Keep the file svc_udfs.py in the folder of"
-                " the workbook; a copy of the workbook needs a copy of it. The workbook"
-                f" is made for xlwings {XLWINGS}: `svc-tools excel check` says whether that is"
-                " what you have.",
-                ("Import functions", "ImportPythonUDFs"),
-            ),
-            _LAST_STEP,
-        ),
-        refresh="the macro SVC_REFRESH",
-    )
+def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
+    """The value of each formula, as the host shows it, by sheet and cell.
+
+    The calls of our functions are evaluated together, and the values of other formulas follow.
+    """
+    from svc_tools.excel.functions import evaluate  # noqa: PLC0415 - as above
+
+    book = _SheetCells(sheets)
+    formulas = {
+        (sheet.name, one.at): one.value
+        for sheet in sheets
+        for one in sheet.cells
+        if isinstance(one.value, Formula)
+    }
+    calls = {at: call for at, one in formulas.items() if (call := book.call(*at, one))}
+    for at, result in zip(calls, evaluate(desk, [*calls.values()]), strict=True):
+        book.values[at] = _shown(result, host)
+    found: dict[str, dict[str, Value]] = {sheet.name: {} for sheet in sheets}
+    for (sheet, cell), one in formulas.items():
+        shown: Value
+        if callable(one.value):
+            shown = one.value({at: v for (name, at), v in book.values.items() if name == sheet})
+        elif one.text == f"={AS_OF}":
+            shown = (book.named(AS_OF) - FIRST_DAY).days
+        else:
+            shown = book.values.get((sheet, cell), one.value)
+        found[sheet][cell] = shown
+    return found
 
 
-def calc(naming: Callable[[str], str]) -> Host:
-    """LibreOffice Calc with the add-in; functions have the names they have in its files."""
-    return Host(
-        name="LibreOffice Calc",
-        naming=naming,
-        macros=False,
-        spills=False,
-        empty_is_zero=True,
-        steps=(
-            Step(
-                "Once on this computer",
-                "Run `svc-tools excel calc-addin` in a terminal: it writes the extension. Install"
-                " it under Tools > Extension Manager > Add, and start LibreOffice again.",
-            ),
-            Step(
-                "Before you open this file",
-                "Run `svc-tools excel serve` in a terminal and leave it running: the cells need it."
-                " Then compute everything once with Ctrl+Shift+F9.",
-            ),
-            _LAST_STEP,
-        ),
-        refresh="the menu of the extension",
-    )
+class _SheetCells(Book):
+    """The cells of sheets that are being made, by sheet and address."""
+
+    shown = True
+    omitted = OMITTED
+
+    def __init__(self, sheets: Sequence[Sheet]) -> None:
+        self.values: dict[tuple[str, str], Value] = {
+            (sheet.name, one.at): one.value
+            for sheet in sheets
+            for one in sheet.cells
+            if not isinstance(one.value, Formula)
+        }
+        self._names = {
+            name: (sheet.name, at) for sheet in sheets for name, at in sheet.names.items()
+        }
+        self._tables = {one.name: one for sheet in sheets for one in sheet.tables}
+
+    def call(self, sheet: str, at: str, formula: Formula) -> Call | None:
+        """The call of a function of ours with the value of the formula, if there is one."""
+        from svc_tools.excel.functions import Call  # noqa: PLC0415 - as above
+
+        text = formula.value or formula.text
+        if not isinstance(text, str) or not text.startswith("="):
+            return None
+        row = int(at.lstrip(ascii_uppercase))
+        for one in calls_in(text):
+            if all(self._passes(guard, sheet, row) for guard in one.guards):
+                return Call(one.name, tuple(self._arguments(one, sheet, row)))
+        return None
+
+    def cell(self, sheet: str, column: int, row: int) -> object:
+        """The value of a cell; no sheet has more columns than there are letters."""
+        return self.values.get((sheet, f"{ascii_uppercase[column - 1]}{row}"))
+
+    def named(self, name: str) -> Any:  # noqa: ANN401 - a cell's value
+        """The value of a workbook name for one fixed cell."""
+        return self.values[self._names[name]]
+
+    def in_table(self, table: str, heading: str, sheet: str, row: int) -> object:
+        """The value under a heading of a table in that row."""
+        return self.cell(sheet, self._tables[table].headings.index(heading) + 1, row)
+
+    def table_column(self, table: str, heading: str) -> object:
+        """The values of a table's column."""
+        one = self._tables[table]
+        first, last = (int(at.lstrip(ascii_uppercase)) for at in one.area.split(":"))
+        return [[self.in_table(table, heading, ORDERS, row)] for row in range(first + 1, last + 1)]
+
+
+def _shown(result: Any, host: Host) -> Value:  # noqa: ANN401 - of any function
+    """A result as a cell of the host shows it; of several the first."""
+    while isinstance(result, list):
+        result = result[0]
+    if isinstance(result, CellError):
+        if host.is_excel:
+            return result.text
+        return "#VALUE!" if isinstance(result, BadValueError) else "#N/A"
+    return "" if result is None else result

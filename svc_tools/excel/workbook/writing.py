@@ -10,10 +10,12 @@ that nobody computed.
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from importlib.resources import files
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_tools.atomic import whole_file
 from svc_tools.excel.registry import FUNCTIONS
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+TEXTS: Any = tomllib.loads(files(__package__).joinpath("sheets.toml").read_text("utf-8"))
+"""What the sheets say, and how their cells look."""
+XLWINGS = "0.37.8"
+"""The version of xlwings whose VBA the workbook has: another one does not work with it."""
 START, LOOKUP, ORDERS, NEXUS = "Start", "Lookup", "Orders", "Nexus"
 """The sheets, in order."""
 FROZEN = "SVC frozen"
@@ -65,35 +71,35 @@ NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One of the first steps: when, what to do, and the caption and macro of a button for it."""
-
-    title: str
-    text: str
-    button: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Host:
     """A spreadsheet program, as far as the sheets differ in it.
 
     Attributes:
-        name: its name in a sentence.
+        is_excel: whether it has macros with their buttons, spills arrays, passes empty cells as
+            empty, and shows errors as texts.
         naming: gives the name of a function of the registry in a formula.
-        macros: whether it has the macros, and buttons for them.
-        spills: whether arrays spill.
-        empty_is_zero: whether an empty cell reaches a function as 0.
-        steps: what to do before the first formula computes.
-        refresh: how the rates are refreshed, in words.
     """
 
-    name: str
-    naming: Callable[[str], str]
-    macros: bool
-    spills: bool
-    empty_is_zero: bool
-    steps: tuple[Step, ...]
-    refresh: str
+    is_excel: bool
+    naming: Callable[[str], str] = str
+
+    @property
+    def key(self) -> str:
+        """Its name in the texts."""
+        return "excel" if self.is_excel else "calc"
+
+    @property
+    def texts(self) -> Any:  # noqa: ANN401 - a table of TOML
+        """What only its sheets say."""
+        return TEXTS[self.key]
+
+    def said(self, text: str) -> str:
+        """A text with what differs by host."""
+        return text.format(refresh=self.texts["refresh"], xlwings=XLWINGS)
+
+
+Value: TypeAlias = "str | float | date | None"
+"""The value of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +109,14 @@ class Formula:
     Attributes:
         text: as typed in the first cell, with its "=".
         area: the cells of an array, for hosts where arrays do not spill; "" for a single cell.
+        value: its value when the workbook is made, for a formula that is not one call of ours: a
+            text, the call with the same value ("=SVC_STATUS(...)"), or how the value follows from
+            those of the sheet.
     """
 
     text: str
     area: str = ""
+    value: str | Callable[[Mapping[str, Value]], Value] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +124,13 @@ class Cell:
     """One cell with a look of `LOOKS`; with `to` the first of several that are merged."""
 
     at: str
-    value: str | float | date | Formula | None = None
+    value: Value | Formula = None
     look: str = "text"
     to: str = ""
+
+
+Values: TypeAlias = "Mapping[str, Mapping[str, Value]]"
+"""The values of formulas, by sheet and cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +181,6 @@ class Sheet:
     Attributes:
         name: the name on its tab.
         widths: the widths of the columns from the first on, in characters.
-        color: the color of its tab.
         heights: the heights of rows that differ from the default, in points, by row number.
         names: the cells or areas with a workbook name, by the name.
         frozen: the first cell that scrolls; "" for none.
@@ -180,7 +193,6 @@ class Sheet:
 
     name: str
     widths: tuple[float, ...]
-    color: str = ""
     cells: list[Cell] = field(default_factory=list)
     heights: dict[int, float] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
@@ -198,7 +210,7 @@ class Sheet:
     def put(
         self,
         at: str,
-        value: str | float | date | Formula | None = None,
+        value: Value | Formula = None,
         look: str = "text",
         *,
         to: str = "",
@@ -239,100 +251,31 @@ def type_choice(area: str) -> Choice:
     return Choice(area, NEXUS_TYPES, "Type", f"{types}, or nothing. Use it anyway?")
 
 
-_INK, _MUTED, _LINE = "#1F2933", "#57606A", "#C9D3DE"
-_BLUE, _PALE_BLUE = "#1F4E79", "#DCE6F1"
-_INPUT, _INPUT_LINE = "#FFF8DC", "#D9C98F"
-_RED, _PALE_RED = "#9B1C1C", "#FDE8E8"
-_AMBER, _PALE_AMBER = "#7A4B00", "#FFE9B8"
-_GREEN, _PALE_GREEN = "#1B5E34", "#E3F4E8"
-_BASE = {"font_name": "Calibri", "font_size": 11, "font_color": _INK, "valign": "vcenter"}
-TAB = {"Start": _BLUE, "Lookup": "#2E8B57", "Orders": "#C58B00", "Nexus": "#7B3FA0"}
-"""The colors of the tabs."""
-_BOX = {"border": 1, "border_color": _LINE}
-_TYPED = {"bg_color": _INPUT, "border": 1, "border_color": _INPUT_LINE}
-_MONEY = {"num_format": "#,##0.00"}
-_RATE = {"num_format": "0.000%"}
-_APART = '{0};-{0};{0};"  "@'  # keeps a left-aligned error apart from the number to its left
-_LEFT = {"align": "left", "indent": 1}
-_DAY = {"num_format": "yyyy-mm-dd"} | _LEFT
-_WRAP = {"text_wrap": True}
-_TOP = {"text_wrap": True, "valign": "top"}
-_SAMPLE = _BOX | _LEFT
-_HEAD = {"bold": True, "bg_color": _BLUE, "font_color": "#FFFFFF", "border": 1}
-_HEAD |= {"border_color": _BLUE, "align": "left", "indent": 1}
-_TOTAL = {"bold": True, "font_size": 12, "top": 1, "bottom": 1, "border_color": _LINE}
-LOOKS: Mapping[str, Mapping[str, object]] = {
-    "text": {},
-    "wrapped": _TOP | _LEFT,
-    "explained": _WRAP | _LEFT,
-    "message": _BOX | _TOP | _LEFT,
-    "warned": {"font_color": _AMBER} | _TOP,
-    "fact": _TOP | _LEFT,
-    "fact_day": _TOP | _DAY,
-    "title": {"bold": True, "font_size": 20, "font_color": _BLUE},
-    "section": {"bold": True, "font_size": 13, "font_color": _BLUE, "bottom": 1}
-    | {"bottom_color": _LINE},
-    "lead": {"font_color": _MUTED} | _TOP,
-    "muted": {"font_color": _MUTED},
-    "head_mark": {"font_color": _MUTED, "font_size": 8},
-    "label": {"font_color": _MUTED, "font_size": 10} | _LEFT,
-    "label_right": {"font_color": _MUTED, "font_size": 10, "align": "right"},
-    "strong_top": {"bold": True, "valign": "top"},
-    "number": {"bold": True, "font_size": 14, "font_color": _BLUE, "align": "center"}
-    | {"valign": "top"},
-    "head": _HEAD,
-    "head_right": _HEAD | {"align": "right", "indent": 0},
-    "code": {"font_name": "Consolas", "font_size": 10, "valign": "top"},
-    "link": {"font_color": "#0B5CAD", "underline": 1, "valign": "top"},
-    # cells to type in
-    "typed_text": _TYPED | _LEFT | {"num_format": "@"},
-    "typed_day": _TYPED | _DAY,
-    "typed_money": _TYPED | _MONEY,
-    "typed_center": _TYPED | {"align": "center", "bold": True},
-    # computed cells; numbers are right-aligned by default, and texts of errors left-aligned
-    "shown": _BOX | _LEFT,
-    "shown_wrapped": _BOX | _TOP | _LEFT,
-    "shown_rate": _BOX | {"num_format": _APART.format("0.000%")},
-    "shown_money": _BOX | {"num_format": _APART.format("#,##0.00")},
-    "shown_day": _BOX | _DAY | {"valign": "top"},
-    "listed": _LEFT,
-    "status": _BOX | _LEFT | {"bold": True},
-    "field_name": _TYPED | _LEFT | {"font_name": "Consolas", "font_size": 10},
-    "field": _BOX | _LEFT | _WRAP,
-    "field_rate": _BOX | _LEFT | _RATE,
-    "field_meaning": _BOX | _LEFT | _WRAP | {"font_color": _MUTED},
-    "big_rate": _LEFT | _RATE | {"bold": True, "font_size": 22, "font_color": _BLUE},
-    "total": _TOTAL | {"align": "left"},
-    "total_count_left": _TOTAL | _LEFT | {"num_format": "#,##0"},
-    "total_text": _TOTAL | _LEFT | {"bold": False, "font_size": 11},
-    "total_count": _TOTAL | {"num_format": "#,##0"},
-    "total_money": _TOTAL | _MONEY,
-    "verdict": _LEFT | _WRAP | {"bold": True},
-    # for rules
-    "is_error": {"font_color": _RED, "bg_color": _PALE_RED},
-    "is_partial": {"font_color": _AMBER, "bg_color": _PALE_AMBER},
-    "is_low": {"font_color": _AMBER},
-    "is_good": {"font_color": _GREEN, "bg_color": _PALE_GREEN},
-    "is_ticked": {"font_color": _RED, "bg_color": _PALE_RED, "bold": True},
-    "is_head": {"bold": True, "font_color": _BLUE, "bg_color": _PALE_BLUE},
-    "is_left_over": {"font_color": "#D5DBE1"},
-    # for the legend
-    "error_sample": {"font_color": _RED, "bg_color": _PALE_RED} | _SAMPLE,
-    "partial_sample": {"font_color": _AMBER, "bg_color": _PALE_AMBER} | _SAMPLE,
-    "low_sample": {"font_color": _AMBER} | _SAMPLE,
-    "rate_sample": _RATE | _SAMPLE,
-    "typed_sample": _SAMPLE | _TYPED,
-    "muted_sample": {"font_color": _MUTED} | _SAMPLE,
-}
+def _looks() -> dict[str, dict[str, object]]:
+    """The looks by name, with colors as XlsxWriter takes them."""
+    found: dict[str, dict[str, object]] = {}
+    for name, look in TEXTS["looks"].items():
+        own = {key: TEXTS["colors"].get(one, one) for key, one in look.items() if key != "is"}
+        found[name] = {k: v for part in look.get("is", ()) for k, v in found[part].items()} | own
+    return found
+
+
+LOOKS = _looks()
 """The looks by name; those that begin with "is_" are for rules and change only colors."""
 _LETTER = 1  # the paper size
 _MARGIN = 0.5  # inches
 _BUTTON_HEIGHT = 26
+_CALCULATION = 191029  # the version of the calculation in Excel 2019 and later
 _CREATED = datetime(2026, 1, 1)  # noqa: DTZ001 - always the same, in no time zone
 
 
 def write_sheets(
-    path: Path, sheets: Sequence[Sheet], host: Host, *, vba: bytes | None = None
+    path: Path,
+    sheets: Sequence[Sheet],
+    host: Host,
+    values: Values | None = None,
+    *,
+    vba: bytes | None = None,
 ) -> None:
     """Write a workbook; it appears complete or not at all.
 
@@ -340,6 +283,7 @@ def write_sheets(
         path: the file; an existing one is replaced.
         sheets: its sheets, in order.
         host: the spreadsheet it is for.
+        values: the values of the formulas; none are stored where left out.
         vba: the VBA project of a workbook with macros.
 
     Raises:
@@ -347,23 +291,28 @@ def write_sheets(
         OSError: it cannot be written.
         ImportError: XlsxWriter is not installed.
     """
-    content = _content(sheets, host, vba)
+    content = _content(sheets, host, values or {}, vba)
     with whole_file(path) as draft:
         draft.write_bytes(content)
 
 
-def _content(sheets: Sequence[Sheet], host: Host, vba: bytes | None) -> bytes:
+def _content(sheets: Sequence[Sheet], host: Host, values: Values, vba: bytes | None) -> bytes:
     with needs("Writing a workbook", "excel"):
         import xlsxwriter  # noqa: PLC0415 - of an extra
     content = BytesIO()
     book = xlsxwriter.Workbook(content, {"in_memory": True, "default_date_format": "yyyy-mm-dd"})
+    # a workbook of an older Excel, or one that asks for it, is computed when it is opened: that
+    # would replace the values by #NAME? where the functions are not there yet
+    book.set_calc_mode("auto", _CALCULATION)
+    book.calc_on_load = False
     book.set_properties({"title": "Sales tax", "created": _CREATED})
     if vba is not None:
         book.add_vba_project(BytesIO(vba), is_stream=True)
-    formats = {name: book.add_format({**_BASE, **look}) for name, look in LOOKS.items()}
+    formats = {name: book.add_format(look) for name, look in LOOKS.items()}
     rules = {name: book.add_format(look) for name, look in LOOKS.items() if name.startswith("is_")}
     for sheet in sheets:
-        _SheetWriter(book.add_worksheet(sheet.name), sheet, host, formats).write(rules)
+        page, own = book.add_worksheet(sheet.name), values.get(sheet.name, {})
+        _SheetWriter(page, sheet, host, own, formats).write(rules)
         for name, area in sheet.names.items():
             book.define_name(name, f"='{sheet.name}'!{_absolute(area)}")
     book.close()
@@ -391,8 +340,16 @@ class _Shortest(float):
 class _SheetWriter:
     """One sheet being written."""
 
-    def __init__(self, page: Any, sheet: Sheet, host: Host, formats: dict[str, Any]) -> None:  # noqa: ANN401 - a package without types
+    def __init__(
+        self,
+        page: Any,  # noqa: ANN401 - of a package without types
+        sheet: Sheet,
+        host: Host,
+        values: Mapping[str, Value],
+        formats: dict[str, Any],
+    ) -> None:
         self._page, self._sheet, self._host, self._formats = page, sheet, host, formats
+        self._values = values
 
     def write(self, rules: dict[str, Any]) -> None:
         """Write the whole sheet."""
@@ -420,7 +377,7 @@ class _SheetWriter:
             error = {"error_title": choice.title, "error_message": choice.message}
             values = {"validate": "list", "source": list(choice.values)}
             page.data_validation(choice.area, {**values, "error_type": "warning", **error})
-        for button in sheet.buttons if self._host.macros else ():
+        for button in sheet.buttons if self._host.is_excel else ():
             size = {"width": button.width, "height": _BUTTON_HEIGHT}
             shift = {"x_offset": button.shift, "y_offset": button.drop}
             action = {"caption": button.caption, "macro": button.macro}
@@ -448,13 +405,13 @@ class _SheetWriter:
     def _formula(self, at: str, formula: Formula, look: object) -> None:
         from xlsxwriter.utility import xl_cell_to_rowcol  # noqa: PLC0415 - as above
 
-        page, text = self._page, self._named(formula)
+        page, text, value = self._page, self._named(formula), self._values.get(at, "")
         if not formula.area:
-            page.write_formula(at, text, look, "")
-        elif self._host.spills:
-            page.write_dynamic_array_formula(f"{at}:{at}", text, look, "")
+            page.write_formula(at, text, look, value)
+        elif self._host.is_excel:
+            page.write_dynamic_array_formula(f"{at}:{at}", text, look, value)
         else:
-            page.write_array_formula(formula.area, text, look, "")
+            page.write_array_formula(formula.area, text, look, value)
             (top, left), (bottom, right) = (
                 xl_cell_to_rowcol(one) for one in formula.area.split(":")
             )
@@ -468,8 +425,8 @@ class _SheetWriter:
     def _on_screen_and_paper(self) -> None:
         sheet, page = self._sheet, self._page
         page.hide_gridlines(2)
-        if sheet.color:
-            page.set_tab_color(sheet.color)
+        if color := TEXTS["tabs"].get(sheet.name):
+            page.set_tab_color(TEXTS["colors"].get(color, color))
         if sheet.frozen:
             page.freeze_panes(sheet.frozen)
         if sheet.as_text:
