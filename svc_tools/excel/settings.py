@@ -2,14 +2,13 @@
 
 The cells use the service of the environment, else the one set up, else the embedded. Half a
 configuration is an error and never the embedded service: its rates would look like those of the
-account that was meant. The address is in `settings.json`; the key is in the operating system's
-keyring and in no file: the Credential Manager of Windows, the Keychain of macOS, the Secret Service
-or KWallet of a Linux desktop. A keyring that would store it readable, or not at all, is refused.
-`settings.json` has the paths of the certificate for https, too, and never its content.
+account that was meant. `settings.json` has the address, and the paths of the certificate; the key
+is in the operating system's keyring (the Credential Manager of Windows, the Keychain of macOS, the
+Secret Service or KWallet of a Linux desktop) and in no file. A keyring that would store it
+readable, or not at all, is refused.
 
 `server.json` has the address of the local server and the token it expects. Calc's add-in reads it,
-and so does the next run of the server: both stay the same, so that the manifest in Excel stays
-valid.
+and so does the next run: both stay the same, so that the manifest in Excel stays valid.
 
 Only their owner can read the files. What reads or writes them or the keyring raises
 `ConfigurationError` where they cannot be used, with what to do, and `ImportError` where a package
@@ -67,13 +66,11 @@ class Description:
         known_from: what names the service: the environment, the settings, or nothing (then it is
             the embedded service).
         service: the address, or "embedded"; `None` where the configuration cannot be used.
-        key: where the key is.
         problem: why the configuration cannot be used, in a sentence.
     """
 
     known_from: _Origin
     service: str | None
-    key: Literal["environment", "keyring", "none needed"] | None
     problem: str | None = None
 
 
@@ -84,9 +81,6 @@ def _settings_path() -> Path:
 
 def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
     """A client of the service that the cells use.
-
-    The environment (`SVC_BASE_URL` with `SVC_API_KEY`) comes first, then the address that was set
-    up with its key in the keyring, then the embedded service.
 
     Args:
         timeout: seconds, for each attempt as a whole.
@@ -104,18 +98,14 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
 def describe() -> Description:
     """The configured service, without a request; an error becomes a sentence."""
     try:
-        known_from, service, key = _found()
+        return Description(*_found()[:2])
     except (ConfigurationError, ImportError) as error:
-        try:
-            config.configured()
-        except ConfigurationError:
-            return Description("environment", None, None, str(error))
-        return Description("settings", None, None, str(error))
-    if key is None:
-        return Description(known_from, service, "none needed")
-    return Description(
-        known_from, service, "environment" if known_from == "environment" else "keyring"
-    )
+        problem = str(error)
+    try:
+        config.configured()
+    except ConfigurationError:
+        return Description("environment", None, problem)
+    return Description("settings", None, problem)
 
 
 def _found() -> tuple[_Origin, str, SecretStr | None]:
@@ -124,10 +114,8 @@ def _found() -> tuple[_Origin, str, SecretStr | None]:
     if account is not None:
         return "environment", account[1], account[0]
     service = chosen()
-    if service is None:
-        return "nothing", EMBEDDED, None
-    if service == EMBEDDED:
-        return "settings", EMBEDDED, None
+    if service in {None, EMBEDDED}:
+        return "settings" if service else "nothing", EMBEDDED, None
     key = stored_key(service)
     if key is None:
         raise ConfigurationError(_NO_KEY.format(address=service))
@@ -182,9 +170,11 @@ def forget_key() -> str | None:
         The address; `None` where it had no key.
     """
     address = chosen()
-    if address is None or address == EMBEDDED:
+    if address in {None, EMBEDDED} or stored_key(address) is None:
         return None
-    return address if forget_key_of(address) else None
+    with _open_keyring("remove") as (backend, _):
+        backend.delete_password(_KEYRING_SERVICE, _user(address))
+    return address
 
 
 def chosen() -> str | None:
@@ -248,15 +238,6 @@ def stored_key(address: str) -> SecretStr | None:
     return SecretStr(stored) if stored else None
 
 
-def forget_key_of(address: str) -> bool:
-    """Remove the key of the service at an address; whether there was one."""
-    if stored_key(address) is None:
-        return False
-    with _open_keyring("remove") as (backend, _):
-        backend.delete_password(_KEYRING_SERVICE, _user(address))
-    return True
-
-
 @contextmanager
 def _open_keyring(purpose: str) -> Iterator[tuple[KeyringBackend, str]]:
     """The keyring and its name; its errors become sentences without the key."""
@@ -285,7 +266,11 @@ def _keyring() -> KeyringBackend:
         backend = next(iter(backend.backends), backend)
     # the packages keyrings.alt and the like store keys in files, some of them readable by anyone
     if not recommended(backend) or type(backend).__module__.startswith("keyrings."):
-        raise ConfigurationError(_NO_KEYRING.format(why=_why_not(backend)))
+        is_none = type(backend).__module__ in {"keyring.backends.fail", "keyring.backends.chainer"}
+        unsafe = f"{keyring_name(backend)} does not store keys safely"
+        raise ConfigurationError(
+            _NO_KEYRING.format(why="no keyring was found" if is_none else unsafe)
+        )
     return backend
 
 
@@ -301,16 +286,6 @@ def keyring_name(backend: KeyringBackend | None = None) -> str:
     backend = backend or _keyring()
     module = type(backend).__module__
     return known.get(module, f"the keyring {module}.{type(backend).__qualname__}")
-
-
-def _why_not(backend: KeyringBackend) -> str:
-    known = {
-        "keyring.backends.fail": "no keyring was found",
-        "keyring.backends.chainer": "no keyring was found",
-        "keyring.backends.null": "the keyring is set to store nothing (null)",
-    }
-    unsafe = f"{keyring_name(backend)} does not store keys safely"
-    return known.get(type(backend).__module__, unsafe)
 
 
 def _user(address: str) -> str:
@@ -405,9 +380,12 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise ConfigurationError(_unusable(path, type(error).__name__)) from None
+        found = type(error).__name__
     if not isinstance(found, dict):
-        raise ConfigurationError(_unusable(path, "it holds no JSON object"))
+        raise ConfigurationError(
+            f"{path} cannot be read ({found}; expected a JSON object). Set it aside, then choose"
+            " the service again: svc-tools excel install"
+        )
     return found
 
 
@@ -420,10 +398,3 @@ def _write(path: Path, content: dict[str, Any]) -> None:
             draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None
-
-
-def _unusable(path: Path, why: str) -> str:
-    return (
-        f"{path} cannot be read ({why}). Set it aside, then choose the service again:"
-        " svc-tools excel install"
-    )

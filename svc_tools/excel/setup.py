@@ -47,6 +47,7 @@ _SERVER_TIMEOUT = 30.0
 """That of the local server: it sends a request, too, and may have to start the embedded service."""
 _RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
+_INSTALL = f"Install what is missing: {install_command('excel')}"
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 _START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
 _RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
@@ -54,8 +55,12 @@ _UNBLOCK = (
     "Windows blocks the macros of a workbook that was downloaded or came by mail: unblock the file"
     " before you open it (right-click it in the Explorer > Properties > Unblock > OK)."
 )
+_VARIABLES = (
+    "Excel sees the variables that Windows stores for you (Settings > Edit environment variables),"
+    " not those of this terminal."
+)
 _ORIGINS = {
-    "environment": "from the environment",
+    "environment": f"from {URL_VARIABLE} and {KEY_VARIABLE} in the environment",
     "settings": "from `svc-tools excel install`",
     "nothing": "because no other is set up",
 }
@@ -63,14 +68,10 @@ _ORIGINS = {
 
 def current_service() -> str:
     """The service that the cells use; nothing is changed."""
-    found = settings.describe()
-    if found.problem is not None:
-        raise ConfigurationError(found.problem)
-    if found.known_from == "environment":
-        return f"The cells use {found.service}, from {URL_VARIABLE} and {KEY_VARIABLE}."
-    if found.service != settings.EMBEDDED:
-        return f"The cells use {found.service}; its key is in {settings.keyring_name()}."
-    return f"The cells use the embedded service with its own rate book. {_ACCOUNT}"
+    line = _service(settings.describe())
+    if line.mark == "wrong":
+        raise ConfigurationError(line.said)
+    return f"The cells use {line.said}. {line.todo or ''}"
 
 
 def use_account(address: str, key: SecretStr | None) -> str:
@@ -85,7 +86,17 @@ def use_account(address: str, key: SecretStr | None) -> str:
     secret = key or settings.stored_key(address)
     if secret is None:
         raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
-    checked = _check_key(address, secret)
+    checked = "The service accepts the key."
+    with Svc(secret, base_url=address, timeout=_TIMEOUT, max_retries=0) as client:
+        try:
+            check_key(client)
+        except AuthError:
+            raise ConfigurationError(
+                f"{address} does not accept the key: nothing was changed. Check the address and"
+                " the key, then try again"
+            ) from None
+        except SvcError as error:
+            checked = f"The key could not be checked: {error.message}."
     settings.remember(address, secret)
     stored = f"The cells use {address}; its key is in {settings.keyring_name()}."
     return f"{stored} {checked} {_RESTART}{_overridden()}"
@@ -108,21 +119,6 @@ def forget_key() -> str:
     )
 
 
-def _check_key(address: str, key: SecretStr) -> str:
-    """Whether the service accepts the key, in a sentence; raises where it rejects it."""
-    with Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0) as client:
-        try:
-            check_key(client)
-        except AuthError:
-            raise ConfigurationError(
-                f"{address} does not accept the key: nothing was changed. Check the address and"
-                " the key, then try again"
-            ) from None
-        except SvcError as error:
-            return f"The key could not be checked: {error.message}."
-    return "The service accepts the key."
-
-
 def _overridden() -> str:
     """A sentence where the environment overrides the settings."""
     if settings.describe().known_from != "environment":
@@ -134,8 +130,7 @@ def install() -> Iterator[str]:
     """Prepare Excel on this computer: its Python, and the add-in.
 
     Raises:
-        ConfigurationError: Excel starts another Python, or the add-in cannot be written where
-            Excel looks for it.
+        ConfigurationError: Excel starts another Python, or its add-ins cannot be changed.
         ImportError: xlwings is not installed.
     """
     yield use_this_python()
@@ -159,27 +154,10 @@ def use_this_python() -> str:
     path = Path(xlwings.USER_CONFIG_FILE)
     if not path.exists():
         config_create(None)  # type: ignore[no-untyped-call]  # as `xlwings config create` does, also for conda
-    python, is_this = python_of_excel()
-    if not is_this:
-        raise ConfigurationError(
-            f"Excel starts {python}, not {sys.executable}. Write this line in {path}:"
-            f' "INTERPRETER_WIN","{sys.executable}"'
-        )
-    return f"Excel starts {python}, as {path} says."
-
-
-def python_of_excel() -> tuple[str, bool]:
-    """The name of the Python that Excel starts, and whether it is this one."""
-    from xlwings.cli import get_conda_settings  # noqa: PLC0415 - as above
-    from xlwings.utils import read_user_config  # noqa: PLC0415 - as above
-
-    found = read_user_config()  # type: ignore[no-untyped-call]
-    if (python := found.get("interpreter_win")) is not None:
-        return python, PureWindowsPath(python) == PureWindowsPath(sys.executable)
-    if (environment := found.get("conda env")) is not None:
-        _, current = get_conda_settings()  # type: ignore[no-untyped-call]
-        return f"the conda environment {environment}", current == environment
-    return "another Python", False
+    line = _python()
+    if line.mark == "wrong":
+        raise ConfigurationError(f"{line.said}. {line.todo}")
+    return f"{line.said}, as {path} says."
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,15 +237,7 @@ def choose_certificate(
 
     They are those given, those of the last run, or new ones: a program for it makes them and has
     this computer trust them, once the user confirmed its command. Where there is no such program,
-    or nobody to confirm, commands are only shown.
-
-    Args:
-        cert: the certificate (PEM).
-        key: its private key (PEM).
-        https: `False` for plain http from now on, `True` for new files where none can be used,
-            `None` for what was chosen last.
-        say: receives each line of output.
-        confirm: whether the command shown may run; `None` where nobody can confirm.
+    or nobody to `confirm`, commands are only shown. The arguments are those of `serving.serve`.
 
     Raises:
         ValueError: those given or stored cannot be used, or https is wanted and there are none.
@@ -444,7 +414,7 @@ def _packages() -> Line:
     installed = {one.metadata["Name"].lower() for one in metadata.distributions()}
     missing = [one for one in wanted if one not in installed]
     if missing:
-        return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _install())
+        return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _INSTALL)
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
         unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
         return Line("Packages", "wrong", unlike, f"Run: pip install xlwings=={XLWINGS}")
@@ -452,20 +422,28 @@ def _packages() -> Line:
     return Line("Packages", "ok", found)
 
 
-def _install() -> str:
-    return f"Install what is missing: {install_command('excel')}"
-
-
 def _python() -> Line:
-    name = "Excel's Python"
+    """Whether Excel starts this Python, as the file of xlwings says."""
+    name, this = "Excel's Python", False
     try:
-        python, is_this = python_of_excel()
+        from xlwings.cli import get_conda_settings  # noqa: PLC0415 - takes most of a second
+        from xlwings.utils import read_user_config  # noqa: PLC0415 - the same
+
+        found = read_user_config()  # type: ignore[no-untyped-call]
+        environment = found.get("conda env")
+        python = found.get("interpreter_win")
+        if python is not None:
+            this = PureWindowsPath(python) == PureWindowsPath(sys.executable)
+        elif environment is not None:
+            python = f"the conda environment {environment}"
+            this = get_conda_settings()[1] == environment  # type: ignore[no-untyped-call]
     except (ImportError, OSError) as error:
-        return Line(name, "wrong", f"xlwings cannot be used: {error}", _install())
-    if is_this:
+        return Line(name, "wrong", f"xlwings cannot be used: {error}", _INSTALL)
+    if this:
         return Line(name, "ok", f"Excel starts {python}, which is this Python")
-    found = f"Excel starts {python}, not {sys.executable}"
-    return Line(name, "wrong", found, "Run: svc-tools excel install")
+    todo = f'In .xlwings/xlwings.conf of your user folder: "INTERPRETER_WIN","{sys.executable}"'
+    found = f"Excel starts {python or 'another Python'}, not {sys.executable}"
+    return Line(name, "wrong", found, todo)
 
 
 def _downloads() -> Line:
@@ -484,13 +462,8 @@ def _service(described: Description) -> Line:
     if described.service == settings.EMBEDDED:
         found = f"the embedded service and its own rate book, {origin}"
         return Line("Service", "ok", found, _ACCOUNT if described.known_from == "nothing" else None)
-    seen = None
-    if SYSTEM == "win32" and described.known_from == "environment":
-        seen = (
-            "Excel sees the variables that Windows stores for you (Settings > Edit environment"
-            " variables), not those of this terminal"
-        )
-    return Line("Service", "ok", f"{described.service}, {origin}", seen)
+    is_seen = SYSTEM != "win32" or described.known_from != "environment"
+    return Line("Service", "ok", f"{described.service}, {origin}", None if is_seen else _VARIABLES)
 
 
 def _response() -> Line:
@@ -532,17 +505,14 @@ def _server() -> Line:
         return Line(name, "wrong", str(error))
     if server is None:
         return Line(name, "not set up", "not started yet; Excel's add-in and Calc need it", _START)
-    is_secure = httpx.URL(server.url).scheme == "https"
     # after a crash another program may listen there, and would be sent the token
     if not settings.is_server_running():
         found = f"it is not running; it last ran at {server.url}"
         return Line(name, "not set up", found, _START)
-    wrong = _wrong_with(server)
-    if wrong:
-        todo = "Stop it with Ctrl+C, then start it again: svc-tools excel serve"
-        return Line(name, "wrong", wrong, todo)
+    if wrong := _wrong_with(server):
+        return Line(name, "wrong", wrong, f"Stop it with Ctrl+C. {_START}")
     found = f"running at {server.url} (process {server.pid})"
-    if is_secure:
+    if server.certificate is not None:
         return Line(name, "ok", f"{found}; this computer has to trust its certificate")
     return Line(name, "ok", found, f"Calc accepts plain http; for Excel's add-in: {HTTPS}")
 
@@ -564,8 +534,6 @@ def _wrong_with(server: Server) -> str:
             ).status_code
     except (httpx.HTTPError, OSError, ValueError) as error:
         return f"it runs, and does not respond at {server.url}: {type(error).__name__}"
-    if status in {401, 403}:
-        return f"the server at {server.url} does not accept the token (status {status})"
     if status == httpx.codes.OK:
         return ""
-    return f"another program responds at {server.url} (status {status})"
+    return f"another server responds at {server.url}, or does not accept the token ({status})"

@@ -32,7 +32,7 @@ import svc_tools
 from svc_tools import ConfigurationError, config
 from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
-from svc_tools.excel.settings import forget_key_of, keyring_name, store_key, stored_key
+from svc_tools.excel.settings import keyring_name, store_key, stored_key
 from svc_tools.excel.workbook import XLWINGS
 
 ADDRESS = "https://rates.example"
@@ -50,20 +50,20 @@ def keyring(monkeypatch):
 
 
 def origin():
-    """Where the service of the cells is known from, the service, and where its key is."""
+    """Where the service of the cells is known from, and the service."""
     found = settings.describe()
-    return found.known_from, found.service, found.key
+    return found.known_from, found.service
 
 
 def test_without_settings_the_embedded_service_is_used():
-    assert origin() == ("nothing", "embedded", "none needed")
+    assert origin() == ("nothing", "embedded")
     with settings.client() as client:
         assert config.service_name(client) == "embedded service"
 
 
 def test_what_was_set_up_is_used_with_the_key_of_the_keyring(service):
     assert settings.remember(f" {service}/ ", SecretStr(KEY)) == service
-    assert origin() == ("settings", service, "keyring")
+    assert origin() == ("settings", service)
     with settings.client() as client:
         assert client.base_url == service
         assert client.lookup("TX", zip="78701").rate.combined_rate
@@ -73,7 +73,7 @@ def test_the_environment_comes_first(monkeypatch):
     settings.remember(ADDRESS, SecretStr("another-key"))
     monkeypatch.setenv("SVC_BASE_URL", "https://first.example")
     monkeypatch.setenv("SVC_API_KEY", KEY)
-    assert origin() == ("environment", "https://first.example", "environment")
+    assert origin() == ("environment", "https://first.example")
     with settings.client() as client:
         assert client.base_url == "https://first.example"
     assert "environment, which comes first" in setup.use_embedded()
@@ -89,7 +89,7 @@ def test_half_of_the_environment_is_an_error_whatever_the_settings_are(
 ):
     settings.remember(ADDRESS, SecretStr("another-key"))
     monkeypatch.setenv(name, value)
-    assert origin()[:2] == ("environment", None)
+    assert origin() == ("environment", None)
     assert missing in settings.describe().problem
     assert KEY not in repr(settings.describe())
     with pytest.raises(ConfigurationError, match=missing):
@@ -139,7 +139,7 @@ def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
     path.write_text('{"later": 1}')
     settings.choose_embedded()
     assert json.loads(path.read_text()) == {"later": 1, "service": "embedded"}
-    assert origin()[:2] == ("settings", "embedded")
+    assert origin() == ("settings", "embedded")
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,11 @@ def test_a_key_is_stored_for_one_address_until_it_is_removed(keyring):
         store_key(ADDRESS, SecretStr(" \n"))
     store_key(ADDRESS, SecretStr("the-next-one"))
     assert stored_key(ADDRESS).get_secret_value() == "the-next-one"
-    assert forget_key_of(ADDRESS) is True
-    assert forget_key_of(ADDRESS) is False
+    settings.choose_embedded()
+    assert settings.forget_key() is None
+    settings.remember(ADDRESS, SecretStr(KEY))
+    assert settings.forget_key() == ADDRESS
+    assert settings.forget_key() is None
     assert keyring.kept == {}
 
 
@@ -206,7 +209,7 @@ OfOthers.__module__ = "keyrings.alt.file"
     ("backend", "reason"),
     [
         (FailKeyring(), "no keyring was found"),
-        (NullKeyring(), "store nothing"),
+        (NullKeyring(), "null.Keyring does not store keys safely"),
         (PlainKeyring(), "does not store keys safely"),
         (OfOthers(), "keyrings.alt.file.OfOthers does not store keys safely"),
         (ForgetfulKeyring(), "stores nothing"),
@@ -221,9 +224,8 @@ def test_an_unsafe_or_locked_keyring_is_refused(monkeypatch, backend, reason):
     assert KEY not in "".join(traceback.format_exception(caught.value))
     assert getattr(backend, "kept", {}) == {}
     if not isinstance(backend, ForgetfulKeyring):
-        for use in (stored_key, forget_key_of):
-            with pytest.raises(ConfigurationError):
-                use(ADDRESS)
+        with pytest.raises(ConfigurationError):
+            stored_key(ADDRESS)
 
 
 def test_of_several_keyrings_the_key_goes_to_the_safe_one(monkeypatch):
@@ -295,7 +297,7 @@ def test_a_conda_environment_is_known_by_its_name(conf, monkeypatch):
     conf.write_text('"CONDA PATH","C:/conda"\n"CONDA ENV","tax"\n')
     assert "the conda environment tax" in setup.use_this_python()
     monkeypatch.setenv("CONDA_DEFAULT_ENV", "other")
-    assert not setup.python_of_excel()[1]
+    assert checked()["Excel's Python"].mark == "wrong"
 
 
 @pytest.mark.parametrize("step", [answer(401, b"{}"), HANG])

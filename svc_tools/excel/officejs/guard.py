@@ -47,22 +47,10 @@ _FOR_METADATA = {
     b"access-control-allow-private-network": b"true",
 }
 _REFUSALS = {
-    "FOREIGN": (
-        403,
-        "The request has another host name than this server, or comes from the page of another",
-    ),
-    "UNKNOWN_TOKEN": (
-        401,
-        "The token is missing or wrong: load the manifest again, or send it as a Bearer header",
-    ),
-    "TOO_LARGE": (
-        413,
-        f"The request has more than {LARGEST_BODY // 1024 // 1024} MB; give a smaller range",
-    ),
-    "ENDING": (
-        503,
-        "The local server is being stopped; start `svc-tools excel serve` again, then recalculate",
-    ),
+    "FOREIGN": (403, "The request names another host, or comes from the page of another server"),
+    "UNKNOWN_TOKEN": (401, "The token is missing or wrong: load the manifest into Excel again"),
+    "TOO_LARGE": (413, f"The request has more than {LARGEST_BODY >> 20} MB; give a smaller range"),
+    "ENDING": (503, "The server stops; start `svc-tools excel serve` again, then recalculate"),
     "FAILED": (500, "The request failed; the output of the server names the kind of error"),
     "NOT_FOUND": (404, "There is no such page here; see /excel/"),
     "METHOD_NOT_ALLOWED": (405, "This page has no such method; see /excel/"),

@@ -196,7 +196,7 @@ def status(desk: Desk) -> Json:
         "words": desk.source,
         "notes": " ".join(desk.notes),
         "embedded": False,
-        "has_key": described.key == "keyring",
+        "has_key": described.known_from == "settings" and bool(_address()),
         "locked": _LOCKED if described.known_from == "environment" else None,
         "address": _address(),
         "cached": desk.cached,

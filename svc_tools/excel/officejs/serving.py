@@ -7,7 +7,7 @@ import secrets
 import signal
 import threading
 import webbrowser
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 import httpx
@@ -27,7 +27,7 @@ with needs("The spreadsheets' server", "excel"):
     from svc_tools.excel.officejs.app import make_app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 _DEFAULT_PORT = 8643
@@ -60,8 +60,7 @@ def serve(
         browser: whether to open the page with instructions.
 
     Raises:
-        ValueError: the certificate cannot be used, only one of its two files was given, or there is
-            none for https.
+        ValueError: the certificate cannot be used, or there is none for https.
         OSError: the port is taken, or a file cannot be written.
         ConfigurationError: the settings or the file of the last run cannot be used.
     """
@@ -83,11 +82,7 @@ def serve(
 
 
 def _serve_alone(
-    port: int | None,
-    pair: tuple[Path, ...],
-    say: Callable[[str], None],
-    *,
-    browser: bool,
+    port: int | None, pair: tuple[Path, ...], say: Callable[[str], None], *, browser: bool
 ) -> None:
     cert, key = pair or (None, None)
     before = settings.read_server()
@@ -116,7 +111,8 @@ def _serve_alone(
             ssl_keyfile=key,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
-        with _interruptible(), suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C: all is cleaned up
+        with suppress(KeyboardInterrupt):
             server.run(sockets)
         # no errors of lookups that end with it
         logging.getLogger("svc_tools").setLevel(logging.CRITICAL)
@@ -125,19 +121,6 @@ def _serve_alone(
         for one in sockets:
             one.close()
     say("The server has stopped; cells show #N/A until it runs again.")
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Handle SIGTERM as Ctrl+C, so that everything is cleaned up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _say_started(
