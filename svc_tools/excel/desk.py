@@ -3,8 +3,7 @@
 A spreadsheet computes its formulas again and again, several at a time. The desk caches results, so
 that a recalculation sends no requests; a place that is being looked up is waited for instead of
 looked up twice; and only a refresh requests again: no result from before its moment, `since`, is
-used after it, whether from memory, from the disk or still on its way. Nothing here writes to the
-account.
+used after it. Nothing here writes to the account.
 
 A result is valid as long as in the cache of lookups (`lookup.cache`): a rate of today until
 the local day ends. A failure is valid for a minute, and a failure of the service as a whole stops
@@ -21,7 +20,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, source_of
@@ -50,6 +49,7 @@ _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 _Burst: TypeAlias = "Future[dict[Place, Outcome]]"
 """The outcomes of places that one thread looks up, and others may wait for."""
 _desks: list[Desk] = []
@@ -79,13 +79,13 @@ class ServiceInfo:
 
 @dataclass(frozen=True, slots=True)
 class RefreshPlan:
-    """What a refresh would send.
+    """What a refresh would look up.
 
     Attributes:
-        places: the distinct places of the workbook's cells; each is one lookup.
-        cells: how many formulas use them.
-        unknown: how many formulas have a place that is known only when they are computed. It is
-            looked up in the recalculation after the refresh.
+        places: the distinct places; each is one lookup.
+        cells: how many cells use them.
+        unknown: how many cells use a place that is known only once they are computed: it is looked
+            up then, in the recalculation after the refresh.
     """
 
     places: tuple[Place, ...]
@@ -94,16 +94,16 @@ class RefreshPlan:
 
     @property
     def sentence(self) -> str:
-        """The plan as a sentence."""
+        """The plan in words."""
         if not self.places and not self.unknown:
             return "No cell of this workbook looks a place up."
         text = f"{counted(len(self.places), 'lookup')} for {counted(self.cells, 'cell')}."
-        if self.unknown:
-            text += (
-                f" The places of {counted(self.unknown, 'cell')} are known only when they are"
-                " computed: these are looked up then, in addition."
-            )
-        return text
+        if not self.unknown:
+            return text
+        return (
+            f"{text} The places of {counted(self.unknown, 'cell')} are known only when they are"
+            " computed: these are looked up then, in addition."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +111,12 @@ class RefreshReport:
     """Result of a refresh.
 
     Attributes:
-        since: the moment of the refresh (UTC), for the recalculation after it.
+        since: its moment (UTC), for the recalculation after it.
         requested: how many places were looked up again.
         changed: how many results differ from an earlier one.
         failed: how many places got no result.
-        why: why the first of them failed, or why nothing was refreshed; `None` where none did.
-        register: why the nexus register could not be listed again; `None` where it was, or where
-            no cell uses it. The old one stays then.
+        why: why the first of them failed, or the service as a whole; `None` where none did.
+        register: why the nexus register, which stays then, could not be listed again, if so.
     """
 
     since: datetime
@@ -129,12 +128,12 @@ class RefreshReport:
 
     @property
     def happened(self) -> bool:
-        """Whether there is something new. Else nothing changed, and nothing is to be computed."""
+        """Whether there is anything new. Else nothing has changed, and there is nothing to do."""
         return self.failed < self.requested or (not self.requested and self.why is None)
 
     @property
     def sentence(self) -> str:
-        """The report as a sentence."""
+        """The report in words."""
         if not self.happened:
             text = f"Nothing was refreshed, and no result changed: {self.why}."
         elif not self.requested:
@@ -210,28 +209,29 @@ class Desk:
         key, the earlier ones stay.
         """
         session = self._session
-        wanted = list(dict.fromkeys(places))
+        wanted = dict.fromkeys(places)
         since = self._clock()
         with self._lock:
-            old = {
-                place: session.results[place].outcome
-                for place in wanted
-                if place in session.results
-            }
-        burst = self._burst_result(session, wanted, since)
-        old = {**burst.stored, **old}
+            old = {key: one.outcome for key, one in session.results.items() if key in wanted}
+        burst = self._burst_result(session, list(wanted), since, None)
         new = burst.outcomes
         failures = [outcome.error for outcome in new.values() if not _is_result(outcome)]
-        why = next((why for why in failures if why), None if wanted else self._trouble(session))
+        why = next((why for why in failures if why), None)
+        if not wanted:  # the cells are computed next: not where the service is away
+            try:
+                check_key(session.client())
+            except Exception as error:  # noqa: BLE001 - as below
+                why = _explained(error, "the service cannot be used")
         with self._lock:
             ended_at = self._clock()
             session.note_outage(burst, since, ended_at)
             if len(failures) < len(new):
                 session.store(new, since, ended_at + _PAUSE)
         changed = sum(
-            (outcome.status, outcome.found) != (old[place].status, old[place].found)
+            (outcome.status, outcome.found) != (before.status, before.found)
             for place, outcome in new.items()
-            if _is_result(outcome) and place in old
+            if _is_result(outcome)
+            and (before := old.get(place) or burst.stored.get(place)) is not None
         )
         register = session.register.refresh(session.client)
         return RefreshReport(since, len(new), changed, len(failures), why, register)
@@ -332,11 +332,7 @@ class Desk:
             return None if cache is None else cache.quota(source_of(session.client()))
 
     def use(self, client: Svc | None) -> None:
-        """Use another client from now on, and forget the results of the former one.
-
-        Args:
-            client: the client; `None` for that of the current settings.
-        """
+        """Use another client, `None` for that of the settings; results of the former one go."""
         with self._lock:
             self._session = _Session(client, self._clock)
 
@@ -359,53 +355,37 @@ class Desk:
             burst: _Burst = Future()
             session.in_flight.update(dict.fromkeys(own, _InFlight(burst, now)))
         if own:
-            self._look_up(session, own, burst, now, since)
-            known |= burst.result()
+            result = _BurstResult({})
+            paused = session.outage(now)
+            try:
+                result = self._burst_result(session, own, since, paused)
+            finally:  # threads that wait for it are released whatever happens
+                with self._lock:
+                    for place in own:
+                        if session.in_flight.get(place) == (burst, now):  # else a newer one
+                            del session.in_flight[place]
+                    burst.set_result(result.outcomes)
+                    ended_at = self._clock()  # a burst may take minutes
+                    retry_at = ended_at + _PAUSE
+                    if paused is None:
+                        session.note_outage(result, now, ended_at)
+                    else:
+                        retry_at = session.paused_until or ended_at
+                    session.store(result.outcomes, now, retry_at)
+            known |= result.outcomes
         for place, other in waited_for.items():
             known[place] = other.result().get(place, _NOT_REACHED)
         return {place: known.get(place, _NOT_REACHED) for place in wanted}
 
-    def _look_up(
-        self,
-        session: _Session,
-        places: list[Place],
-        burst: _Burst,
-        now: datetime,
-        since: datetime | None,
-    ) -> None:
-        """Look a burst up; threads that wait for it are released whatever happens."""
-        paused = session.outage(now)
-        result = _BurstResult({})
-        try:
-            result = self._burst_result(session, places, since, paused=paused)
-        finally:
-            with self._lock:
-                for place in places:
-                    if session.in_flight.get(place) == (burst, now):  # else a newer one replaced it
-                        del session.in_flight[place]
-                burst.set_result(result.outcomes)
-                ended_at = self._clock()  # a burst may take minutes
-                retry_at = ended_at + _PAUSE
-                if paused is None:
-                    session.note_outage(result, now, ended_at)
-                else:
-                    retry_at = session.paused_until or ended_at
-                session.store(result.outcomes, now, retry_at)
-
     def _burst_result(
-        self,
-        session: _Session,
-        places: list[Place],
-        since: datetime | None,
-        *,
-        paused: str | None = None,
+        self, session: _Session, places: list[Place], since: datetime | None, paused: str | None
     ) -> _BurstResult:
         """The outcomes of distinct places, looked up in one run.
 
         Args:
             session: has the client.
             places: the places.
-            since: nothing older is read from the cache; results are stored there all the same.
+            since: no older result is read from the cache.
             paused: why no requests are sent: only the cache is read.
         """
         deadline = self._patience + _PER_PLACE * len(places)
@@ -413,14 +393,13 @@ class Desk:
             with opened_cache(self._cache) as cache:
                 try:
                     client = session.client()
-                    stored: dict[Place, Outcome] = {}
+                    stored: Mapping[Place, Outcome] = {}
                     if cache is not None and (paused is not None or since is not None):
-                        stored = dict(cache.known(source_of(client), places, detail=False))
+                        stored = cache.known(source_of(client), places, detail=False)
                     known = {
                         place: one
                         for place, one in stored.items()
-                        if since is None
-                        or (one.looked_up_at is not None and one.looked_up_at >= since)
+                        if since is None or (one.looked_up_at and one.looked_up_at >= since)
                     }
                     rest = [place for place in places if place not in known]
                     if paused is not None:
@@ -437,18 +416,9 @@ class Desk:
             outcome = Outcome("failed", _explained(error, "the places could not be looked up"))
             return _BurstResult(dict.fromkeys(places, outcome))
 
-    @staticmethod
-    def _trouble(session: _Session) -> str | None:
-        """Why the service cannot be used, found out without a lookup; `None` where it can."""
-        try:
-            check_key(session.client())
-        except Exception as error:  # noqa: BLE001 - as above
-            return _explained(error, "the service cannot be used")
-        return None
-
 
 class _BurstResult(NamedTuple):
-    """The outcomes of a burst; why it ended early, where it did; for a refresh the old results."""
+    """The outcomes of a burst, why it ended early, if so, and what the cache held before it."""
 
     outcomes: dict[Place, Outcome]
     stopped: str | None = None
@@ -537,22 +507,21 @@ class _Session:
         """
         if requested_at >= self._forgets_at:  # so that months of a session fit in memory
             self._forgets_at = requested_at + timedelta(days=1)
-            valid = (
-                (place, one) for place, one in self.results.items() if one.until > requested_at
-            )
-            self.results = dict(valid)
+            self.results = {
+                key: one for key, one in self.results.items() if one.until > requested_at
+            }
         today, day_ends = self._days.of(requested_at)
         for place, outcome in outcomes.items():
-            made_at = requested_at
+            since = requested_at
             if outcome.cached and outcome.looked_up_at is not None:
-                made_at = min(made_at, outcome.looked_up_at)  # as old as it is on the disk
+                since = min(since, outcome.looked_up_at)  # as old as it is on the disk
             there = self.results.get(place)
-            if there and made_at < there.requested_at <= made_at + CLOCK_SKEW:
+            if there and since < there.requested_at <= requested_at + CLOCK_SKEW:
                 continue
             until = keeps_until(
                 outcome, place.as_of, responded_at=requested_at, today=today, day_ends=day_ends
             )
-            self.results[place] = _Cached(outcome, until or retry_at, made_at)
+            self.results[place] = _Cached(outcome, until or retry_at, since)
 
     def note_usage(self, run: Run) -> None:
         """Count what a run spent: a quota counts a lookup that ends with a rate or without one."""
@@ -561,9 +530,7 @@ class _Session:
 
     def outage(self, now: datetime) -> str | None:
         """Why no requests are sent now; `None` where they are."""
-        return (
-            self._why_paused if self.paused_until is not None and now < self.paused_until else None
-        )
+        return self._why_paused if self.paused_until and now < self.paused_until else None
 
     def note_outage(self, burst: _BurstResult, requested_at: datetime, now: datetime) -> None:
         """Take account of a burst: one result in it, or since it began, and the service works.
@@ -611,21 +578,17 @@ class _RegisterCache:
         Raises:
             NotAvailableError: it cannot be listed.
         """
-        if (register := self._valid) is not None:
+        if (register := self._valid(self._listing)) is not None:
             return register  # also while it is being listed again
         with self._lock:
-            if (register := self._valid) is not None:
+            if (register := self._valid(self._listing)) is not None:
                 return register
-            if self._failure is not None and self._clock() < self._failure[1]:
-                raise NotAvailableError(self._failure[0].message, self._failure[0].word)
+            if (failure := self._valid(self._failure)) is not None:
+                raise NotAvailableError(failure.message, failure.word)
             return self._list(client)
 
     def refresh(self, client: Callable[[], Svc]) -> str | None:
-        """List it again, if any cell has used it; the old one stays where that fails.
-
-        Returns:
-            Why that failed; `None` where it did not.
-        """
+        """List it again, if any cell has used it; why that failed, if so: the old one stays."""
         with self._lock:
             if self._listing is not None or self._failure is not None:
                 try:
@@ -634,28 +597,21 @@ class _RegisterCache:
                     return error.message
             return None
 
-    @property
-    def _valid(self) -> Register | None:
-        listing = self._listing
-        return listing[0] if listing is not None and self._clock() < listing[1] else None
+    def _valid(self, found: tuple[_T, datetime] | None) -> _T | None:
+        return found[0] if found is not None and self._clock() < found[1] else None
 
     def _list(self, client: Callable[[], Svc]) -> Register:
-        from svc_tools.nexus import (  # noqa: PLC0415 - few cells need it
-            NotListedError,
-            RegisterError,
-            list_register,
-        )
+        from svc_tools import nexus  # noqa: PLC0415 - few cells need it
 
         _, day_ends = self._days.of(self._clock())
         try:
-            register = list_register(client())
+            register = nexus.list_register(client())
         except Exception as error:  # noqa: BLE001 - as above
-            why = (
-                str(error)
-                if isinstance(error, NotListedError | RegisterError)
-                else _explained(error, "the nexus records could not be listed")
-            )
-            word = "UNSUPPORTED" if isinstance(error, NotListedError) else "FAILED"
+            why, word = str(error), "FAILED"
+            if isinstance(error, nexus.NotListedError):
+                word = "UNSUPPORTED"
+            elif not isinstance(error, nexus.RegisterError):
+                why = _explained(error, "the nexus records could not be listed")
             failure = NotAvailableError(why, word)
             self._failure = failure, self._clock() + _PAUSE
             raise failure from None

@@ -34,17 +34,13 @@ if TYPE_CHECKING:
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Scalar
 
-__all__ = [  # what `import *` of the workbook's module brings
-    "SVC_FREEZE",
-    "SVC_REFRESH",
-]
+__all__ = ["SVC_FREEZE", "SVC_REFRESH"]  # what `import *` of the workbook's module brings
 NOTHING_CHANGED = "Nothing was changed."
-_CHANGES_SHOWN = 10
 FROZEN_COLUMNS = ("sheet", "range", "source", "oldest result", "frozen at")
 """The headings of the log: one row per sheet and freeze. The task pane writes the same."""
 _FROZEN_WIDTHS = (14, 12, 40, 27, 27)
 _LISTED = 10
-"""How many of the cells that stay formulas a message lists."""
+"""How many cells a message lists."""
 _log = logging.getLogger(__name__)
 
 
@@ -67,7 +63,7 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
     report = desk.refresh(plan.places)
     if not report.happened:
         return report.sentence
-    refreshed_at[workbook.full_name] = report.since
+    refreshed_at[workbook.api.FullName] = report.since
     try:
         workbook.calculate()
     except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
@@ -79,8 +75,12 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
     if not changed:
         return f"{report.sentence} No cell changed."
     lines = [f"{where}: {_cell_text(was)} -> {_cell_text(now)}" for where, was, now in changed]
-    heading = f"{report.sentence} {counted(len(changed), 'cell')} changed:"
-    return "\n".join([heading, *first_of(lines, _CHANGES_SHOWN)])
+    return _listed(f"{report.sentence} {counted(len(changed), 'cell')} changed:", lines)
+
+
+def _listed(text: str, lines: Sequence[str]) -> str:
+    """A text with the first of its lines below it."""
+    return "\n".join([text, *first_of(lines, _LISTED)])
 
 
 def _shown(workbook: Workbook) -> dict[str, Scalar]:
@@ -100,121 +100,79 @@ def _cell_text(value: Scalar) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _freeze(book: Workbook, desk: Desk) -> str:
+def freeze(book: Workbook, desk: Desk) -> str:
+    """Replace formulas by their values once the user agrees: the selected ones, else all.
+
+    Returns:
+        How many cells are values now, and which stay formulas and why.
+
+    Raises:
+        ValueError: the log sheet has other headings; no cell was changed.
+    """
     if not book.is_calculated:
         return f"Excel has not computed everything yet; press F9, then freeze. {NOTHING_CHANGED}"
     chosen = book.selected()
-    blocks, left = _find_formulas(book, chosen) if chosen is not None else ([], [])
-    where = "the selected cells"
-    if not blocks and not left:
-        blocks, left = _find_formulas(book)
-        where = "the whole workbook"
-    if not blocks and not left:
+    where, found = "the selected cells", [] if chosen is None else _blocks(*chosen)
+    if not found:
+        where, found = "the whole workbook", [one for at in book.sheets for one in _blocks(at)]
+    if not found:
         return f"No formula of the workbook has an SVC function. {NOTHING_CHANGED}"
-    cells = sum(block.size for block in blocks)
+    blocks = [block for block in found if not block.why]
+    left = [f"{block.address}: {block.why}" for block in found if block.why]
     stay = f" {counted(len(left), 'formula')} without a value will stay." if left else ""
     question = (
-        f"Freeze {counted(cells, 'cell')} of {where}?{stay} The formulas do not come back: keep a"
-        " copy of the workbook."
+        f"Freeze {counted(sum(block.size for block in blocks), 'cell')} of {where}?{stay} The"
+        " formulas do not come back: keep a copy of the workbook."
     )
     if blocks and not book.confirmed(question):
         return NOTHING_CHANGED
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return freeze(book, desk, blocks, left, at=now).sentence
+    done: list[Block] = []
+    with book.suspended():
+        if blocks:
+            _note_source(book, desk, blocks)
+        for block in blocks:
+            try:
+                block.sheet.put(block.area, block.values)
+                done.append(block)
+            except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
+                left.append(f"{block.address}: Excel refused it ({type(error).__name__})")
+    cells, sheets = sum(block.size for block in done), {block.sheet.name for block in done}
+    text = f"Frozen: {counted(cells, 'cell')} on {counted(len(sheets), 'sheet')}."
+    if cells:
+        text += f' The sheet "{FROZEN}" has their source and date.'
+    stay = "stays a formula" if len(left) == 1 else "stay formulas"
+    return _listed(f"{text} {counted(len(left), 'cell')} {stay}:", left) if left else text
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The cells with the result of one formula: a single cell, or those of an array."""
+    """The cells with the result of one formula: a single cell, or those of an array.
+
+    Attributes:
+        sheet: their sheet.
+        area: where they are.
+        values: what they show.
+        why: why they cannot become values; "" where they can.
+    """
 
     sheet: Sheet
     area: Area
     values: Sequence[Sequence[Scalar]]
+    why: str
 
     @property
     def size(self) -> int:
         """The number of cells."""
         return self.area.height * self.area.width
 
-
-@dataclass(frozen=True, slots=True)
-class Freeze:
-    """Result of a freeze: how many cells are values now, and which stay formulas and why."""
-
-    cells: int
-    sheets: int
-    left: tuple[str, ...]
-
     @property
-    def sentence(self) -> str:
-        """The result in words, with the first of the cells that stay formulas."""
-        text = f"Frozen: {counted(self.cells, 'cell')} on {counted(self.sheets, 'sheet')}."
-        if self.cells:
-            text += f' The sheet "{FROZEN}" has their source and date.'
-        if not self.left:
-            return text
-        stay = "stays a formula" if len(self.left) == 1 else "stay formulas"
-        heading = f"{text} {counted(len(self.left), 'cell')} {stay}:"
-        return "\n".join([heading, *first_of(self.left, _LISTED)])
+    def address(self) -> str:
+        """Sheet and cells."""
+        return f"{self.sheet.name}!{self.area.address}"
 
 
-def _find_formulas(
-    workbook: Workbook, within: tuple[Sheet, Sequence[Area]] | None = None
-) -> tuple[list[Block], list[str]]:
-    """The formulas that can be frozen, and the cells that cannot with the reason.
-
-    Args:
-        workbook: the workbook.
-        within: only formulas in these cells of this sheet.
-    """
-    found: list[Block] = []
-    left: list[str] = []
-    for sheet in workbook.sheets if within is None else [within[0]]:
-        for block in _blocks(sheet, None if within is None else within[1]):
-            why = "the sheet is protected" if sheet.protected else _no_value(block)
-            if why:
-                left.append(f"{sheet.name}!{block.area.address}: {why}")
-            else:
-                found.append(block)
-    return found, left
-
-
-def freeze(
-    workbook: Workbook, desk: Desk, blocks: Sequence[Block], left: Sequence[str], *, at: str
-) -> Freeze:
-    """Write the source and the date to the log, then the values over the formulas.
-
-    Args:
-        workbook: the workbook.
-        desk: names the source; no request is sent.
-        blocks: the formulas.
-        left: what stays a formula, as `_find_formulas` returned it.
-        at: the time to note (UTC).
-
-    Raises:
-        ValueError: the log sheet has other headings; no cell was changed.
-    """
-    failed: list[str] = []
-    done: list[Block] = []
-    with workbook.suspended():
-        if blocks:
-            _note_source(workbook, desk, blocks, at)
-        for block in blocks:
-            try:
-                block.sheet.put(block.area, block.values)
-                done.append(block)
-            except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
-                why = f"Excel refused it ({type(error).__name__})"
-                failed.append(f"{block.sheet.name}!{block.area.address}: {why}")
-    return Freeze(
-        sum(block.size for block in done),
-        len({block.sheet.name for block in done}),
-        (*left, *failed),
-    )
-
-
-def _blocks(sheet: Sheet, within: Sequence[Area] | None) -> list[Block]:
-    """Each formula once, with all cells of its result."""
+def _blocks(sheet: Sheet, within: Sequence[Area] | None = None) -> list[Block]:
+    """Each formula of a sheet, or of some cells, once, with all cells of its result."""
     calls = sheet.calls()
     arrays = bool(calls) and sheet.has_arrays(sheet.used)
     taken: set[Area] = set()
@@ -224,32 +182,31 @@ def _blocks(sheet: Sheet, within: Sequence[Area] | None) -> list[Block]:
         if cell in taken or not inside:
             continue
         array = sheet.array(cell) if arrays else None
-        found.append(
-            Block(sheet, cell, [[value]])
-            if array is None
-            else Block(sheet, array, sheet.values(array))
-        )
-        taken.update(found[-1].area.cells())
+        area, values = (cell, [[value]]) if array is None else (array, sheet.values(array))
+        found.append(Block(sheet, area, values, _no_value(sheet, area, values)))
+        taken.update(area.cells())
     return found
 
 
-def _no_value(block: Block) -> str:
-    """Why the block cannot become values; "" where it can."""
-    for row in block.values:
-        for value in row:
-            error = error_in("", value)
-            if error is not None:
-                return str(getattr(value, "text", value))
-    if block.sheet.is_text(block.area):
+def _no_value(sheet: Sheet, area: Area, values: Sequence[Sequence[Scalar]]) -> str:
+    """Why cells cannot become values; "" where they can."""
+    if sheet.protected:
+        return "the sheet is protected"
+    for value in (value for row in values for value in row):
+        if error_in("", value) is not None:
+            return str(getattr(value, "text", value))
+    if sheet.is_text(area):
         return "the cell is formatted as text, in which a number would become a text"
     return ""
 
 
-def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block], at: str) -> None:
+def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> None:
+    """Add a row for each sheet to the log."""
     source, oldest = (
         "" if isinstance(one, CellError) or one is None else str(one)
         for one in evaluate(desk, [Call("SVC_SOURCE"), Call("SVC_ASOF")])
     )
+    at = datetime.now(UTC).isoformat(timespec="seconds")
     areas: dict[str, list[Area]] = {}
     for block in blocks:
         areas.setdefault(block.sheet.name, []).append(block.area)
@@ -280,10 +237,21 @@ def _frozen_sheet(workbook: Workbook) -> Sheet:
 
 
 def macro(name: str, act: Callable[[Workbook, Desk], str], help_text: str) -> Callable[[], None]:
-    """A macro without arguments, as xlwings finds it; its name is what Alt+F8 shows."""
+    """A macro without arguments, as xlwings finds it; its name is what Alt+F8 shows.
+
+    It runs on the active workbook and shows its message, or why it failed.
+    """
 
     def run() -> None:
-        _run(name, act)
+        book = Workbook(xw.Book.caller())
+        try:
+            text = act(book, the_desk())
+        except (ValueError, OSError, ImportError, SvcError, CellError) as error:
+            text = str(error)
+        except Exception as error:  # noqa: BLE001 - a readable message, and no more
+            _log.warning("%s failed: %s", name, type(error).__name__)
+            text = f"{name} could not be finished ({type(error).__name__})."
+        book.show(text)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = help_text
@@ -292,22 +260,9 @@ def macro(name: str, act: Callable[[Workbook, Desk], str], help_text: str) -> Ca
     return made
 
 
-def _run(name: str, act: Callable[[Workbook, Desk], str]) -> None:
-    """Run a macro on the active workbook and show its message, or why it failed."""
-    book = Workbook(xw.Book.caller())
-    try:
-        text = act(book, the_desk())
-    except (ValueError, OSError, ImportError, SvcError, CellError) as error:
-        text = str(error)
-    except Exception as error:  # noqa: BLE001 - a readable message, and no more
-        _log.warning("%s failed: %s", name, type(error).__name__)
-        text = f"{name} could not be finished ({type(error).__name__})."
-    book.show(text)
-
-
 SVC_REFRESH = macro(
     "SVC_REFRESH", refresh, "Look every place of the workbook up again, and compute its cells."
 )
 SVC_FREEZE = macro(
-    "SVC_FREEZE", _freeze, "Replace formulas by their values: the selected ones, else all."
+    "SVC_FREEZE", freeze, "Replace formulas by their values: the selected ones, else all."
 )

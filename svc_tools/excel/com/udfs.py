@@ -66,10 +66,11 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
     try:
         call = Call(one.name, tuple(map(from_com, arguments)))
         desk = the_desk()
+        alone = one.spills or one.volatile or any(isinstance(it, list) for it in call.arguments)
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
             call = Call(one.name, tuple(map(of_1904, call.arguments)))
-            cell = None  # the other rows of the column are refused as well
-        since, ahead = _since_and_ahead(desk, one, call, cell)
+            alone = True  # the other rows of the column are refused as well
+        since, ahead = _since_and_ahead(desk, call, cell, alone=alone)
         return to_com(evaluate(desk, [call], ahead=ahead, since=since)[0])
     except CellError as error:
         return to_com(error)
@@ -91,39 +92,32 @@ def _may_hold_day(one: Function, call: Call) -> bool:
 
 
 def _since_and_ahead(
-    desk: Desk, one: Function, call: Call, cell: xw.Range | None
+    desk: Desk, call: Call, cell: xw.Range | None, *, alone: bool
 ) -> tuple[datetime | None, Sequence[Call]]:
     """When the cell's workbook was refreshed, and the calls that its column is certain to make.
 
-    Excel is asked for neither where all results are newer than any refresh.
+    Excel is asked for neither where nothing would have to be looked up.
     """
     places = places_of(desk, call)
     since = max(refreshed_at.values(), default=None)
     if cell is None or not desk.uncached(places, since):
         return None, ()
+    found: Sequence[Call] = ()
     try:
         if since is not None:
             since = refreshed_at.get(cell.sheet.book.api.FullName)
-        is_single = not any(isinstance(argument, list) for argument in call.arguments)
-        if one.spills or one.volatile or not is_single or not desk.uncached(places, since):
+        if alone or not desk.uncached(places, since):
             return since, ()
-        return since, _calls_ahead(call, cell)
+        patience = _patience[cell.sheet.book.name, cell.sheet.name, cell.column]
+        if cell.shape == (1, 1) and patience.is_due():
+            try:
+                found = _Column(cell, call).others()
+            finally:
+                patience.read(helped=bool(found))
+        patience.missed()
     except Exception as error:  # noqa: BLE001 - Excel may be busy; the cell itself still gets its value
         _log.info("a column was not read: %s", type(error).__name__)
-        return since, ()
-
-
-def _calls_ahead(call: Call, cell: xw.Range) -> Sequence[Call]:
-    """The calls that the other formulas of the column are certain to make."""
-    found: Sequence[Call] = ()
-    patience = _patience[cell.sheet.book.name, cell.sheet.name, cell.column]
-    if cell.shape == (1, 1) and patience.is_due():
-        try:
-            found = _Column(cell, call).others()
-        finally:
-            patience.read(helped=bool(found))
-    patience.missed()
-    return found
+    return since, found
 
 
 class _Column(Book):
@@ -139,7 +133,6 @@ class _Column(Book):
         self._last = min(used.row + used.shape[0] - 1, cell.row + _MOST_ROWS)
         self._columns: dict[int, tuple[Sequence[object], Sequence[object]]] = {}
         self._passed = self._arguments_as_written()
-        self._shown_will_do = False
 
     def _arguments_as_written(self) -> Mapping[str, Argument]:
         """What this cell was passed, by the text of the argument: also results of formulas."""
@@ -176,18 +169,18 @@ class _Column(Book):
         """The value of a constant, or of what this cell was passed."""
         if self._first <= row <= self._last:
             texts, values = self._read(column)
-            if self._shown_will_do or not _is_formula(texts[row - self._first]):
+            if self.shown or not _is_formula(texts[row - self._first]):
                 return scalar_from_com(values[row - self._first])
         return self._passed_as(Area(row, column).address)
 
     def amount(self, text: str, sheet: Any, row: int) -> Argument:  # noqa: ANN401 - the base's
         """The amount: a row whose formula shows a number now will need its rate."""
-        self._shown_will_do = True
+        self.shown = True
         try:
             found: Argument = self.value(text, sheet, row)
             return found
         finally:
-            self._shown_will_do = False
+            self.shown = False
 
     def named(self, name: str) -> Argument:
         """What this cell was passed under a name, if that is one fixed cell."""

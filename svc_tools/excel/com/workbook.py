@@ -203,7 +203,7 @@ class Workbook:
         areas = _if_there(selection, "Areas")
         if areas is None:  # a picture or a chart
             return None
-        if selection.Worksheet.Parent.FullName != self.full_name:
+        if selection.Worksheet.Parent.FullName != self.api.FullName:
             return None  # another workbook is in front
         return Sheet(selection.Worksheet), [_area(one) for one in areas]
 
@@ -238,11 +238,6 @@ class Workbook:
             Prompt=cut(text, _INPUT_BOX), Title=_TITLE, Type=_TEXT_INPUT
         )
         return None if typed is False or typed is None else str(typed).strip()
-
-    @property
-    def full_name(self) -> str:
-        """The path, or the name where it was never saved."""
-        return str(self.api.FullName)
 
     @property
     def counts_from_1904(self) -> bool:
