@@ -3,8 +3,8 @@
 // It reads JSON from its standard input: {"script": address of functions.js, "bursts": [[call, ...],
 // ...]}, where a call is {"id", "args", "cancel"?}. The calls of a burst are made together, the
 // bursts one after the other. Values that JSON lacks: {"$error": "#N/A"} is a
-// CustomFunctions.Error, {"$undefined": true} undefined, {"$nan": true} NaN. It writes what every
-// cell shows, and what was sent.
+// CustomFunctions.Error, {"$undefined": true} undefined, {"$nan": true} NaN. {"since": moment} in place
+// of a burst is a refresh by the pane. It writes what every cell shows, and what was sent.
 import vm from "node:vm";
 
 class CustomFunctionsError extends Error {
@@ -86,6 +86,9 @@ sent.length = 0;
 
 const started = performance.now();
 const shown = [];
-for (const burst of bursts) shown.push(await Promise.all(burst.map(invoked)));
+for (const burst of bursts) {
+  if (Array.isArray(burst)) shown.push(await Promise.all(burst.map(invoked)));
+  else globalThis.svcSince = burst.since; // as the pane sets it
+}
 const ms = performance.now() - started;
 console.log(JSON.stringify({ ids: [...associated.keys()], shown, sent, ms }));

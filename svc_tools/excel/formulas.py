@@ -35,7 +35,7 @@ _CELLS = re.compile(
     r"(?:\$?('(?:[^']|'')+'|[^\s$'.!;,()]+)[.!])?\$?([A-Z]{1,3})\$?(\d{1,7})"
     r"(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?"
 )
-_FIXED = re.compile(r"=((?:.+!)?\$[A-Z]{1,3}\$\d+(?::\$[A-Z]{1,3}\$\d+)?)")
+_FIXED = re.compile(r"=(.+!\$[A-Z]{1,3}\$\d+(?::\$[A-Z]{1,3}\$\d+)?)")
 """The cells of a workbook name that are the same everywhere."""
 _COLUMN = re.compile(r"(\w+)\[([^\[\]@#,:]+)\]")
 _NAME = re.compile(r"[^\W\d][\w.]*")
@@ -144,16 +144,9 @@ def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[Guard, ...]:
     return tuple(guards)
 
 
-def _parts(text: str, separator: str) -> List[str]:
+def _parts(text: str, separator: str) -> Tuple[str, ...]:
     """The arguments in a text, split at the separators outside of brackets."""
-    parts, depth = [""], 0
-    for piece in _PIECE.finditer(text):
-        depth += (piece[0] in "([{") - (piece[0] in ")]}")
-        if piece[0] == separator and not depth:
-            parts.append("")
-        else:
-            parts[-1] += piece[0]
-    return [part.strip() for part in parts]
+    return calls_in(f"SVC_ANY({text})", separator)[0].arguments
 
 
 def literal(text: str) -> Any:  # noqa: ANN401 - text, a number or a truth value

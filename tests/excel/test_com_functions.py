@@ -54,7 +54,7 @@ def test_no_argument_has_a_name_that_vba_keeps_for_itself(excel):
 
 def test_the_macros_are_subs(excel):
     macros = set(re.findall(r"^Sub SVC_(\w+)\(\)$", excel.vba(), re.MULTILINE))
-    nexus = {"NEXUS_LIST", "NEXUS_PREVIEW", "NEXUS_REMOVE", "NEXUS_RESTORE"}
+    nexus = {f"NEXUS_{one}" for one in ("LIST", "PREVIEW", "REMOVE", "RESTORE", "ADD")}
     assert macros == {"REFRESH", "FREEZE"} | nexus
 
 

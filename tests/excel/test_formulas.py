@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from openpyxl.utils.cell import get_column_letter
 
 from svc_tools.excel.formulas import (
+    NO_PLACES,
     Book,
+    Contents,
     Patience,
     Unknown,
     calls_in,
     column_number,
 )
+from svc_tools.excel.registry import FUNCTIONS
 
 
 @pytest.mark.parametrize(
@@ -133,8 +136,113 @@ def test_only_tests_of_emptiness_are_understood_as_conditions(formula, is_made):
     assert bool(list(Rows(formula, {("Orders", 1, 2): "TX"}).calls())) is is_made
 
 
+SHEET = {
+    "name": "Orders",
+    "row": 1,
+    "column": 1,
+    "formulas": [["", "", "", ""], ["", '="787"&"01"', "", "=B2"], ["", "", "", "=SUM(B:B)"]],
+    "values": [
+        ["State", "ZIP", "Amount", ""],
+        ["TX", "78701", 5.0, ""],
+        ["WA", "98101", "", "#N/A"],
+    ],
+}
+LINES = {"name": "Lines", "sheet": "Orders", "row": 2, "column": 1, "height": 2}
+
+
+def in_use(formula, row=2):
+    """The calls of one more formula of a computed workbook, and whether it has others."""
+    cell = {"name": "Orders", "row": row, "column": 9, "formulas": [[formula]], "values": [[0.1]]}
+    book = Contents(
+        [SHEET, cell, {**SHEET, "name": "A b"}],
+        {"Day": "='A b'!$B$1", "Moves": "=Orders!B2", "ZIPs": "=Orders!$B$2:$B$3"},
+        [{**LINES, "columns": ["State", "ZIP", "Amount"]}],
+    )
+    cells, unknown = book.in_use(lambda name, given: (name, *given))
+    return [call for calls in cells for call in calls], unknown
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("B2", "78701"),  # what a formula shows
+        ("'a B'!B3", "98101"),
+        ("DAY", "ZIP"),
+        ("[@Zip]", "78701"),
+        ("Lines[@ZIP]", "78701"),
+        ("B2:B3", [["78701"], ["98101"]]),
+        ("$A$2:B3", [["TX", "78701"], ["WA", "98101"]]),
+        ("ZIPs", [["78701"], ["98101"]]),
+        ("Lines[ZIP]", [["78701"], ["98101"]]),
+        ("DATE(2026,2,1)", 46054.0),
+        ("DATE(2026, 2, C2-4)", None),
+        ("DATE(2026,13,1)", None),  # a sheet reads it as January
+        ("Z99", ""),
+        ("D3", "#N/A"),
+        ("Moves", None),  # another cell in each row
+        ("Nothing!A1", None),
+        ("Lines[Nothing]", None),
+        ("Other[@ZIP]", None),
+        ("B:B", None),
+        ("B2&B3", None),
+    ],
+)
+def test_what_a_computed_workbook_shows_may_be_any_argument(argument, value):
+    calls, unknown = in_use(f"=SVC_RATE(A2,{argument})")
+    expected = [] if value is None else [("SVC_RATE", "TX", value)]
+    assert (calls, unknown) == (expected, value is None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ('B2=""', False),
+        ('D2<>""', False),
+        ('AND(A2<>"",[@Amount]<>"")', True),
+        ('OR(A2="",C2="")', False),
+        ('NOT(OR(A2="",D2=""))', False),
+        ('A2="tx"', True),
+        ('A2<>"WA, or"', True),
+        ("C2>=5", True),
+        ("C2<5", False),
+        ("A2>1", None),  # a text and a number
+        ("D3=0", None),
+        ('D3="x"', None),
+        ("C2", None),
+        ("ISNUMBER(C2)", None),
+        ("AND(LEN(A2)>1,C2>1)", None),
+    ],
+)
+def test_a_call_counts_where_what_is_shown_lets_it_through(condition, holds):
+    for formula, made in (
+        (f'=IF({condition},SVC_RATE(A2,B2),"")', holds),
+        (f'=IF({condition},"",SVC_RATE(A2,B2))', None if holds is None else not holds),
+    ):
+        calls, unknown = in_use(formula)
+        assert (bool(calls), bool(unknown)) == (made is True, made is None), formula
+
+
+def test_a_cell_may_have_calls_that_are_known_and_others_that_are_not():
+    assert in_use("=IFERROR(SVC_RATE(A2,B2),SVC_RATE_PLACE(A2,C2))") == (
+        [("SVC_RATE", "TX", "78701")],
+        1,
+    )
+    assert in_use("=SVC.TAX([@Amount],[@State],[@ZIP])", row=3) == (
+        [("SVC_TAX", "", "WA", "98101")],
+        0,
+    )
+    for other in ("=SVC_SUM(B2&B3)", "=SVC_ASOF()", "=B2&B3", "=SVC_RATE(A2"):
+        assert in_use(other) == ([], 0)
+
+
+def test_the_functions_that_look_no_place_up_are_those_without_a_day_or_a_table():
+    days = {one.name for one in FUNCTIONS for part in one.parameters if part.name == "as_of"}
+    assert {one.name for one in FUNCTIONS} - days - {"SVC_LOOKUP"} == NO_PLACES
+
+
 @given(st.text(alphabet="=SVC_RATE(),\"'[]{}@ A2!:;", max_size=60))
 def test_any_text_is_read_without_an_error(formula):
+    in_use(formula)
     for call in calls_in(formula):
         assert all(part in formula for part in call.arguments)
 

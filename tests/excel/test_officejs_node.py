@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from pydantic import SecretStr
-from support.faults import answer
+from support.faults import answer, echoing
 from support.spreadsheets import called, in_excel, local_server, zips_asked
 
 from svc_tools.excel.desk import Desk
@@ -31,6 +32,21 @@ def shown(server, *calls):
 def test_every_function_of_the_registry_is_associated(scripted_server):
     ids = in_excel(scripted_server.script, [])["ids"]
     assert ids == [one.name.removeprefix("SVC_").replace("_", ".") for one in FUNCTIONS]
+
+
+def test_after_a_refresh_no_older_result_of_memory_or_disk_is_used(faults, scripted, tmp_path):
+    cache = tmp_path / "results.db"
+    cells = [called("RATE", "TX", zip_code, DAY) for zip_code in ("78701", "78702")]
+    with local_server(Desk(scripted, cache=cache)) as server:
+        assert shown(server, *cells) == [[[0.0825]], [[0.0825]]]
+    with local_server(Desk(scripted, cache=cache)) as server:  # started again
+        assert shown(server, cells[0]) == [[[0.0825]]]
+        assert len(faults.seen) == 2
+        faults.will(echoing(rate={"combined_rate": "0.09000"}))
+        press = datetime.now(UTC).isoformat()
+        again = in_excel(server.script, cells, {"since": press}, cells, cells)["shown"]
+    assert again == [[[[0.0825]]] * 2, [[[0.09]]] * 2, [[[0.09]]] * 2]
+    assert zips_asked(faults)[2:] in (["78701", "78702"], ["78702", "78701"])
 
 
 def test_left_out_is_today_and_an_empty_cell_is_refused(scripted_server, faults):

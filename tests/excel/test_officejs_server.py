@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.responses import Response
-from support.faults import KEY, answer
+from support.faults import KEY, RESET, answer
 from support.keyrings import use_keyring
 from support.spreadsheets import TOKEN, desk_of, local_server
 
@@ -151,6 +151,99 @@ def test_excel_on_the_web_may_frame_the_pane_and_nobody_else(client, server):
     alone = client.get(f"/excel/taskpane.html?token={server.token}")
     assert "https://" not in alone.headers["content-security-policy"]
     assert "https://" not in alone.text.replace("https://rates.example", "")
+
+
+@pytest.fixture
+def refresh(client, server):
+    """Send a request for a refresh."""
+
+    def send(**body):
+        return client.post("/excel/refresh", json=body, headers=server.headers)
+
+    return send
+
+
+WORKBOOK = {
+    "sheets": [
+        {
+            "name": "Orders",
+            "row": 2,
+            "column": 1,
+            "formulas": [["", "", "=SVC.RATE(A2,B2,DAY)+SVC.RATE(A2,B2)"], ["", "", ""]],
+            "values": [["TX", 78701, 0.1], ["TX", "78702", "=SVC.RATE(A3,B3)"]],
+        },
+        {
+            "name": "Orders",
+            "row": 4,
+            "column": 1,
+            "formulas": [
+                ["", "=SVC.LOOKUP(A2:B3)"],
+                ["", '=SVC.RATE(A2,B2&"",DAY)'],
+                ["", "=SVC.SUM(C2)"],
+            ],
+            "values": [["", ""], ["", ""], ["2026-05-01", ""]],
+        },
+    ],
+    "names": {"DAY": "=Orders!$A$6"},
+}
+
+
+def test_a_refresh_says_what_it_would_look_up_and_sends_that_once_it_is_confirmed(refresh, faults):
+    plan = refresh(workbook=WORKBOOK, confirmed=False).json()
+    assert (plan["places"], plan["cells"], plan["unknown"]) == (3, 2, 1)
+    assert plan["message"].startswith("3 lookups for 2 cells. The places of 1 cell ")
+    assert faults.seen == []
+    report = refresh(workbook=WORKBOOK, confirmed=True).json()
+    assert (report["happened"], report["requested"], report["failed"]) == (True, 3, 0)
+    assert len(faults.seen) == 3
+    rate = {"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}
+    cells = [[rate, {"f": "SVC_RATE", "a": []}], [rate], [{"f": "SVC_NEW", "a": [1]}], []]
+    plan = refresh(cells=cells, unknown=2).json()
+    assert (plan["places"], plan["cells"], plan["unknown"]) == (1, 2, 2)
+
+
+def test_a_refresh_of_a_service_that_is_away_says_that_nothing_changed(
+    client, server, refresh, faults
+):
+    assert client.post("/excel/batch", json=RATE, headers=server.headers).json()
+    faults.will(RESET)
+    report = refresh(cells=[RATE["calls"]], confirmed=True).json()
+    assert (report["happened"], report["failed"]) == (False, 1)
+    got = client.post("/excel/batch", json=RATE, headers=server.headers)
+    assert got.json() == {"results": [{"v": 0.0825}]}
+    since = client.post(
+        "/excel/batch", json=RATE | {"since": report["since"]}, headers=server.headers
+    )
+    assert since.json()["results"][0]["e"] == "na"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"cells": 1},
+        {"cells": [1]},
+        {"cells": [[1]]},
+        {"cells": [], "unknown": []},
+        {"workbook": []},
+        {"workbook": {}},
+        {"workbook": {"sheets": [{"name": "x"}]}},
+        {"workbook": {"sheets": [dict.fromkeys(("name", "row", "formulas", "values"), 1)]}},
+        {"workbook": {"sheets": [], "other": 1}},
+    ],
+)
+def test_what_is_no_workbook_is_refused_and_nothing_is_looked_up(refresh, faults, body):
+    got = refresh(**body, confirmed=True)
+    assert (got.status_code, got.json()["error"]["code"]) == (400, "INVALID_INPUT")
+    assert faults.seen == []
+
+
+@pytest.mark.parametrize("since", ["yesterday", 1, "2026-05-01T12:00:00"])
+def test_the_moment_of_a_refresh_has_a_zone(client, server, faults, since):
+    got = client.post("/excel/batch", json=RATE | {"since": since}, headers=server.headers)
+    assert got.status_code == 400
+    assert "since" in message(got)
+    assert faults.seen == []
 
 
 def test_files_are_served_by_name_and_the_folder_above_is_not(client, server):
