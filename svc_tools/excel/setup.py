@@ -7,7 +7,6 @@ A step returns or yields sentences, or raises what `settings` does. Only `choose
 from __future__ import annotations
 
 import platform
-import re
 import shlex
 import shutil
 import ssl
@@ -176,9 +175,8 @@ def manifest_path() -> Path:
 
 def addin_value() -> RegistryValue:
     """What has Excel on Windows load the add-in: its id, and the path of the manifest."""
-    template = Path(__file__).parent / "officejs" / "templates" / "manifest.xml"
-    (identifier,) = re.findall("<Id>(.+)</Id>", template.read_text(encoding="utf-8"))
-    return RegistryValue(_data()["addin"]["registry"], identifier, str(manifest_path()))
+    addin = _data()["addin"]
+    return RegistryValue(addin["registry"], addin["id"], str(manifest_path()))
 
 
 def load_addin(*, remove: bool = False) -> str:
