@@ -329,7 +329,11 @@ class Desk:
         if session.left is not None:
             return session.left
         with opened_cache(self._cache) as cache:
-            return None if cache is None else cache.quota(source_of(session.client()))
+            if cache is None:
+                return None
+            left = cache.quota(source_of(session.client()))
+            self._notes.update(dict.fromkeys(cache.notes))
+            return left
 
     def use(self, client: Svc | None) -> None:
         """Use another client, `None` for that of the settings; results of the former one go."""
