@@ -59,7 +59,11 @@ def running_calc(folder: Path, addin: Path, server_folder: Path) -> Iterator[Cal
     """
     program = tools.soffice()
     python = tools.python_with_uno()
-    environment = tools.clean_environment(HOME=str(folder), SVC_EXCEL=str(server_folder))
+    environment = tools.clean_environment(
+        HOME=str(folder),
+        SVC_EXCEL=str(server_folder),
+        SAL_USE_VCLPLUGIN="svp",  # draws in memory; with --headless a message would close itself
+    )
     layers = [
         f"-env:UserInstallation={(folder / 'profile').as_uri()}",
         f"-env:UNO_SHARED_PACKAGES_CACHE={(folder / 'shared').as_uri()}",
@@ -68,7 +72,7 @@ def running_calc(folder: Path, addin: Path, server_folder: Path) -> Iterator[Cal
     unopkg = Path(program).resolve().with_name("unopkg")
     _add([str(unopkg), "add", "--shared", *layers, str(addin)], environment)
     pipe = f"svc-{uuid4().hex}"
-    options = ("--headless", "--norestore", "--nologo", f"--accept=pipe,name={pipe};urp;")
+    options = ("--nodefault", "--norestore", "--nologo", f"--accept=pipe,name={pipe};urp;")
     office = subprocess.Popen(  # noqa: S603 - our own command
         [program, *layers, *options], env=environment, stderr=subprocess.DEVNULL
     )

@@ -1,4 +1,4 @@
-# ruff: noqa: ANN001, ANN003, ANN201, ANN202, ANN204, FBT003 - UNO has no types and no names
+# ruff: noqa: ANN001, ANN003, ANN201, ANN202, ANN204, FBT002, FBT003 - UNO has no types and no names
 """Runs under LibreOffice's Python: does what a headless Calc is told, a line of JSON each.
 
 Started by `benchmarks.calc`. An order is {"do": name, ...}, its result {"is": ...} or
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import threading
 import time
 
 import uno
@@ -46,11 +47,11 @@ class Calc:
     def make(self, name):
         return self.context.ServiceManager.createInstanceWithContext(name, self.context)
 
-    def open(self, url="private:factory/scalc"):
+    def open(self, url="private:factory/scalc", hidden=True):
         """Open a document in place of the one before."""
         if self.document is not None:
             self.document.close(True)
-        self.document = self.desktop.loadComponentFromURL(url, "_blank", 0, _named(Hidden=True))
+        self.document = self.desktop.loadComponentFromURL(url, "_blank", 0, _named(Hidden=hidden))
         return list(self.document.Sheets.ElementNames)
 
     def insert(self, sheet, names):
@@ -109,9 +110,36 @@ class Calc:
         """Compute everything again."""
         self.document.calculateAll()
 
-    def choose(self, entry):
-        """Choose an entry of the extension's menu."""
-        self.make("svc.tools.Menu").trigger(entry)
+    def choose(self, entry, press=("ok",)):
+        """Choose an entry of the extension's menu and press a button of each message; the texts."""
+        menu = threading.Thread(target=self.make("svc.tools.Menu").trigger, args=(entry,))
+        menu.start()
+        texts = []
+        for button in press:
+            box = self._message()
+            texts.append(self._text())
+            box.getChild(button).executeAction("CLICK", ())
+        menu.join(_PATIENCE)
+        if menu.is_alive():
+            raise TimeoutError(f"another message is shown after {texts}")
+        return texts
+
+    def _message(self):
+        """The message that waits for a button."""
+        screen = self.make("com.sun.star.ui.test.UITest")
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            window = screen.getTopFocusWindow()
+            if "ok" in window.getChildren() and _state(window)["ReallyVisible"] == "true":
+                return window
+            time.sleep(0.02)
+        raise TimeoutError("no message is shown")
+
+    def _text(self):
+        """The text of the message, and of its buttons."""
+        box = self.make("com.sun.star.awt.Toolkit").getActiveTopWindow().getAccessibleContext()
+        parts = (box.getAccessibleChild(at) for at in range(box.AccessibleChildCount))
+        return " ".join(one.getAccessibleContext().AccessibleName for one in parts)
 
     def help(self, name):
         """What the assistant for functions shows of one: texts, and its arguments."""
@@ -140,6 +168,10 @@ class Calc:
             else (cell.Type.value == "VALUE")
         )
         return cell.Value if is_number else cell.String
+
+
+def _state(window):
+    return {one.Name: one.Value for one in window.getState()}
 
 
 def _named(**values):

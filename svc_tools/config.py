@@ -421,6 +421,11 @@ def seller_zone() -> tzinfo | None:
         raise ConfigurationError(f"{_ZONE_VARIABLE}: {error}") from None
 
 
+def is_python_chosen() -> bool:
+    """Whether variables lead the programs of this terminal to one Python and its modules."""
+    return any(map(_variable, ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH")))
+
+
 def _variable(name: str) -> str:
     return os.environ.get(name, "").strip()
 

@@ -243,7 +243,13 @@ def calc_addin(
     """Build the add-in for LibreOffice Calc, and say how it is installed."""
     with explained():
         with needs("Working with spreadsheets", "excel"):
-            from svc_tools.excel.calc import write_addin  # noqa: PLC0415 - of an extra
+            from svc_tools.excel.calc import start_command, write_addin  # noqa: PLC0415 - of an extra
         made = write_addin(path)
         typer.echo(f"Made {made}. Install it in LibreOffice: Tools > Extension Manager > Add.")
         typer.echo("Then start LibreOffice again, and the server: svc-tools excel serve")
+        if command := start_command():
+            typer.echo(
+                "Not from this terminal as it is: a virtual environment or a variable of Python is"
+                " active, and LibreOffice would load the modules of that Python, and end. Start it"
+                f" from the desktop, or with\n{command}"
+            )

@@ -27,6 +27,10 @@ FUNCTIONS = module.functions_of(configuration()["functions.json"])
 BURST = 0.5
 
 
+def call(name, arguments, **more):
+    return FUNCTIONS[name].call(arguments, **more)
+
+
 class Server:
     """Answers each call with its own words, and remembers what was asked together."""
 
@@ -43,8 +47,12 @@ class Server:
         self.asked.append([(one["f"], *one["a"]) for one in calls])
         return [self.answers.get("".join(one["a"][-1:]), {"v": str(one["a"])}) for one in calls]
 
+    def value(self, name, arguments, foreseen=None, **more):
+        ahead = foreseen and (lambda: (call(*one) for one in foreseen()))
+        return self.cells.value(call(name, arguments, **more), ahead)
+
     def rate(self, zip_code, foreseen=None, state="TX"):
-        return self.cells.value("SVC_RATE", (state, zip_code, None, None), foreseen)
+        return self.value("SVC_RATE", (state, zip_code, None, None), foreseen)
 
 
 @pytest.fixture
@@ -75,7 +83,7 @@ def test_an_empty_cell_is_no_zero_and_a_zero_of_a_range_is_one(name, handed_over
 
 def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_cached_apart(server):
     for of_1904 in (False, True, True):
-        server.cells.value("SVC_RATE", ("TX", 78701.0, "44000"), from_1904=of_1904)
+        server.value("SVC_RATE", ("TX", 78701.0, "44000"), from_1904=of_1904)
     ((first,), (second,)) = server.calls
     assert not first.get("from_1904")
     assert second["from_1904"]
@@ -102,7 +110,7 @@ def test_one_cell_is_handed_back_as_a_cell_and_short_rows_are_followed_by_empty_
     server.answers = {"1": {"v": [["ok"]]}, "2": {"v": [["a", "b"]]}, "3": {"v": [[{"e": "na"}]]}}
     assert server.rate("1") == "ok"
     assert server.rate("2") == (("a", "b"),)
-    shown = server.cells.value("SVC_LOOKUP", ("2",))
+    shown = server.value("SVC_LOOKUP", ("2",))
     assert shown[:2] == (("a", "b"), ("", ""))  # a single row would be repeated
     assert len(server.rate("3")) == 1
 
@@ -132,11 +140,11 @@ def test_what_concerns_the_session_is_requested_again_and_last(server):
     def foreseen():
         return [("SVC_RATE", ["TX", "1"]), ("SVC_ASOF", [])]
 
-    server.cells.value("SVC_ASOF", (None, None, None), foreseen)
-    server.cells.value("SVC_ASOF", (None, None, None), foreseen)
+    server.value("SVC_ASOF", (None, None, None), foreseen)
+    server.value("SVC_ASOF", (None, None, None), foreseen)
     assert server.asked == [[("SVC_RATE", "TX", "1"), ("SVC_ASOF",)], [("SVC_ASOF",)]]
-    server.cells.value("SVC_ASOF", ("TX", "1", None), foreseen)
-    server.cells.value("SVC_ASOF", ("TX", "1", None), foreseen)
+    server.value("SVC_ASOF", ("TX", "1", None), foreseen)
+    server.value("SVC_ASOF", ("TX", "1", None), foreseen)
     assert len(server.asked) == 3  # of a ZIP: an answer like others
 
 

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import shlex
+import subprocess
+import venv
 import zipfile
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from support.spreadsheets import desk_of, local_server
+from support.command import svc_tools
+from support.spreadsheets import NOON, desk_of, local_server
+from support.tools import soffice
 
+from benchmarks.tools import clean_environment
 from svc_tools.excel.calc import calc_name
+from svc_tools.excel.desk import RefreshReport
 from svc_tools.excel.officejs import app
 from svc_tools.excel.values import FIRST_DAY
 from svc_tools.excel.workbook import write_example
 
 NOT_AVAILABLE, BAD_VALUE = {"error": "#N/A"}, {"error": "#VALUE!"}
+OFFLINE = "#OFFLINE"
 DAY = '"2026-03-05"'
 SHIPPED = Path(__file__).parents[2] / "excel"
 XLSX = "Calc MS Excel 2007 XML"
@@ -44,6 +53,132 @@ def counted(client, monkeypatch, server_file):
 
 def publish(server_file, server):
     server_file.write_text(json.dumps({"url": server.origin, "token": server.token}))
+
+
+@contextlib.contextmanager
+def stopped(server_file):
+    """The local server, as one that was stopped."""
+    before = server_file.read_bytes()
+    server_file.write_text(json.dumps(json.loads(before) | {"pid": None}))
+    try:
+        yield
+    finally:
+        server_file.write_bytes(before)
+
+
+LINES = {
+    1: ("CA", 94105),
+    2: ("CA", 98101),
+    3: ("OR", 97201),
+    4: ("", ""),
+    5: ("NY", '="100"&"01"'),
+}
+SHEET = {"J1": "2026-03-05", "G1": "=SUM(D1:D5)", "G2": "=ROUND(100*C1;3)", "G3": "=SUM(D1;D5)"}
+for row, (state, zip_code) in LINES.items():
+    SHEET |= {f"A{row}": state, f"B{row}": zip_code, f"C{row}": f"=SVC_RATE(A{row};B{row};$J$1)"}
+    SHEET[f"D{row}"] = f'=IF(A{row}="";"";SVC_TAX(100;A{row};B{row};$J$1))'
+    SHEET[f"E{row}"] = f"=SVC_STATUS(A{row};B{row};$J$1)"
+SHOWN = [f"{column}{row}" for row in LINES for column in "CDE"] + ["G1", "G2", "G3"]
+VALUES = {"C1": 0.08625, "D1": 8.63, "C2": NOT_AVAILABLE, "D2": NOT_AVAILABLE, "E2": "unresolved"}
+VALUES |= {"C3": 0.0, "D3": 0.0, "C4": "", "D4": "", "E4": "", "C5": 0.08875, "D5": 8.88}
+VALUES |= {"G1": NOT_AVAILABLE, "G2": 8.625, "G3": 17.51}
+"""Line 4 is empty: nothing is looked up there."""
+
+
+def shown_of(calc):
+    return dict(zip(SHOWN, calc.do("shown", addresses=SHOWN), strict=True))
+
+
+@pytest.fixture(scope="module")
+def saved(calc, calc_folder):
+    """A sheet that was computed with the server, as files."""
+    calc.do("open")
+    calc.do("fill", cells=SHEET)
+    assert VALUES.items() <= shown_of(calc).items()
+    paths = {}
+    for kind, name in (("calc8", "saved.ods"), (XLSX, "saved.xlsx")):
+        paths[name] = calc_folder / name
+        calc.do("save", url=paths[name].as_uri(), kind=kind)
+    return paths
+
+
+@pytest.mark.parametrize("name", ["saved.ods", "saved.xlsx"])
+def test_a_file_opened_without_the_server_shows_what_it_showed_before(
+    calc, saved, server_file, name
+):
+    with stopped(server_file):
+        calc.do("open", url=saved[name].as_uri())
+        shown = shown_of(calc)
+    # Calc computes an .ods when it opens it: the value of an error is 0 then, as that of Oregon
+    lost = {"C3": OFFLINE, "D3": NOT_AVAILABLE} if name == "saved.ods" else {}
+    assert VALUES | lost | {"C2": OFFLINE} == {at: shown[at] for at in VALUES}
+
+
+def test_what_is_computed_without_the_server_says_so_until_it_is_back(calc, saved, server_file):
+    with stopped(server_file):
+        calc.do("open", url=saved["saved.ods"].as_uri())
+        calc.do("fill", cells={"B1": 90012})  # never the rate of the ZIP before
+        shown = shown_of(calc)
+        assert (shown["C1"], shown["D1"], shown["E1"]) == (OFFLINE, NOT_AVAILABLE, OFFLINE)
+        assert (shown["G2"], shown["G3"]) == (BAD_VALUE, NOT_AVAILABLE)  # no sum passes over it
+        assert shown["D5"] == 8.88
+        calc.do("calculate")
+        shown = shown_of(calc)
+        assert [shown[f"C{row}"] for row in LINES] == [OFFLINE] * 3 + ["", OFFLINE]
+        assert shown["D5"] == shown["G3"] == NOT_AVAILABLE
+        assert calc.formulas("=SVC_SUM({1;2})", "=SVC_NEXUS()") == [NOT_AVAILABLE, OFFLINE]
+        calc.do("open", url=saved["saved.ods"].as_uri())
+        calc.do("calculate")
+    calc.do("calculate")
+    assert VALUES.items() <= shown_of(calc).items()
+    refused = calc.formulas("=SVC_SUM(A1:A2)", cells={"A1": 5, "A2": OFFLINE})
+    assert "error" in refused[0]
+
+
+def test_a_file_opened_without_the_extension_keeps_its_values_as_xlsx(saved, tmp_path):
+    done = subprocess.run(
+        [
+            soffice(),
+            f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}",
+            *("--headless", "--convert-to", "csv", "--outdir", str(tmp_path)),
+            str(saved["saved.xlsx"]),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=clean_environment(HOME=str(tmp_path)),
+    )
+    assert done.returncode == 0, done.stderr
+    first = (tmp_path / "saved.csv").read_text().splitlines()[0].split(",")
+    assert first[2:5] == ["0.08625", "8.63", "ok"]
+
+
+def test_calc_addin_has_the_command_that_starts_calc_where_an_environment_is_active(
+    calc_folder, saved, server_file, tmp_path
+):
+    venv.create(tmp_path / "venv", symlinks=True)
+    active = clean_environment(
+        HOME=str(tmp_path), SVC_EXCEL=str(server_file.parent), VIRTUAL_ENV=str(tmp_path / "venv")
+    )
+    active["PATH"] = f"{tmp_path / 'venv' / 'bin'}:{active['PATH']}"
+    told = svc_tools("excel", "calc-addin", "x.oxt", folder=tmp_path, VIRTUAL_ENV="/anywhere")
+    program, *rest = shlex.split(told.stdout.splitlines()[-1])
+    layers = [
+        f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}",
+        f"-env:UNO_SHARED_PACKAGES_CACHE={(calc_folder / 'shared').as_uri()}",
+    ]
+    convert = ("--headless", "--convert-to", "csv", "--outdir", str(tmp_path))
+    done = subprocess.run(
+        [program, *rest, *layers, *convert, str(saved["saved.ods"])],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=active,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "saved.csv").read_text().startswith("CA,94105,0.08625,8.63,ok")
 
 
 def test_what_is_missing_or_wrong_never_looks_like_a_rate(calc):
@@ -299,22 +434,84 @@ def test_a_cell_that_is_a_formula_is_not_foreseen(calc, counted):
     assert requests == [1, 1, 1]
 
 
-def test_the_menu_looks_up_again_and_only_then_figures_change(calc, counted, monkeypatch):
-    desk, _ = counted
-    rates, refreshed = [0.1], []
-    monkeypatch.setattr(app, "evaluate", lambda _, calls, **__: rates[-1:] * len(calls))
-    assert calc.formulas('=SVC_RATE("NY";"10001")') == [0.1]
+def in_use(calc):
+    """A spreadsheet on the screen: three cells with four places, and one in doubt."""
+    calc.do("open", hidden=False)
+    cells = {"A1": "10001", "A2": "10003", "A3": '="100"&"04"', "A4": "=NA()", "C1": "off"}
+    cells |= {
+        "B1": f'=SVC_RATE("NY";A1;{DAY})',
+        "B2": f'=SVC_STATUS("NY";A2;{DAY})&SVC_RATE("NY";A1)',
+    }
+    cells |= {"B3": f'=SVC_RATE("NY";A3;{DAY})', "B4": f'=SVC_RATE("NY";A4;{DAY})'}
+    cells |= {"B5": f'=IF(C1="on";SVC_RATE("NY";"10005";{DAY});"off")'}
+    cells |= {"B6": f'=IF(LEN(C1)=3;SVC_RATE("NY";"10006";{DAY});"off")'}
+    calc.do("fill", cells=cells)
+    return calc.do("column", address="B1:B6")
+
+
+def test_refresh_says_how_many_lookups_from_how_many_cells_and_sends_none_if_declined(
+    calc, counted, batches
+):
+    _, requests = counted
+    before = in_use(calc)
+    del batches[:], requests[:]
+    (question,) = calc.do("choose", entry="refresh", press=["cancel"])
+    assert "4 lookups for 3 cells" in question  # 10001 for the day, and for today
+    assert "1 cell" in question.partition("3 cells")[2]
+    assert batches == requests == []
+    assert calc.do("column", address="B1:B6") == before
+    *_, report = calc.do("choose", entry="refresh", press=["ok", "ok"])
+    assert batches == [4, 1]  # in one run, and the one in doubt when it was computed
+    assert "4 places" in report
+    assert calc.do("column", address="B1:B6") == before
+
+
+def test_after_a_refresh_no_cell_shows_an_older_result(calc, counted, monkeypatch):
+    since = []
+    rates = [0.1]
+
+    def evaluate(_, calls, **more):
+        since.append(more["since"])
+        return rates[-1:] * len(calls)
+
+    monkeypatch.setattr(app, "evaluate", evaluate)
+    calc.do("open", hidden=False)
+    calc.do("fill", cells={"A1": '=SVC_RATE("NY";"10001")'})
+    assert calc.do("shown", addresses=["A1"]) == [0.1]
     rates.append(0.2)
     calc.do("calculate")
-    assert calc.do("shown", addresses=["J1"]) == [0.1]
-    whole = desk.refresh
-    monkeypatch.setattr(
-        desk, "refresh", lambda places: refreshed.append(len(places)) or whole(places)
-    )
-    calc.do("choose", entry="refresh")
-    assert refreshed == [1]
-    assert calc.do("shown", addresses=["J1"]) == [0.2]
-    calc.do("choose", entry="status")
+    assert calc.do("shown", addresses=["A1"]) == [0.1]
+    calc.do("choose", entry="refresh", press=["ok", "ok"])
+    assert calc.do("shown", addresses=["A1"]) == [0.2]
+    calc.do("fill", cells={"A2": '=SVC_RATE("NY";"10003")'})
+    assert calc.do("shown", addresses=["A2"]) == [0.2]
+    first, refreshed, later = since
+    assert first is later is None
+    assert refreshed is not None
+
+
+def test_a_refresh_without_the_server_or_its_service_changes_nothing(
+    calc, counted, server_file, monkeypatch
+):
+    desk, _ = counted
+    before = in_use(calc)
+    with stopped(server_file):
+        (said,) = calc.do("choose", entry="refresh", press=["ok"])
+        assert "svc-tools excel serve" in said
+    monkeypatch.setattr(desk, "refresh", lambda _: RefreshReport(NOON, 4, 0, 4, "away", None))
+    calc.do("choose", entry="refresh", press=["ok", "ok"])
+    assert calc.do("column", address="B1:B6") == before
+
+
+def test_the_menu_shows_the_service_and_why_cells_have_no_result(calc, counted, server_file):
+    calc.do("open", hidden=False)
+    (said,) = calc.do("choose", entry="status")
+    assert counted[0].source in said
+    with stopped(server_file):
+        calc.do("fill", cells={"A1": '=SVC_RATE("NY";"10001")'})
+        assert calc.do("shown", addresses=["A1"]) == [OFFLINE]
+    (said,) = calc.do("choose", entry="status")
+    assert "was stopped" in said
 
 
 def test_a_server_that_is_gone_shows_no_figure_and_one_on_another_port_is_found(
@@ -327,8 +524,7 @@ def test_a_server_that_is_gone_shows_no_figure_and_one_on_another_port_is_found(
             publish(server_file, server)
             assert calc.formulas(formula) == [0.08875]
         server_file.write_text(server_file.read_text() + " ")  # as a server does that ends
-        assert calc.formulas(formula) == [NOT_AVAILABLE]
-        calc.do("choose", entry="refresh")  # it says so where somebody looks, and nothing breaks
+        assert calc.formulas(formula) == [OFFLINE]
         with local_server(desk_of(client)) as server:
             publish(server_file, server)
             calc.do("calculate")

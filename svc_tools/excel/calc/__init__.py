@@ -9,61 +9,42 @@ development kit of LibreOffice. Users' files contain the names of module and com
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
+import sys
 import zipfile
 from html import escape
 from io import BytesIO
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
+from svc_tools import config
 from svc_tools.atomic import whole_file
-from svc_tools.excel.registry import CATEGORY, FUNCTIONS
+from svc_tools.excel.registry import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from svc_tools.excel.registry import Function, Parameter
 
-__all__ = ["calc_name", "write_addin"]
-MODULE = "svc.tools"
-"""The module of the interface; a name in a type library has no underscores in its modules."""
-_INTERFACE = f"{MODULE}.XSalesTax"
-_IMPLEMENTATION = MODULE
-"""The component with the functions: the prefix of their names in a saved file."""
-_MENU = f"{MODULE}.Menu"
-"""The component behind the menu."""
-_IDENTIFIER = f"{MODULE}.salestax"
-"""The extension: a newer one of the same name replaces the older."""
+__all__ = ["calc_name", "start_command", "write_addin"]
+_COMPONENT = "svc.tools"
+"""The component with the functions: in capitals the prefix of their names in a saved file."""
 IDL_FILE = Path(__file__).parent / "types" / "XSalesTax.idl"
 LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
 _ADDIN = Path(__file__).parent / "addin"
-_FILES = (
-    "svc_addin.py",
-    "pythonpath/svc_calc_cells.py",
-    "pythonpath/svc_calc_server.py",
-    "LICENSE",
-)
 _SHARED = {"pythonpath/svc_formulas.py": Path(__file__).parents[1] / "formulas.py"}
 """Modules of svc-tools itself that the add-in uses as well."""
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that the format allows."""
 _READABLE = 0o644 << 16
-_TITLE = "Sales tax and nexus"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _OOR = (
     'xmlns:oor="http://openoffice.org/2001/registry"'
     ' xmlns:xs="http://www.w3.org/2001/XMLSchema" oor:package="org.openoffice.Office"'
 )
-_KINDS = {
-    "svc_types.rdb": "application/vnd.sun.star.uno-typelibrary;type=RDB",
-    "svc_addin.py": "application/vnd.sun.star.uno-component;type=Python",
-    "CalcAddIns.xcu": "application/vnd.sun.star.configuration-data",
-    "Addons.xcu": "application/vnd.sun.star.configuration-data",
-}
-"""The registered files, in this order: components need their types."""
-_MENU_ENTRIES = (("refresh", "Refresh all rates"), ("status", "Service and cached results…"))
-_OLDEST = "7.4"
-"""The oldest supported LibreOffice, which the tests use."""
 _DOCUMENT = "document"
 """An argument that Calc fills in: the document with the calling cell. Users do not see it."""
 
@@ -89,11 +70,31 @@ def write_addin(path: str | Path) -> Path:
     return path
 
 
+def start_command() -> str | None:
+    """The command that starts LibreOffice without the virtual environment of this terminal.
+
+    On Linux LibreOffice runs the system's Python, which takes the modules of an active environment
+    for its own: LibreOffice ends before it loads any extension, so that none can prevent that.
+
+    Returns:
+        `None` where no environment is active, and on systems where LibreOffice brings its Python.
+    """
+    if sys.platform in {"win32", "darwin"} or not config.is_python_chosen():
+        return None
+    program = shutil.which("soffice") or shutil.which("libreoffice") or "soffice"
+    clean = "env -u PYTHONHOME -u PYTHONPATH PATH=/usr/local/bin:/usr/bin:/bin"
+    return f"{clean} {shlex.quote(program)} --calc"
+
+
 def addin_bytes() -> bytes:
     """The extension's content."""
-    files = {name: text.encode() for name, text in configuration().items()}
-    files |= {name: (_ADDIN / name).read_bytes() for name in _FILES}
+    files = {
+        path.relative_to(_ADDIN).as_posix(): path.read_bytes()
+        for path in _ADDIN.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
     files |= {name: path.read_bytes() for name, path in _SHARED.items()}
+    files |= {name: text.encode() for name, text in configuration().items()}
     files[LIBRARY_FILE.name] = LIBRARY_FILE.read_bytes()
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -109,55 +110,27 @@ def addin_bytes() -> bytes:
 def configuration() -> Mapping[str, str]:
     """The generated files by their paths in the extension."""
     return {
-        "META-INF/manifest.xml": _manifest(),
-        "description.xml": _description(),
-        "description.txt": _summary(),
+        **_description(),
         "CalcAddIns.xcu": _functions(),
-        "Addons.xcu": _menu(),
         "functions.json": _for_addin(),
     }
 
 
-def _manifest() -> str:
-    entries = "".join(
-        f'<manifest:file-entry manifest:full-path="{path}" manifest:media-type="{kind}"/>\n'
-        for path, kind in _KINDS.items()
-    )
-    return (
-        f'{_HEAD}<manifest:manifest xmlns:manifest="http://openoffice.org/2001/manifest">\n'
-        f"{entries}</manifest:manifest>\n"
-    )
-
-
-def _description() -> str:
-    return (
-        f"{_HEAD}<description"
-        ' xmlns="http://openoffice.org/extensions/description/2006"'
-        ' xmlns:xlink="http://www.w3.org/1999/xlink">\n'
-        f'<identifier value="{_IDENTIFIER}"/>\n<version value="{__version__}"/>\n'
-        f'<display-name><name lang="en">{_TITLE}</name></display-name>\n'
-        '<extension-description><src lang="en" xlink:href="description.txt"/>'
-        "</extension-description>\n"
-        '<dependencies><l:LibreOffice-minimal-version xmlns:l="'
-        f'http://libreoffice.org/extensions/description/2011" value="{_OLDEST}"'
-        f' l:name="LibreOffice {_OLDEST}"/></dependencies>\n'
-        "</description>\n"
-    )
-
-
-def _summary() -> str:
-    return (
-        f"{len(FUNCTIONS)} functions for US sales-tax rates and nexus registrations:"
-        f" {', '.join(one.name for one in FUNCTIONS)}. The cells use the local server, which"
-        " `svc-tools excel serve` starts. MIT licence, see the file LICENSE.\n"
-    )
+def _description() -> dict[str, str]:
+    """What LibreOffice shows of the extension."""
+    names = ", ".join(one.name for one in FUNCTIONS)
+    values = {"version": __version__, "count": len(FUNCTIONS), "names": names}
+    return {
+        name: Template((_ADDIN / name).read_text(encoding="utf-8")).substitute(values)
+        for name in ("description.xml", "description.txt")
+    }
 
 
 def _functions() -> str:
     described = "".join(_function(function) for function in FUNCTIONS)
     return (
         f'{_HEAD}<oor:component-data {_OOR} oor:name="CalcAddIns">\n<node oor:name="AddInInfo">\n'
-        f'<node oor:name="{_IMPLEMENTATION}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
+        f'<node oor:name="{_COMPONENT}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
         f"{described}</node>\n</node>\n</node>\n</oor:component-data>\n"
     )
 
@@ -185,29 +158,6 @@ def _argument_name(parameter: Parameter) -> str:
     return f"{first}{''.join(other.capitalize() for other in others)}Given"
 
 
-def _menu() -> str:
-    entries = "".join(
-        _node(
-            f"svc.tools.{event}",
-            _property("URL", f"service:{_MENU}?{event}")
-            + _property("Title", title, "en-US")
-            + _property("Context", "com.sun.star.sheet.SpreadsheetDocument")
-            + _property("Target", "_self"),
-        )
-        for event, title in _MENU_ENTRIES
-    )
-    bar = _node(
-        _IDENTIFIER,
-        _property("Title", CATEGORY, "en-US")
-        + _property("Context", "com.sun.star.sheet.SpreadsheetDocument")
-        + f'<node oor:name="Submenu">\n{entries}</node>\n',
-    )
-    return (
-        f'{_HEAD}<oor:component-data {_OOR} oor:name="Addons">\n<node oor:name="AddonUI">\n'
-        f'<node oor:name="OfficeMenuBar">\n{bar}</node>\n</node>\n</oor:component-data>\n'
-    )
-
-
 def _named(name: str, text: str) -> str:
     return _property("DisplayName", name, "en-US") + _property("Description", text, "en-US")
 
@@ -226,6 +176,7 @@ def _for_addin() -> str:
     described = [
         {
             "name": one.name,
+            "place": _before_day(one),
             "zeros": one.zeros,
             "volatile": one.volatile,
             "spills": one.spills,
@@ -235,16 +186,19 @@ def _for_addin() -> str:
     return json.dumps(described, indent=1) + "\n"
 
 
+def _before_day(function: Function) -> int:
+    """How many arguments name a place, which a day follows; 0 for a function without any."""
+    names = [one.name for one in function.parameters]
+    return names.index("as_of") if "as_of" in names else 0
+
+
 def idl() -> str:
     """The content of `IDL_FILE`: the interface in UNO's language.
 
     Every argument is `any`: one that is left out arrives as void, a range as rows.
     """
-    opened = "".join(f"module {name} {{ " for name in MODULE.split("."))
-    closed = "}; " * len(MODULE.split("."))
     methods = "\n".join(f"    {_method(function)}" for function in FUNCTIONS)
-    name = _INTERFACE.rpartition(".")[2]
-    return f"{opened.rstrip()}\n  interface {name} {{\n{methods}\n  }};\n{closed.rstrip()}\n"
+    return f"module svc {{ module tools {{\n  interface XSalesTax {{\n{methods}\n  }};\n}}; }};\n"
 
 
 def _method(function: Function) -> str:
@@ -258,4 +212,4 @@ def calc_name(name: str) -> str:
 
     Calc shows, and accepts, the name of the registry.
     """
-    return f"{_IMPLEMENTATION.upper()}.{name}"
+    return f"{_COMPONENT.upper()}.{name}"

@@ -7,24 +7,25 @@ later: LibreOffice brings its own Python.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any, Iterator
 
 import uno  # type: ignore[import-not-found]
 import unohelper  # type: ignore[import-not-found]
-from com.sun.star.awt.MessageBoxButtons import BUTTONS_OK  # type: ignore[import-not-found]
-from com.sun.star.awt.MessageBoxType import INFOBOX  # type: ignore[import-not-found]
-from com.sun.star.lang import XServiceInfo  # type: ignore[import-not-found]
+from com.sun.star.awt.MessageBoxButtons import (  # type: ignore[import-not-found]
+    BUTTONS_OK,
+    BUTTONS_OK_CANCEL,
+)
+from com.sun.star.awt.MessageBoxResults import OK  # type: ignore[import-not-found]
+from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX  # type: ignore[import-not-found]
 from com.sun.star.sheet import ResultEvent, XVolatileResult  # type: ignore[import-not-found]
 from com.sun.star.task import XJobExecutor  # type: ignore[import-not-found]
-from svc_calc_cells import BadValue, Cells, functions_of, request_arguments  # type: ignore[import-not-found]
-from svc_calc_server import Server, ServerError  # type: ignore[import-not-found]
+from svc_calc_cells import BadValue, Cells, functions_of, key_of  # type: ignore[import-not-found]
+from svc_calc_server import RefusedError, Server, ServerError  # type: ignore[import-not-found]
 from svc_formulas import Book, Unknown  # type: ignore[import-not-found]
 
-_INTERFACE = "svc.tools.XSalesTax"
-_ADDIN, _ADDIN_SERVICES = "svc.tools", ("svc.tools.SalesTax", "com.sun.star.sheet.AddIn")
-_MENU, _MENU_SERVICES = "svc.tools.Menu", ("svc.tools.Menu", "com.sun.star.task.Job")
 _TITLE = "Sales tax"
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
 _CONSTANTS, _FORMULAS = 1 | 2 | 4, 16
@@ -34,26 +35,35 @@ _MOST_CELLS = 500_000
 _MOST_ROWS = 1_000
 _FIRST_DAY = (1899, 12, 30)
 """The day 0 of the numbers that the server reads as days."""
+_OFFLINE = "#OFFLINE"
+"""What a cell shows that is computed without the server."""
+_ONE_CALL = re.compile(r'=(?:IF\([^()]*;"";)?SVC\.TOOLS\.SVC_\w+\([^()]*\)\)?', re.IGNORECASE)
+"""A formula whose value is that of its only call, where this is made."""
 
 _FUNCTIONS = functions_of(Path(__file__).with_name("functions.json").read_text(encoding="utf-8"))
 _server = Server()
 """One for all documents of this LibreOffice."""
+_since: list[str] = []
+"""The moment of a refresh, while the cells are computed after it."""
 _problem: list[str] = []
-"""Why the last cells got no result: a cell shows #N/A alone, the menu shows the reason."""
+"""Why the last cells got no result, for the menu: a cell shows one word."""
 
 
 def _post(calls: list[dict[str, Any]]) -> list[Any]:
-    results: list[Any] = _server.request("POST", "/excel/batch", {"calls": calls})["results"]
+    content = {"calls": calls, "since": _since[0]} if _since else {"calls": calls}
+    results: list[Any] = _server.request("POST", "/excel/batch", content)["results"]
     _problem.clear()
     return results
 
 
 _cells = Cells(_FUNCTIONS, _post, _server.find)
 _rows: dict[Any, Any] = {}
+_stored: dict[str, dict[str, Any]] = {}
+"""By document the values in its file, of the one that was opened last without the server."""
 
 
 class Document(Book):  # type: ignore[misc] # not found above
-    """The cells of a document that have no formula; a sheet is read when it is needed."""
+    """The cells of a document; a sheet is read when it is needed."""
 
     separator = ";"
     empty = float("0.0")
@@ -64,8 +74,10 @@ class Document(Book):  # type: ignore[misc] # not found above
         self._sheets = [document.Sheets.getByIndex(at) for at in range(document.Sheets.Count)]
         self._names = [one.Name for one in self._sheets]
         self._computed: dict[int, set[tuple[int, int]]] = {}
-        self._constants: dict[int, dict[tuple[int, int], object]] = {}
+        self._values: dict[int, dict[tuple[int, int], object]] = {}
+        self._from_1904 = _from_1904(document)
         self._count = 0
+        self._at = (0, 0, 0, "")
 
     def formulas(self) -> Iterator[tuple[int, int, str]]:
         """Every formula with an SVC function, once all formulas are known."""
@@ -75,8 +87,37 @@ class Document(Book):  # type: ignore[misc] # not found above
             for column, row, text in self._read(sheet, _FORMULAS, "getFormulaArray"):
                 self._computed[at].add((column, row))
                 if "SVC.TOOLS." in text.upper():
-                    found.append((at, row, text))
-        return iter(found)
+                    found.append((at, column, row, text))
+        for self._at in found:
+            at, _, row, text = self._at
+            yield at, row, text
+
+    def stored(self) -> dict[str, Any]:
+        """The values in the file, by the calls that gave them: only while it is being opened.
+
+        Later, a value may be that of other arguments: those before an edit.
+        """
+        self.shown = True
+        found = {}
+        automatic = self._document.isAutomaticCalculationEnabled()
+        self._document.enableAutomaticCalculation(False)  # noqa: FBT003 - reading computes nothing
+        try:
+            for _, _, name, arguments in self.calls():
+                sheet, column, row, text = self._at
+                value = self.cell(sheet, column, row)
+                # an error in the file is read as 0, too
+                if value != 0 and not isinstance(value, dict) and _ONE_CALL.fullmatch(text):
+                    found[key_of(self.call(name, arguments))] = value
+        finally:
+            self._document.enableAutomaticCalculation(automatic)
+        return found
+
+    def call(self, name: str, arguments: list[object]) -> dict[str, Any]:
+        """A call as the server reads it."""
+        if name not in _FUNCTIONS:
+            raise Unknown
+        found: dict[str, Any] = _FUNCTIONS[name].call(arguments, from_1904=self._from_1904)
+        return found
 
     def value(self, text: str, sheet: int, row: int) -> object:
         """As the base class; Calc passes a truth value as a number."""
@@ -93,22 +134,20 @@ class Document(Book):  # type: ignore[misc] # not found above
         """The value of a cell, or only of a constant."""
         if not self.shown and (column, row) in self._computed[sheet]:
             raise Unknown
-        if sheet not in self._constants:
+        if sheet not in self._values:
             kinds = _CONSTANTS | _FORMULAS if self.shown else _CONSTANTS
             cells = self._read(self._sheets[sheet], kinds, "getDataArray")
-            self._constants[sheet] = {(column, row): value for column, row, value in cells}
-        return self._constants[sheet].get((column, row), self.empty)
+            self._values[sheet] = {(column, row): value for column, row, value in cells}
+        found = self._values[sheet].get((column, row), self.empty)
+        return {"error": "#N/A"} if found is None else found
 
     def named(self, name: str) -> object:
-        """The value of a name for one cell."""
+        """The value of a name for cells."""
         names = self._document.NamedRanges
         cells = names.getByName(name).getReferredCells() if names.hasByName(name) else None
         if cells is None:
             raise Unknown
-        area = cells.RangeAddress
-        if (area.StartColumn, area.StartRow) != (area.EndColumn, area.EndRow):
-            raise Unknown
-        return self.cell(area.Sheet, area.StartColumn + 1, area.StartRow + 1)
+        return super().value(cells.AbsoluteName, 0, 0)
 
     def in_table(self, table: str, heading: str, sheet: int, row: int) -> object:  # noqa: ARG002 - of the table
         """The value under a heading of a named table."""
@@ -152,60 +191,37 @@ class Rows(unohelper.Base, XVolatileResult):  # type: ignore[misc] # UNO's class
         """Listeners are not stored."""
 
 
-class _Named(unohelper.Base, XServiceInfo):  # type: ignore[misc] # UNO's classes have no types
-    """A component with its names."""
-
-    name = ""
-    services: tuple[str, ...] = ()
-
-    def __init__(self, context: Any, *_: object) -> None:
-        self.context = context
-
-    def getImplementationName(self) -> str:
-        """The component's name."""
-        return self.name
-
-    def supportsService(self, name: str) -> bool:
-        """Whether it is a service of that name."""
-        return name in self.services
-
-    def getSupportedServiceNames(self) -> tuple[str, ...]:
-        """Its services."""
-        return self.services
-
-
-class AddIn(_Named):
+class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
     """The functions: one method for each, made below from their list."""
 
-    name = _ADDIN
-    services = _ADDIN_SERVICES
+    def __init__(self, *_: object) -> None:
+        """Nothing to do with the context."""
 
     def getTypes(self) -> tuple[Any, ...]:
         """The interfaces, by name: while the extension is installed their library is unknown."""
-        names = (_INTERFACE, "com.sun.star.lang.XServiceInfo", "com.sun.star.lang.XTypeProvider")
+        names = ("svc.tools.XSalesTax", "com.sun.star.lang.XTypeProvider")
         return tuple(uno.getTypeByName(name) for name in names)
 
 
 def _from_1904(document: Any) -> bool:
     """Whether the document's numbers would be other days to the server, which refuses them."""
-    if not document:
-        return False
     first = document.NullDate
     return (first.Year, first.Month, first.Day) != _FIRST_DAY
 
 
-def _calls_of(document: Any) -> Iterator[tuple[str, list[object]]]:
-    return ((name, arguments) for _, _, name, arguments in Document(document).calls())
+def _calls_of(document: Any) -> Iterator[Any]:
+    book = Document(document)
+    return (book.call(name, arguments) for _, _, name, arguments in book.calls())
 
 
 def _computed(name: str, document: Any, arguments: tuple[object, ...]) -> Any:
-    """What a cell shows; nothing is #N/A, an exception #VALUE!."""
+    """What a cell shows: a value, a word, nothing for #N/A; an exception is #VALUE!."""
     try:
-        ahead = partial(_calls_of, document) if document else None
-        value = _cells.value(name, arguments, ahead, from_1904=_from_1904(document))
+        call = _FUNCTIONS[name].call(arguments, from_1904=_from_1904(document))
+        value = _cells.value(call, partial(_calls_of, document))
     except ServerError as error:
         _problem[:] = [str(error)]
-        return None
+        return None if isinstance(error, RefusedError) else _offline(call, document)
     except BadValue as error:
         raise RuntimeError(str(error)) from None
     if not isinstance(value, tuple):
@@ -213,6 +229,26 @@ def _computed(name: str, document: Any, arguments: tuple[object, ...]) -> Any:
     if len(_rows) > _MOST_ROWS:
         _rows.clear()
     return _rows.setdefault(value, Rows(value))
+
+
+def _offline(call: dict[str, Any], document: Any) -> Any:
+    """What a cell shows without the server: while its file is opened, the value in the file.
+
+    Calc computes the functions of add-ins whenever it opens an .ods, whatever its settings say.
+    An amount is #N/A, for SUM would pass over a word.
+    """
+    function = _FUNCTIONS[call["f"]]
+    if function.place and all(one in ("", None) for one in call["a"][: function.place]):
+        return ""
+    word = None if function.zeros else _OFFLINE
+    if document.getCurrentController() is not None:
+        return word
+    opened = document.RuntimeUID
+    if opened not in _stored:
+        _stored.clear()
+        _stored[opened] = {}  # for the array formulas that are computed while the others are read
+        _stored[opened] = Document(document).stored()
+    return _stored[opened].get(key_of(call), word)
 
 
 def _method(name: str) -> Any:
@@ -226,11 +262,12 @@ for _name in _FUNCTIONS:
     setattr(AddIn, _name, _method(_name))
 
 
-class Menu(_Named, XJobExecutor):  # type: ignore[misc] # UNO's classes have no types
+class Menu(unohelper.Base, XJobExecutor):  # type: ignore[misc] # UNO's classes have no types
     """The entries of the menu."""
 
-    name = _MENU
-    services = _MENU_SERVICES
+    def __init__(self, context: Any, *_: object) -> None:
+        manager = context.ServiceManager
+        self._desktop = manager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
 
     def trigger(self, event: str) -> None:
         """Run the chosen entry and show its result."""
@@ -239,43 +276,45 @@ class Menu(_Named, XJobExecutor):  # type: ignore[misc] # UNO's classes have no 
             text = self._refresh() if event == "refresh" else _status()
         except ServerError as error:
             text = str(error)
-        self._show(text)
+        if text:
+            self._box(INFOBOX, BUTTONS_OK, text)
 
     def _refresh(self) -> str:
-        cells, unknown = [], 0
-        documents = list(self._documents())
-        for document in documents:
-            of_document, in_doubt = Document(document).in_use(
-                lambda name, given: {"f": name, "a": request_arguments(_FUNCTIONS[name], given)}
-            )
-            cells += of_document
-            unknown += in_doubt
-        content = {"cells": cells, "unknown": unknown, "confirmed": True}
-        message: str = _server.request("POST", "/excel/refresh", content, long=True)["message"]
-        _cells.forget()
-        _rows.clear()
-        for document in documents:
-            document.calculateAll()
-        return message
+        """Look the places of the current spreadsheet up again, if the user confirms how many."""
+        document = self._desktop.getCurrentComponent()
+        if document is None or not document.supportsService(_SPREADSHEET):
+            return "Open the spreadsheet to refresh first."
+        try:
+            book = Document(document)
+            cells, unknown = book.in_use(book.call)
+        except Unknown:
+            return f"The spreadsheet is too large to refresh: over {_MOST_CELLS:,} cells."
+        used = {"cells": cells, "unknown": unknown}
+        plan = _server.request("POST", "/excel/refresh", used)
+        question = f"{plan['message']} Refresh now?"
+        if (plan["places"] or unknown) and self._box(QUERYBOX, BUTTONS_OK_CANCEL, question) != OK:
+            return ""
+        report = _server.request("POST", "/excel/refresh", {**used, "confirmed": True}, long=True)
+        if report["happened"]:
+            _since[:] = [report["since"]]
+            _cells.forget()
+            _rows.clear()
+            try:
+                document.calculateAll()
+            finally:
+                _since.clear()
+        return str(report["message"])
 
-    def _documents(self) -> Iterator[Any]:
-        found = self._desktop().Components.createEnumeration()
-        while found.hasMoreElements():
-            one = found.nextElement()
-            if hasattr(one, "supportsService") and one.supportsService(_SPREADSHEET):
-                yield one
-
-    def _show(self, text: str) -> None:
-        frame = self._desktop().getCurrentFrame()
+    def _box(self, kind: Any, buttons: int, text: str) -> int:
+        """Show a message; the button that was pressed."""
+        frame = self._desktop.getCurrentFrame()
         if frame is None:  # LibreOffice runs without a window
-            return
+            return 0
         window = frame.getContainerWindow()
-        box = window.getToolkit().createMessageBox(window, INFOBOX, BUTTONS_OK, _TITLE, text)
-        box.execute()
-
-    def _desktop(self) -> Any:
-        manager = self.context.ServiceManager
-        return manager.createInstanceWithContext("com.sun.star.frame.Desktop", self.context)
+        pressed: int = (
+            window.getToolkit().createMessageBox(window, kind, buttons, _TITLE, text).execute()
+        )
+        return pressed
 
 
 def _status() -> str:
@@ -293,5 +332,5 @@ def _status() -> str:
 
 
 g_ImplementationHelper = unohelper.ImplementationHelper()  # noqa: N816 - the loader's name
-g_ImplementationHelper.addImplementation(AddIn, _ADDIN, _ADDIN_SERVICES)
-g_ImplementationHelper.addImplementation(Menu, _MENU, _MENU_SERVICES)
+g_ImplementationHelper.addImplementation(AddIn, "svc.tools", ("com.sun.star.sheet.AddIn",))
+g_ImplementationHelper.addImplementation(Menu, "svc.tools.Menu", ("com.sun.star.task.Job",))

@@ -12,7 +12,7 @@ import struct
 import time
 from collections import OrderedDict
 from datetime import date
-from typing import Any, Callable, Iterable, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterable, NamedTuple
 
 from svc_formulas import Patience  # type: ignore[import-not-found]
 
@@ -29,8 +29,10 @@ _SPILLED = 200
 shows #N/A below several."""
 
 
-Ahead = Callable[[], Iterable[Tuple[str, List[object]]]]
-"""Reads the calls of a document: names, and arguments as Calc passes them."""
+Call = Dict[str, Any]
+"""A call as the server reads it."""
+Ahead = Callable[[], Iterable[Call]]
+"""Reads the calls of a document."""
 
 
 class BadValue(Exception):  # noqa: N818 - the cell shows #VALUE!
@@ -41,18 +43,27 @@ class Function(NamedTuple):
     """A function, as the registry describes it."""
 
     name: str
-    zeros: tuple[int, ...]
+    place: int
+    """How many of its arguments, the first, name a place on a day."""
+    zeros: list[int]
     """Positions of arguments where a 0 is a number, and not an empty cell."""
     volatile: bool
     spills: bool
 
+    def call(self, arguments: Iterable[object], *, from_1904: bool = False) -> Call:
+        """A call with arguments as Calc passes them.
+
+        Args:
+            arguments: see `request_arguments`.
+            from_1904: whether the document counts dates from 1904; the server refuses its dates.
+        """
+        call = {"f": self.name, "a": request_arguments(self, arguments)}
+        return {**call, "from_1904": True} if from_1904 else call
+
 
 def functions_of(content: str) -> dict[str, Function]:
     """The functions by name, from `functions.json`."""
-    return {
-        one["name"]: Function(one["name"], tuple(one["zeros"]), one["volatile"], one["spills"])
-        for one in json.loads(content)
-    }
+    return {one["name"]: Function(**one) for one in json.loads(content)}
 
 
 def error_number(code: int) -> float:
@@ -105,7 +116,7 @@ class Cells:
     def __init__(
         self,
         functions: dict[str, Function],
-        post: Callable[[list[dict[str, Any]]], list[Any]],
+        post: Callable[[list[Call]], list[Any]],
         source: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -117,7 +128,6 @@ class Cells:
         self._cached_from = 0
         self._patience = Patience(eager=False, clock=clock)
         self._session_patience = Patience(eager=True, clock=clock)
-        self._from_1904 = False
 
     def forget(self) -> None:
         """Request everything again."""
@@ -125,42 +135,28 @@ class Cells:
 
     def value(
         self,
-        name: str,
-        arguments: Iterable[object],
+        call: Call,
         ahead: Ahead | None = None,
-        *,
-        from_1904: bool = False,
     ) -> Any:  # noqa: ANN401 - a cell's value, or rows of them
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
         Args:
-            name: the function.
-            arguments: as Calc passes them.
+            call: of a function, see `Function.call`.
             ahead: reads the calls of the document; used when a burst begins.
-            from_1904: whether the document counts dates from 1904; the server refuses its dates.
 
         Raises:
             BadValue: the cell shows #VALUE!.
         """
-        function = self._functions[name]
-        given = request_arguments(function, arguments)
-        self._from_1904 = from_1904
         source = self._source()
         if source != self._cached_from:
             self.forget()
             self._cached_from = source
-        call = self._call(name, given)
-        key = _key(call)
-        found = self._known(key)
-        if found is None:
-            found = self._requested(key, call, ahead, of_session=function.volatile and not given)
-        return _shown(function, found.result)
+        key = key_of(call)
+        found = self._known(key) or self._requested(key, call, ahead)
+        return _shown(self._functions[call["f"]], found.result)
 
-    def _call(self, name: str, given: list[Any]) -> dict[str, Any]:
-        call: dict[str, Any] = {"f": name, "a": given}
-        if self._from_1904:
-            call["from_1904"] = True
-        return call
+    def _is_of_session(self, call: Call) -> bool:
+        return self._functions[call["f"]].volatile and not call["a"]
 
     def _known(self, key: str) -> _Cached | None:
         found = self._cache.get(key)
@@ -168,16 +164,15 @@ class Cells:
             return None
         return found
 
-    def _requested(
-        self, key: str, call: dict[str, Any], ahead: Ahead | None, *, of_session: bool
-    ) -> _Cached:
+    def _requested(self, key: str, call: Call, ahead: Ahead | None) -> _Cached:
         """The result of a call, requested in a burst with the other calls of the document.
 
         What concerns the whole session goes last, after all that the document requests, and is not
         cached.
         """
+        of_session = self._is_of_session(call)
         patience = self._session_patience if of_session else self._patience
-        calls: dict[str, dict[str, Any]] = {} if of_session else {key: call}
+        calls: dict[str, Call] = {} if of_session else {key: call}
         if ahead is not None and patience.is_due():
             before = len(calls)
             self._add_calls(calls, ahead)
@@ -187,7 +182,7 @@ class Cells:
         patience.missed()
         return self._cache.pop(key) if of_session else self._cache[key]
 
-    def _send(self, calls: dict[str, dict[str, Any]]) -> None:
+    def _send(self, calls: dict[str, Call]) -> None:
         results = self._post(list(calls.values()))
         now, day = self._clock(), date.today()  # noqa: DTZ011 - the user's day
         for one, result in zip(calls, results):  # noqa: B905 - as many, by the contract
@@ -197,19 +192,12 @@ class Cells:
         while len(self._cache) > _MOST:
             self._cache.popitem(last=False)
 
-    def _add_calls(self, calls: dict[str, dict[str, Any]], ahead: Ahead) -> None:
+    def _add_calls(self, calls: dict[str, Call], ahead: Ahead) -> None:
         """Add the other calls of the document that are not cached."""
         try:
-            for name, arguments in ahead():
-                function = self._functions.get(name)
-                if function is None:
-                    continue
-                given = request_arguments(function, arguments)
-                if function.volatile and not given:
-                    continue
-                call = self._call(name, given)
-                key = _key(call)
-                if self._known(key) is None:
+            for call in ahead():
+                key = key_of(call)
+                if not self._is_of_session(call) and self._known(key) is None:
                     calls.setdefault(key, call)
                 if len(calls) >= _MOST_CALLS:
                     break
@@ -217,7 +205,8 @@ class Cells:
             pass
 
 
-def _key(call: dict[str, Any]) -> str:
+def key_of(call: Call) -> str:
+    """What identical calls have in common."""
     return json.dumps(call, allow_nan=False)
 
 

@@ -33,6 +33,10 @@ class ServerError(Exception):
     """There is no response of the server; the message says why, and what to do."""
 
 
+class RefusedError(ServerError):
+    """The server responds, but not with results: it refuses the request, or failed."""
+
+
 def server_file() -> Path:
     """The file with the address of the server; the rule is that of `config.excel_folder`."""
     named = os.environ.get(_VARIABLE, "").strip()
@@ -125,7 +129,7 @@ class Server:
         if status == _UNAUTHORIZED:
             raise ServerError(f"The local server does not know this add-in's token. {_START}")
         if status != _OK:
-            raise ServerError(f"The local server refused the request: {_reason(status, data)}")
+            raise RefusedError(f"The local server refused the request: {_reason(status, data)}")
         try:
             return json.loads(data)
         except ValueError:
