@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from support.browser import new_page, tab_to
 from support.faults import RESET, answer, echoing, serving
 from support.keyrings import use_keyring
+from support.nexus import RECORDS, Nexus
 from support.secrets import TYPED_KEY, files_with
 from support.spreadsheets import STAND_IN, local_server, pane_page, zips_asked
 
@@ -309,6 +310,73 @@ def test_a_refresh_of_a_service_that_is_away_changes_nothing(metered):
     expect(page.locator("#message")).to_contain_text("Nothing was refreshed")
     assert page.evaluate("[standIn.calculated, globalThis.svcSince]") == [[], None]
     assert run(desk, "SVC_RATE", *AUSTIN) == 0.0825
+
+
+@pytest.fixture
+def register(keyring, chrome, tmp_path, monkeypatch):
+    """The section of the registrations, open, in a workbook, over a service that is scripted."""
+    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
+    with serving() as faults, Svc("key-0123456789", base_url=faults.base_url) as client:
+        nexus = Nexus(faults, RECORDS[2:])
+        with (
+            local_server(Desk(client, cache=False)) as served,
+            pane_page(chrome, served, script=STAND_IN) as (page, seen),
+        ):
+            page.get_by_text("Registrations", exact=True).click()
+            yield page, nexus
+            assert seen.complaints == []
+
+
+def test_registrations_are_listed(register):
+    page, nexus = register
+    click(page, "List")
+    expect(page.locator("#nexus-rows tr")).to_have_count(4)
+    expect(page.locator("#nexus-rows")).to_contain_text("TX economic")
+    expect(page.locator("#nexus-message")).to_contain_text("3 records in 2 states")
+    assert nexus.methods == {"GET"}
+
+
+def test_a_registration_is_added_with_the_keyboard_once_its_state_is_typed(register, tmp_path):
+    page, nexus = register
+    tab_to(page, "List")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Ohio")
+    page.get_by_label("Type", exact=True).select_option("economic")
+    page.get_by_label("Since").fill("2024-05-31")
+    page.get_by_label("Notes").fill("<b>permit</b> 7")
+    page.keyboard.press("Enter")
+    expect(page.locator("#nexus-requests")).to_contain_text("POST /v1/portability/nexus {")
+    expect(page.locator("#nexus-typed")).to_be_focused()
+    page.keyboard.type("TX")
+    click(page, "Add the registration")
+    expect(page.locator("#nexus-typed-error")).to_contain_text("Type OH")
+    assert nexus.methods == {"GET"}
+    page.locator("#nexus-typed").fill("OH")
+    click(page, "Add the registration")
+    expect(page.locator("#nexus-message")).to_contain_text("svc-tools nexus restore")
+    expect(page.locator("#nexus-rows")).to_contain_text("OH economic")
+    expect(page.locator("#nexus-confirm")).to_be_hidden()
+    assert [one["notes"] for one in nexus.additions] == ["<b>permit</b> 7"]
+    assert page.evaluate("standIn.calculated") == ["Full"]
+    assert len([*(tmp_path / "receipts").glob("*-add-*.jsonl")]) == 1
+
+
+def test_a_preview_ends_with_a_change_of_the_form_or_cancel_and_nothing_is_sent(register):
+    page, nexus = register
+    for end in ("change", "cancel", "there already"):
+        page.locator("#nexus-state").fill("TX" if end == "there already" else "OH")
+        page.locator("#nexus-nexus_type").select_option("economic")
+        click(page, "Preview the request")
+        if end == "there already":
+            expect(page.locator("#nexus-message")).to_contain_text("is registered already")
+        else:
+            expect(page.locator("#nexus-confirm")).to_be_visible()
+        if end == "change":
+            page.locator("#nexus-address").fill("1 Main St")
+        elif end == "cancel":
+            page.locator("#nexus-cancel").click()
+        expect(page.locator("#nexus-confirm")).to_be_hidden()
+    assert nexus.methods == {"GET"}
 
 
 def test_a_key_is_given_with_the_keyboard_alone(pane, served, account, keyring, tmp_path):

@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from starlette.responses import Response
 from support.faults import KEY, RESET, answer
 from support.keyrings import use_keyring
+from support.nexus import RECORDS, Nexus
 from support.spreadsheets import TOKEN, desk_of, local_server
 
 from svc_tools.excel.functions import Call
@@ -52,6 +53,7 @@ from svc_tools.excel.values import (
     NotAvailableError,
 )
 from svc_tools.loopback import LocalGuard
+from svc_tools.nexus import read_receipt
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 
@@ -652,3 +654,87 @@ def test_the_token_is_in_the_addresses_of_the_page_alone_and_cannot_be_markup():
     assert "<b>" not in text
     assert "{{" not in text
     assert set(re.findall(r'token=([^"]+)"', text)) == {"a%22%3E%3Cb%3E%26c"}
+
+
+OHIO = {"state": "Ohio", "nexus_type": "economic", "registered_at": "05/31/2024", "notes": ""}
+SENT = {"state": "OH", "nexus_type": "economic", "registered_at": "2024-05-31"}
+
+
+@pytest.fixture
+def register(faults, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
+    return Nexus(faults, RECORDS[2:])
+
+
+@pytest.fixture
+def nexus(client, server, register):
+    def post(record=OHIO, **more):
+        body = {"record": record, **more}
+        return client.post("/excel/nexus", json=body, headers=server.headers).json()
+
+    return post
+
+
+def test_a_registration_is_previewed_and_added_once_its_state_is_typed(
+    client, server, register, nexus, tmp_path
+):
+    listed = client.get("/excel/nexus", headers=server.headers).json()
+    assert [row[:3] for row in listed["rows"]] == [
+        ["TX", "economic", "2022-05-01"],
+        ["TX", "physical", ""],
+        ["WA", "marketplace", ""],
+    ]
+    plan = nexus()
+    (request,) = plan["requests"]
+    assert json.loads(request.removeprefix("POST /v1/portability/nexus ")) == SENT
+    assert (plan["state"], plan["confirm"]) == ("OH", True)
+    for typed in ("", "TX", "1", "ohio"):
+        assert nexus(typed=typed)["problem"]["field"] == "nexus-typed"
+    assert register.methods == {"GET"}
+    assert not (tmp_path / "receipts").exists()
+    added = nexus(typed=" oh ")
+    assert register.additions == [SENT]
+    (receipt,) = (tmp_path / "receipts").glob("*-add-*.jsonl")
+    assert receipt.name in added["message"]
+    assert read_receipt(receipt).undoable
+    again = nexus(typed="OH")
+    assert (again["requests"], again["confirm"]) == ([], False)
+    assert register.additions == [SENT]
+
+
+def test_cells_follow_a_registration_that_was_added(client, server, nexus):
+    call = {"calls": [{"f": "SVC_NEXUS_STATUS", "a": ["OH"]}]}
+    found = []
+    for typed in (None, "OH"):
+        nexus(typed=typed)
+        got = client.post("/excel/batch", json=call, headers=server.headers).json()
+        found.append(got["results"][0]["v"])
+    assert found == ["not registered", "registered"]
+
+
+@pytest.mark.parametrize(
+    ("record", "service", "word"),
+    [
+        (OHIO | {"state": "Nowhere"}, {}, "Nowhere"),
+        (OHIO | {"nexus_type": ""}, {}, "nexus_type"),
+        (OHIO | {"registered_at": "03/04/2024"}, {}, "03/04/2024"),
+        (OHIO, {"adds": False}, "does not add"),
+        (OHIO, {"lists": False}, "does not list"),
+        (OHIO, {"down": True}, ""),
+    ],
+)
+def test_what_cannot_be_added_is_a_problem_and_nothing_is_sent(
+    register, nexus, record, service, word
+):
+    vars(register).update(service)
+    for typed in (None, "OH"):
+        assert word in nexus(record, typed=typed)["problem"]["text"]
+    assert register.methods <= {"GET"}
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"record": []}', b'{"record": {"state": 1}}', b'{"record": {}']
+)
+def test_what_is_no_registration_is_refused(client, server, register, body):
+    response = client.post("/excel/nexus", content=body, headers=server.headers)
+    assert (response.status_code, register.methods) == (400, set())

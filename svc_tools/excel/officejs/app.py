@@ -97,6 +97,7 @@ def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     _add_files(app, guard)
     _add_cells(app, desk)
     _add_pane(app, desk)
+    _add_nexus(app, desk)
     _add_static(app)  # last, since it matches every name
     return Guard(app, guard)
 
@@ -184,6 +185,23 @@ def _add_pane(app: FastAPI, desk: Desk) -> None:
     @app.post("/excel/embedded")
     async def use_embedded() -> Response:
         return await _changed(lambda: pages.use_embedded(desk))
+
+
+def _add_nexus(app: FastAPI, desk: Desk) -> None:
+    """The registrations of the task pane: listed, and one added once its state is typed."""
+
+    @app.get("/excel/nexus")
+    async def registrations() -> Response:
+        return _json(await in_thread(lambda: pages.registrations(desk)))
+
+    @app.post("/excel/nexus")
+    async def add_registration(request: Request) -> Response:
+        content = read_body(await request.body())
+        record, typed = content.get("record"), content.get("typed")
+        texts = (*record.values(), typed or "") if isinstance(record, dict) else ()
+        if not isinstance(record, dict) or not all(isinstance(one, str) for one in texts):
+            raise BadRequestError('expected {"record": {"state": text, ...}, "typed": text}')
+        return await _changed(lambda: pages.add_registration(desk, record, typed))
 
 
 async def _changed(work: Callable[[], Mapping[str, object]]) -> Response:

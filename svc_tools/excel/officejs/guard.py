@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 ROOT = "/excel/"
 """The prefix of every path."""
 _METADATA = f"{ROOT}functions.json"
-ACTIONS = frozenset(f"{ROOT}{name}" for name in ("batch", "status", "refresh", "key", "embedded"))
+ACTIONS = frozenset(
+    f"{ROOT}{name}" for name in ("batch", "status", "refresh", "nexus", "key", "embedded")
+)
 """Paths that compute or change something: a token in the address, which browsers store, is not
 accepted."""
 LARGEST_BODY = 32 * 1024 * 1024

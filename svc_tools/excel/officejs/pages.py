@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
-from svc_tools import config
+from svc_tools import config, nexus
 from svc_tools.atomic import whole_file
 from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
@@ -31,8 +31,12 @@ from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.setup import addin_value, certificate_commands
 from svc_tools.lookup.key_check import check_key, field_at_fault
 from svc_tools.lookup.outcomes import Trouble, explained
+from svc_tools.nexus.edit import new_record
+from svc_tools.nexus.notices import ADDING_NOTE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import SecretStr
 
     from svc_tools.excel.desk import Desk, RefreshPlan
@@ -163,6 +167,7 @@ def page(guard: LocalGuard, *, office: bool) -> str:
         token=token,
         scripts=(OFFICE_JS, f"functions.js?token={token}") if office else (),
         functions=_in_excel(),
+        nexus_types=nexus.NEXUS_TYPES,
         meanings=json.dumps({code: meaning_of(code) for code in _CODES}),
     )
 
@@ -245,6 +250,55 @@ def refresh(desk: Desk, plan: RefreshPlan) -> Json:
         "happened": report.happened,
         "since": report.since.isoformat(),
     }
+
+
+def registrations(desk: Desk) -> Json:
+    """The account's registrations, as rows of texts."""
+    try:
+        register = nexus.list_register(desk.client)
+    except (ValueError, ImportError, SvcError) as error:
+        return _refused("The registrations cannot be listed", error)
+    return {"message": register.sentence, "rows": [one.texts for one in register.records]}
+
+
+def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> Json:
+    """Show the request that adds a registration; once its state is typed, send it.
+
+    Args:
+        desk: has the client of the account.
+        row: the registration, as for `nexus.add_registrations`.
+        typed: the code of the state as the user typed it; `None` for the preview, which only reads.
+    """
+    try:
+        client, record = desk.client, new_record(row)
+        dry = nexus.add_registrations(client, [record])
+        confirm = bool(dry.requests) or any(item.step for item in dry.items)  # of a broken-off run
+        if typed is None or not confirm:
+            left_alone = [item.message for item in dry.items if item.status != "planned"]
+            return {
+                "message": " ".join([dry.sentence, *left_alone]),
+                "requests": [one.text for one in dry.requests],
+                "notes": f"{dry.restore_note} {ADDING_NOTE}",
+                "state": record["state"],
+                "confirm": confirm,
+            }
+        if typed.strip().upper() != record["state"]:
+            expected = f"Type {record['state']} to add it. Nothing was changed."
+            return _trouble(Trouble("This is not the state", "", expected), "nexus-typed")
+        receipt = nexus.add_registrations(client, [record], dry_run=False)
+    except (ValueError, ImportError, SvcError) as error:
+        return _refused("The registration cannot be added", error)
+    desk.refresh_register()
+    name = "" if receipt.path is None else receipt.path.name
+    undo = f"Its receipt undoes it: svc-tools nexus restore {name}"
+    return {"message": " ".join([receipt.sentence, *receipt.advice, undo])}
+
+
+def _refused(title: str, error: Exception) -> Json:
+    """A problem of the registrations; nothing was changed."""
+    if isinstance(error, SvcError):
+        return _trouble(explained(error))
+    return _trouble(Trouble(title, str(error), ""))
 
 
 def use_key(desk: Desk, address: str, key: SecretStr) -> Json:

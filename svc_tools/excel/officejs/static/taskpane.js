@@ -239,6 +239,7 @@ const svcPane = (() => {
     svcFreeze.start({ onPress, show, request });
     svcRefresh.start({ onPress, show, request, draw, recalculate, check, excel });
     svcLookup.start({ onPress, show, request, fault, put, check });
+    svcNexus.start({ onPress, show, request, fault, recalculate });
     inHost();
     globalThis.Office?.onReady?.().then(inHost);
     check().then((status) => {
