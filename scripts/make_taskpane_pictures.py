@@ -30,8 +30,13 @@ WIDTH, HEIGHT, SCALE = 330, 750, 2
 GAP = 24
 BACK = (128, 128, 128)
 PALETTE = 128
-HOST = "window.Excel = { run: async () => {}, CalculationType: { full: 'Full' } };"
 PLACES = (("CA", "94105"), ("WA", "98101"), ("MA", "02134"), ("NJ", "07030"))
+CELLS = [[f'=SVC.RATE("{state}","{code}","2026-02-01")'] for state, code in PLACES]
+SHEET = {"name": "Orders", "row": 1, "column": 1, "formulas": CELLS, "values": [[0.1]] * 4}
+HOST = (
+    f"window.Excel = {{ run: async () => ({json.dumps({'sheets': [SHEET]})}),"
+    " CalculationType: { full: 'Full' } };"
+)
 
 
 def draw(folder: Path) -> None:
@@ -71,6 +76,7 @@ def draw(folder: Path) -> None:
 
 def _refreshed(page: Page) -> None:
     page.get_by_role("button", name="Refresh rates").click()
+    page.get_by_role("button", name="Refresh", exact=True).click()
     page.locator("#message", has_text="looked up again").wait_for()
     page.get_by_role("button", name="Check again", disabled=False).wait_for()
     page.get_by_role("heading", name="Sales tax").hover()

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from svc_tools.nexus.register import Register
     from svc_tools.places import Place
 
-PATIENCE = 30.0
-"""Seconds that a burst may take, plus a tenth of one for each of its places."""
-_PER_PLACE = 0.1
+PATIENCE, _PER_PLACE = 30.0, 0.1
+"""Seconds that a burst may take, and those added for each of its places."""
 _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
@@ -156,8 +155,7 @@ class Desk:
         cache: where results are stored between sessions: `None` for the configured file, `False`
             for nowhere, a path, or an open cache.
         clock: the time (aware); the machine's where left out.
-        patience: seconds that a burst may take, plus a tenth of one for each place: a service
-            that hangs must not hang the sheet.
+        patience: as `PATIENCE`: a service that hangs must not hang the sheet.
     """
 
     def __init__(
@@ -181,12 +179,8 @@ class Desk:
         """The outcome of every distinct place, in their order.
 
         Cached places are not requested, and those that another thread is looking up are waited
-        for; the rest is looked up in one run. Raises nothing: an error is an outcome with its
-        reason.
-
-        Args:
-            places: the places.
-            since: the moment of a refresh (aware); no result requested before it is used.
+        for; the rest is looked up in one run. No result requested before `since` (aware), the
+        moment of a refresh, is used. Raises nothing: an error is an outcome with its reason.
         """
         wanted = dict.fromkeys(places)
         while True:
@@ -273,9 +267,8 @@ class Desk:
         try:
             found = self.client
         except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
-            raise NotAvailableError(
-                _explained(error, "The service cannot be reached"), "FAILED"
-            ) from None
+            why = _explained(error, "The service cannot be reached")
+            raise NotAvailableError(why, "FAILED") from None
         edition = found.book_edition if isinstance(found, EmbeddedSvc) else None
         return ServiceInfo(service_name(found), edition)
 
@@ -349,11 +342,11 @@ class Desk:
         with self._lock:
             known = session.known(wanted, now, since)
             missing = [place for place in wanted if place not in known]
+            in_flight = ((place, session.in_flight.get(place)) for place in missing)
             waited_for = {
-                place: session.in_flight[place].burst
-                for place in missing
-                if place in session.in_flight
-                and (since is None or session.in_flight[place].requested_at >= since)
+                place: one.burst
+                for place, one in in_flight
+                if one is not None and (since is None or one.requested_at >= since)
             }
             own = [place for place in missing if place not in waited_for]
             burst: _Burst = Future()
@@ -386,11 +379,8 @@ class Desk:
     ) -> _BurstResult:
         """The outcomes of distinct places, looked up in one run.
 
-        Args:
-            session: has the client.
-            places: the places.
-            since: no older result is read from the cache.
-            paused: why no requests are sent: only the cache is read.
+        No result older than `since` is read from the cache. `paused` is why no requests are sent,
+        but only the cache is read.
         """
         deadline = self._patience + _PER_PLACE * len(places)
         try:
@@ -469,12 +459,7 @@ class _Session:
         self._making = threading.Lock()
 
     def client(self) -> Svc:
-        """The client, made from the settings at first use.
-
-        Raises:
-            ConfigurationError: the configuration cannot be used.
-            ImportError: the embedded service is configured and not installed.
-        """
+        """The client, made from the settings at first use; see `Desk.client`."""
         with self._making:
             if self._client is None:
                 from svc_tools.excel import settings  # noqa: PLC0415 - not for a given client
@@ -502,13 +487,7 @@ class _Session:
     def store(
         self, outcomes: Mapping[Place, Outcome], requested_at: datetime, retry_at: datetime
     ) -> None:
-        """Store outcomes, unless there are newer ones.
-
-        Args:
-            outcomes: the outcomes.
-            requested_at: when they were requested, from which their validity counts.
-            retry_at: until when failures are valid.
-        """
+        """Store outcomes, unless there are newer ones; failures are valid until `retry_at`."""
         if requested_at >= self._forgets_at:  # so that months of a session fit in memory
             self._forgets_at = requested_at + timedelta(days=1)
             self.results = {
@@ -577,11 +556,7 @@ class _RegisterCache:
         self._failure: tuple[NotAvailableError, datetime] | None = None
 
     def current(self, client: Callable[[], Svc]) -> Register:
-        """The register, as it was listed this day.
-
-        Raises:
-            NotAvailableError: it cannot be listed.
-        """
+        """The register, as it was listed this day; see `Desk.register`."""
         if (register := self._valid(self._listing)) is not None:
             return register  # also while it is being listed again
         with self._lock:

@@ -72,9 +72,10 @@ def others_wait(desk):
     found = threading.Event()
 
     class InFlight(dict):
-        def __getitem__(self, place):
-            found.set()
-            return super().__getitem__(place)
+        def get(self, place):
+            if (one := super().get(place)) is not None:
+                found.set()
+            return one
 
     desk._session.in_flight = InFlight()
     return found
