@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.roles import plain_name
+from svc_tools.roles import Found, plain_name, usual_places
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -132,6 +132,32 @@ def recognized(columns: Iterable[Hashable]) -> Export | None:
     """The export that a table with these columns is; `None` where it is none that is known."""
     names = _by_name(columns).keys()
     return next((one for one in EXPORTS if names >= {*one.known_by}), None)
+
+
+DECIDING = frozenset({"zip", "address", "city", "location", "lat"})
+"""The roles of which a place needs one."""
+
+
+def usual_columns(
+    export: Export | None, free: Sequence[Hashable], given: Mapping[str, object] | None = None
+) -> Found:
+    """The columns of place and date of an export, or else of the place by their usual names.
+
+    Args:
+        export: the export that the table is, where it is one that is known.
+        free: the labels to choose from.
+        given: by role the value of an argument that is given; its role is not looked for.
+    """
+    known = {} if export is None else export.found(free)
+    of_export = {
+        role: known[role]
+        for role in (*PLACE_ROLES, "as_of")
+        if role in known and (given or {}).get(role) is None
+    }
+    if DECIDING & of_export.keys():
+        return Found(of_export, ())
+    usual = usual_places([label for label in free if label not in of_export.values()], given)
+    return Found({**usual.columns, **of_export}, usual.problems)
 
 
 def named_export(name: str | None) -> Export | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -298,6 +298,170 @@ def plain_name(label: Hashable) -> str:
     """A label as names are compared: "Ship-to ZIP" and "shipToZip" are `ship_to_zip`."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def usual_places(free: Sequence[Hashable], given: Mapping[str, object] | None = None) -> Found:
+    """The columns of a place found by the usual names: one for each role, all of one party.
+
+    Args:
+        free: the labels to choose from.
+        given: by role the value of an argument that is given; its role is not looked for.
+    """
+    given = given or {}
+    named = find(free, tuple(PLACES.values()), dict.fromkeys(given, False))
+    known = named.columns.keys() | {role for role, value in given.items() if value is not False}
+    pair = {"lat", "lng"}
+    usable = {
+        role: label for role, label in named.columns.items() if role not in pair or pair <= known
+    }
+    shipping = {found[1] for label in usable.values() if (found := place_role(label))}
+    others = [label for label in free if label not in usable.values() and _names_a_place(label)]
+    passed_over = any(map(_names_shipping, others)) and False in shipping
+    if others and usable and not named.problems and (len(shipping) > 1 or passed_over):
+        return Found({}, (ColumnsOfTwoParties(usable, others),))
+    return Found(usable, named.problems)
+
+
+_SHIP_WORDS = (
+    r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
+)
+_SHIP = rf"(?P<ship>{_SHIP_WORDS})(?:_?address(?=_))?"
+_EVENT = (
+    "orders?|sales?|sold|invoiced?|inv|transactions?|trans?|txn|trx|purchased?|ordered|checkout"
+    "|receipt|tax|document|doc|posting|posted"
+)
+_PLACE_WORDS = {
+    "state",
+    "province",
+    "zip",
+    "zipcode",
+    "postal",
+    "postcode",
+    "city",
+    "street",
+    "address",
+    "country",
+}
+_DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
+_PERIOD_WORDS = {"period", "month", "quarter", "year"}
+_YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12][0-9]|3[01])"
+_NAMED = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_SPECIFIC = re.compile(r"(?:code|address_?1|line_?1)$")
+"""A code rather than a name, the first line of an address rather than the street."""
+PLACES: Mapping[str, Role] = {
+    role: Role(
+        role,
+        re.compile(rf"(?:{_SHIP}_?)?(?:{names})"),
+        specific=None if role == "zip" else _SPECIFIC,  # of two ZIP Codes neither is more exact
+    )
+    for role, names in {
+        "state": r"state(?:_(?:code|name|abbr(?:eviation)?|(?:or_)?province))?|province(?:_code)?",
+        "zip": r"zip(?:_?(?:code|5|4|plus4))?|(?:zip_)?post(?:al)?_?code|postal|zip_postal",
+        "address": r"street_?address|address(?:_?line)?_?1?|street(?:_?line)?_?1?",
+        "city": r"city(?:_?name)?|town",
+        "lat": r"lat(?:itude)?",
+        "lng": r"lng|lon|long|longitude",
+        "country": r"country(?:_?(?:code|name))?",
+    }.items()
+}
+_SALE = re.compile(
+    rf"(?:(?:{_EVENT})_?)?(?:date|dt|datetime|date_time|timestamp)(?:_local)?"
+    rf"|(?:{_EVENT})_?(?:day|time)"
+    r"|(?:created|ordered|sold|purchased|invoiced|processed|placed)(?:_(?:at|on))?"
+    rf"|date_?(?:of_)?(?:{_EVENT})"
+    r"|as_?of(?:_date)?"
+)
+_LOOKS_DATED = re.compile(
+    rf"{_YEAR}([-/.]){_MONTH}\1{_DAY}(?:[T ].*)?"
+    rf"|{_DAY}([-/.]){_DAY}\2{_YEAR}(?:[T ].*)?|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2}}"
+    rf"|{_DAY}[- ]?{_NAMED}[-, ]*(?:{_YEAR}|[0-9]{{2}})(?: .*)?"
+    rf"|(?:[a-z]{{3,9}},? )?{_NAMED} {_DAY},? {_YEAR}(?: .*)?",
+    re.IGNORECASE,
+)
+_LOOKS_PERIODIC = re.compile(
+    rf"{_YEAR}[-/]{_MONTH}|{_MONTH}/{_YEAR}|{_NAMED}[- ]{_YEAR}"
+    rf"|{_YEAR}[- ]?Q[1-4]|Q[1-4][- ]?{_YEAR}|{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])",
+    re.IGNORECASE,
+)
+"""A month, a quarter, or digits that may be a date and may be a number."""
+_MAY_BE_PERIOD = re.compile(rf"{_YEAR}(?:0[1-9]|1[0-2])?|{_MONTH}|Q?[1-4]|{_NAMED}", re.IGNORECASE)
+"""Values that are periods in a column that is named as one."""
+
+
+def place_role(label: Hashable) -> tuple[str, bool] | None:
+    """The role of a place that a column of this name has, and whether it names a destination."""
+    plain = plain_name(label)
+    for name, role in PLACES.items():
+        if match := role.usual.fullmatch(plain):  # type: ignore[union-attr]  # a pattern here
+            return name, match["ship"] is not None
+    return None
+
+
+def _names_a_place(label: Hashable) -> bool:
+    """Whether a name is that of an address, no matter whose."""
+    words = set(plain_name(label).split("_"))
+    return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
+
+
+def _names_shipping(label: Hashable) -> bool:
+    """Whether a name is that of a place something is shipped to."""
+    return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", plain_name(label)) is not None
+
+
+DateKind: TypeAlias = Literal["sale", "other", "period"]
+
+
+def date_kind(
+    label: Hashable, sample: Sequence[str] | None, *, numeric: bool = False
+) -> DateKind | None:
+    """Whether a column is the date of the sale by its name, another date, or no date (`None`).
+
+    "period" is a month, a quarter or a year, or digits that may be a date or a number: it counts
+    where nothing else is a date.
+
+    Args:
+        label: the name of the column.
+        sample: some of its values as text; `None` where they are dates.
+        numeric: whether they are numbers or truth values.
+    """
+    plain = plain_name(label)
+    if _SALE.fullmatch(plain):
+        return "sale"
+    if sample is None or _mostly(_LOOKS_DATED, sample):
+        return "other"
+    words = plain.split("_")
+    if _mostly(_LOOKS_PERIODIC, sample) or (
+        words[-1] in _PERIOD_WORDS and _mostly(_MAY_BE_PERIOD, sample)
+    ):
+        return "period"
+    if numeric:
+        return None
+    named = words[-1] in _DATE_WORDS or words[0] == "date" or words[-1].endswith("date")
+    return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
+
+
+def sale_date(kinds: Sequence[tuple[Hashable, DateKind | None]], advice: str) -> list[Hashable]:
+    """The one column that is the date of the sale, if there is a date.
+
+    Args:
+        kinds: the columns with their `date_kind`.
+        advice: what to do where it is not certain.
+
+    Raises:
+        ColumnAmbiguous: several are dates, or one that is not that of the sale by its name.
+    """
+    dates = [(label, kind) for label, kind in kinds if kind not in {None, "period"}]
+    dates = dates or [(label, kind) for label, kind in kinds if kind]
+    if [kind for _, kind in dates] in ([], ["sale"]):
+        return [label for label, _ in dates]
+    raise ColumnAmbiguous("as_of", [label for label, _ in dates], advice)
+
+
+def _mostly(looks: re.Pattern[str], sample: Sequence[str]) -> bool:
+    """Whether at least half of a sample matches: exports have other texts among their dates."""
+    return bool(sample) and 2 * sum(looks.fullmatch(text) is not None for text in sample) >= len(
+        sample
+    )
 
 
 def _in_words(role: str) -> str:

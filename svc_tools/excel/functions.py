@@ -8,11 +8,13 @@ second, so that their places are looked up together, each once.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from svc_tools.cells import text_of
 from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.results import (
@@ -39,22 +41,33 @@ from svc_tools.excel.values import (
     exact_sum,
     is_empty,
     pass_on_error,
+    refusal_of_1904,
     rows_of,
     shaped,
 )
+from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
+from svc_tools.roles import (
+    ColumnError,
+    ColumnMissing,
+    Role,
+    date_kind,
+    find,
+    place_role,
+    sale_date,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar
     from svc_tools.frames.taxes.rounding import Rounding
-    from svc_tools.nexus.register import Register
     from svc_tools.places import Place
+    from svc_tools.roles import DateKind
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -182,13 +195,6 @@ _Function: TypeAlias = "Callable[[Desk, Sequence[str], Sequence[object]], Parsed
 """Parses a formula, given the names and values of its arguments. Raises `CellError`."""
 
 
-class LookupResult(NamedTuple):
-    """The outcome of a query; for cells that make none, the reason and no query."""
-
-    outcome: Outcome
-    question: Question | None = None
-
-
 def _without_places(finish: Callable[[], Result]) -> ParsedFormula:
     """A formula that looks nothing up."""
     return ParsedFormula((), lambda _: finish())
@@ -198,75 +204,71 @@ def _places_of(queries: Iterable[Query]) -> list[Place]:
     return [one.place for one in queries if isinstance(one, Question)]
 
 
-def _result_of(query: Query, outcomes: Outcomes) -> LookupResult | CellError | None:
+def _result_of(desk: Desk, query: Query, outcomes: Outcomes) -> FieldSource | CellError | None:
     """The result of a query; an error of a cell, or an empty row, as it is."""
     if isinstance(query, Question):
-        return LookupResult(outcomes[query.place], query)
-    return LookupResult(query) if isinstance(query, Outcome) else query
+        return FieldSource(outcomes[query.place], query, desk)
+    return FieldSource(query, None, desk) if isinstance(query, Outcome) else query
 
 
-def _each_cell(
-    names: Sequence[str],
-    arguments: Sequence[object],
-    query: Callable[..., Query],
-    show: Callable[..., Cell],
-) -> ParsedFormula:
-    """A formula with one cell of result for each cell of its ranges.
+def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> _Function:
+    """A function with one cell of result for each cell of its ranges.
 
     Args:
-        names: the names of the arguments.
-        arguments: their values.
-        query: makes the query of a row of cells.
-        show: gives the cell for a `LookupResult` and its row of cells. May raise `CellError`.
+        show: gives the cell for a result and its row of arguments by name. May raise `CellError`.
     """
-    shape, rows = aligned(names, arguments)
-    queries = [query(*row) for row in rows]
 
-    def finish(outcomes: Outcomes) -> Result:
-        results = (_result_of(one, outcomes) for one in queries)
-        return shaped(
-            shape, [_shown(one, row, show) for one, row in zip(results, rows, strict=True)]
-        )
+    def compute(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+        shape, cells = aligned(names, arguments)
+        rows = [dict(zip(names, row, strict=True)) for row in cells]
+        queries = [_query_of(row) for row in rows]
 
-    return ParsedFormula(_places_of(queries), finish)
+        def finish(outcomes: Outcomes) -> Result:
+            results = (_result_of(desk, one, outcomes) for one in queries)
+            return shaped(
+                shape, [_shown(one, row, show) for one, row in zip(results, rows, strict=True)]
+            )
+
+        return ParsedFormula(_places_of(queries), finish)
+
+    return compute
 
 
 def _shown(
-    one: LookupResult | CellError | None, row: tuple[Any, ...], show: Callable[..., Cell]
+    one: FieldSource | CellError | None,
+    row: Mapping[str, Given],
+    show: Callable[[FieldSource, Mapping[str, Given]], Cell],
 ) -> Cell:
-    if not isinstance(one, LookupResult):
+    if not isinstance(one, FieldSource):
         return one
     try:
-        return show(one, *row)
+        return show(one, row)
     except CellError as error:
         return error
 
 
-class _PlaceCells(NamedTuple):
-    """The cells of one query; those that its function does not have are empty.
-
-    `as_of` left out means today; an empty cell does not.
-    """
-
-    state: Given = None
-    zip: Given = None
-    address: Given = None
-    city: Given = None
-    place: Given = None
-    lat: Given = None
-    lng: Given = None
-    as_of: Given = OMITTED
+_PLACE = ("state", "zip", "address", "city", "place", "lat", "lng", "country")
+"""The cells that name a place, as the arguments and columns are called."""
 
 
-def _query_of(cells: _PlaceCells, *, by_address: bool = False) -> Query:
-    """The query of the cells.
+def _query_of(row: Mapping[str, Given], *, by_address: bool | None = None) -> Query:
+    """The query of cells by the names of their arguments.
+
+    An error in one of them is passed on. Cells that name no place (a state alone is not one) make
+    no query, whatever the others hold.
 
     Args:
-        cells: the cells. An error in one of them is passed on. Cells that name no place (a state
-            alone is not one) make no query, whatever the others hold.
-        by_address: whether the address must decide: a rate of the ZIP instead would look right.
+        row: the cells. `as_of` left out means today; an empty cell does not.
+        by_address: whether the address must decide: a rate of the ZIP instead would look right. By
+            default where the row has one.
     """
-    found = _cached_query(*cells, by_address)
+    day = row.get("as_of", OMITTED)
+    workbook = getattr(day, "workbook", None)  # which counts dates from 1904
+    must = "address" in row if by_address is None else by_address
+    cells = (row.get(name) for name in _PLACE)
+    found = _cached_query(*cells, day if workbook is None else OMITTED, must)
+    if workbook is not None and isinstance(found, Question):
+        return Outcome("invalid", refusal_of_1904(workbook))
     return error_in(*found) if isinstance(found, tuple) else found
 
 
@@ -275,19 +277,19 @@ def _query_of(cells: _PlaceCells, *, by_address: bool = False) -> Query:
 def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | None:
     """The query; for an error its name and cell, since exceptions should not be cached."""
     *cells, as_of, by_address = given
-    for name, cell in zip(_PlaceCells._fields, given, strict=False):
+    for name, cell in zip((*_PLACE, "as_of"), given, strict=False):
         if error_in(name, cell) is not None:
             return name, cell
-    if all(map(is_empty, cells[1:])):
+    if all(map(is_empty, cells[1:-1])):
         return None
     try:
-        state, zip_code, address, city, place, lat, lng = map(_plain, _PlaceCells._fields, cells)
+        state, zip_code, address, city, place, lat, lng, country = map(_plain, _PLACE, cells)
         if by_address and address is None:
             raise BadValueError(  # noqa: TRY301 - one way out for all
                 "address: the cell is empty; use SVC_RATE for a ZIP Code alone, SVC_RATE_PLACE"
                 " for a city."
             )
-        found = where(Cells(state, zip_code, address, city, place, lat, lng))
+        found = where(Cells(state, zip_code, address, city, place, lat, lng, country))
         if isinstance(found, Refusal):
             return refused(Refusal(found.status, found.reason.replace("location:", "place:", 1)))
         if by_address and found.place.mode != "address":
@@ -313,55 +315,39 @@ def _plain(name: str, cell: Given) -> str | float | None:
     return cell if isinstance(cell, str | int | float) else None
 
 
-def _of_zip(state: Given, zip_code: Given, as_of: Given, *_: Given) -> Query:
-    return _query_of(_PlaceCells(state, zip_code, as_of=as_of))
-
-
-def _of_address(
-    state: Given, address: Given, city: Given, zip_code: Given, as_of: Given, *_: Given
-) -> Query:
-    return _query_of(_PlaceCells(state, zip_code, address, city, as_of=as_of), by_address=True)
-
-
-def _of_place(state: Given, place: Given, as_of: Given, *_: Given) -> Query:
-    return _query_of(_PlaceCells(state, place=place, as_of=as_of))
-
-
-def _of_point(state: Given, lat: Given, lng: Given, as_of: Given, *_: Given) -> Query:
-    return _query_of(_PlaceCells(state, lat=lat, lng=lng, as_of=as_of))
-
-
-def _per_cell(query: Callable[..., Query], show: Callable[..., Cell]) -> _Function:
-    return lambda _, names, arguments: _each_cell(names, arguments, query, show)
-
-
-def _rate(one: LookupResult, *cells: Given) -> Cell:
-    """The combined rate; the last of the cells is `accept`."""
-    units = units_or_error(one.outcome, partial=_accepts_partial(cells[-1]))
+def _rate(one: FieldSource, row: Mapping[str, Given]) -> Cell:
+    """The combined rate."""
+    units = units_or_error(one.outcome, partial=_accepts_partial(row["accept"]))
     return rate_cell(units) if isinstance(units, int) else units
 
 
 def _accepts_partial(cell: Given) -> bool:
-    """The argument `accept`.
+    return _word("accept", cell, {"partial": True}, False)  # noqa: FBT003 - where it is empty
+
+
+def _word(name: str, cell: Given, words: Mapping[str, _T], default: _T) -> _T:
+    """The meaning of an argument that is one of some words; `default` where it is empty.
 
     Raises:
-        CellError: it is neither "partial" nor empty.
+        CellError: it is none of them.
     """
     if is_empty(cell):
-        return False
-    pass_on_error("accept", cell)
-    if isinstance(cell, str) and cell.strip().casefold() == "partial":
-        return True
-    raise BadValueError(f'accept: expected "partial", or nothing, not {str(cell)[:40]}.')
+        return default
+    pass_on_error(name, cell)
+    word = cell.strip().casefold() if isinstance(cell, str) else ""
+    if word not in words:
+        shown = str(cell).upper() if isinstance(cell, bool) else str(cell)[:40]
+        raise BadValueError(f'{name}: expected {", ".join(words)} or nothing, not "{shown}".')
+    return words[word]
 
 
-def svc_tax(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+def svc_tax(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
     """The tax on amounts; the amounts of a range are rounded together."""
     shape, rows = aligned(names, arguments)
-    lines = [_tax_line(*row) for row in rows]
+    lines = [_tax_line(dict(zip(names, row, strict=True))) for row in rows]
 
     def finish(outcomes: Outcomes) -> Result:
-        shown: list[Cell] = [_rate_units(one, outcomes) for one in lines]
+        shown: list[Cell] = [_rate_units(desk, one, outcomes) for one in lines]
         taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
         for at, line in enumerate(lines):
             units = shown[at]
@@ -383,12 +369,12 @@ class _Line:
     partial: bool
 
 
-def _tax_line(amount: Given, *others: Given) -> _Line | CellError | None:
+def _tax_line(row: Mapping[str, Given]) -> _Line | CellError | None:
     """A parsed row; the reason why it cannot be used, or `None` where it has no amount."""
-    state, zip_code, as_of, rounding, accept = others
+    amount = row["amount"]
     if (error := error_in("amount", amount)) is not None:
         return error
-    found = _query_of(_PlaceCells(state, zip_code, as_of=as_of))
+    found = _query_of(row)
     if isinstance(found, CellError):
         return found
     if is_empty(amount):
@@ -398,32 +384,26 @@ def _tax_line(amount: Given, *others: Given) -> _Line | CellError | None:
             raise BadValueError(
                 "zip: there is an amount and no ZIP Code, so no tax can be computed."
             )
-        return _Line(found, cents_of(amount), _rounding(rounding), _accepts_partial(accept))
+        rounding, partial = _rounding(row["rounding"]), _accepts_partial(row["accept"])
+        return _Line(found, cents_of(amount), rounding, partial)
     except CellError as error:
         return error
 
 
-def _rate_units(line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
+def _rate_units(desk: Desk, line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
     """The rate of a line in units of 10^-5, an integer; else what its cell shows."""
     if not isinstance(line, _Line):
         return line
-    one = _result_of(line.query, outcomes)
-    return (
-        units_or_error(one.outcome, partial=line.partial) if isinstance(one, LookupResult) else one
-    )
+    one = _result_of(desk, line.query, outcomes)
+    if not isinstance(one, FieldSource):
+        return one
+    return units_or_error(one.outcome, partial=line.partial)
 
 
 def _rounding(cell: Given) -> Rounding:
-    if is_empty(cell):
-        return "half_up"
-    pass_on_error("rounding", cell)
     from svc_tools.frames.taxes.rounding import ROUNDINGS  # noqa: PLC0415 - loads pandas
 
-    wanted = cell.strip().casefold() if isinstance(cell, str) else None
-    for one in ROUNDINGS:
-        if one == wanted:
-            return one  # type: ignore[return-value] # one of its words
-    raise BadValueError(f"rounding: expected {', '.join(ROUNDINGS)}, not {str(cell)[:40]}.")
+    return cast("Rounding", _word("rounding", cell, {one: one for one in ROUNDINGS}, "half_up"))
 
 
 def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> list[int]:
@@ -442,13 +422,21 @@ def svc_sum(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> Parse
     return _without_places(lambda: exact_sum(rows_of(names[0], arguments[0])))
 
 
-_HEADINGS = _PlaceCells._fields
 _PLAIN = {2: ("state", "zip"), 3: ("state", "zip", "as_of")}
 """The columns of a range without headings, by their number."""
 _EXPECTED = (
-    "expected columns of state, ZIP and perhaps day, or columns under headings of"
-    f" {', '.join(_HEADINGS)}"
+    "expected headings such as State, ZIP Code, Address, City and Date, or columns of state, ZIP"
+    " and perhaps day"
 )
+_ADVICE = (
+    "give the columns that count the headings State, ZIP Code, Address, City and Date, and others"
+    " other headings"
+)
+_BY_NAME = Role("place", frozenset({"place"}))
+"""The column of names of cities or counties, which no frame has."""
+_SAMPLED = 20
+_OUR_TIME = range(36_526, 54_790)
+"""The day numbers of the years 2000 to 2049."""
 _Grid: TypeAlias = "list[list[Cell]]"
 
 
@@ -458,46 +446,89 @@ def svc_lookup(desk: Desk, names: Sequence[str], arguments: Sequence[object]) ->
     columns, lines = _table(rows_of(names[0], rows))
     fields = _fields(wanted)
     heads: _Grid = [[*fields]] if _has_headers(headers) else []
-    queries = [_query_of(_PlaceCells(**dict(zip(columns, line, strict=True)))) for line in lines]
+    queries = [
+        _query_of({role: line[at] for role, at in columns.items()}, by_address=False)
+        for line in lines
+    ]
 
     def finish(outcomes: Outcomes) -> Result:
-        service, today = desk.service, desk.today
         shown: _Grid = []
         for query in queries:
-            result = _result_of(query, outcomes)
-            if isinstance(result, LookupResult):
-                one = FieldSource(*result, service, today)
-                shown.append([field_cell(name, one) for name in fields])
-            else:
-                shown.append([result] * len(fields))
+            one = _result_of(desk, query, outcomes)
+            shown.append(
+                [field_cell(name, one) for name in fields]
+                if isinstance(one, FieldSource)
+                else [one] * len(fields)
+            )
         return heads + shown
 
     return ParsedFormula(_places_of(queries), finish)
 
 
-def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
-    """The names of the columns, and the rows below the headings."""
-    heads = [_heading(cell) for cell in rows[0]]
-    if not any(head in _HEADINGS for head in heads):
-        columns = _PLAIN.get(len(heads))
-        if columns is None:
+def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
+    """The number of the column of each cell of a query, and the rows below the headings."""
+    heads, *lines = rows
+    if not _are_headings(heads):
+        if len(heads) not in _PLAIN:
             raise BadValueError(f"range: it has {len(heads)} columns and no headings; {_EXPECTED}.")
-        return columns, rows
-    for cell, head in zip(rows[0], heads, strict=True):
+        return {name: at for at, name in enumerate(_PLAIN[len(heads)])}, rows
+    for cell in heads:
         pass_on_error("range", cell)
-        if head not in _HEADINGS:
-            shown = "an empty cell" if is_empty(cell) else f'"{str(cell)[:40]}"'
-            raise BadValueError(f"range: {shown} is no heading of a place; {_EXPECTED}.")
-        if heads.count(head) > 1:
-            raise BadValueError(f"range: several columns have the heading {head}; keep one.")
-    if len(rows) == 1:
+    labels = [cell for cell in heads if isinstance(cell, str) and not is_empty(cell)]
+    at = {label: heads.index(label) for label in labels}
+    try:
+        found = _columns(labels, lines, at)
+    except ColumnError as error:
+        raise BadValueError(f"range: {error.fact}; {_ADVICE}.") from None
+    if not lines:
         raise BadValueError("range: there is no row below the headings.")
-    return tuple(heads), rows[1:]
+    return {role: at[label] for role, label in found.items()}, lines
 
 
-def _heading(cell: object) -> str:
-    """A cell as a heading, ignoring case and the kind of blanks."""
-    return "_".join(str(cell).casefold().split())
+def _are_headings(cells: Sequence[Scalar]) -> bool:
+    """Whether a row has usual headings; or words alone, where data has a state or digits."""
+    texts = [text for cell in cells if isinstance(cell, str) and (text := text_of(cell))]
+    if any(_BY_NAME.fits(one) or place_role(one) or date_kind(one, ()) == "sale" for one in texts):
+        return True
+    if any(isinstance(cell, int | float | date) for cell in cells):
+        return False
+    return bool(texts) and not any(state_code(one) or re.search("[0-9]", one) for one in texts)
+
+
+def _columns(labels: Sequence[str], lines: Rows, at: Mapping[str, int]) -> dict[str, Any]:
+    """The heading of each cell of a query, found as the columns of a frame.
+
+    Raises:
+        ColumnError: there is none of a place, or it is not certain which one is meant.
+    """
+    found = usual_columns(recognized(labels), labels).checked()
+    found |= find(labels, [_BY_NAME]).checked()
+    if found.keys().isdisjoint(DECIDING | {"place"}):
+        raise ColumnMissing("place", labels)
+    if "as_of" not in found:
+        left = {
+            label: [line[at[label]] for line in lines if not is_empty(line[at[label]])][:_SAMPLED]
+            for label in labels
+            if label not in found.values()
+        }
+        kinds = [(one, date_kind(one, (), numeric=_has_figures(left[one]))) for one in left]
+        # a column of days under another heading: without it the rates would be those of today
+        days: list[tuple[Hashable, DateKind | None]] = [
+            (label, "other") for label, cells in left.items() if cells and all(map(_is_day, cells))
+        ]
+        found |= zip(["as_of"], sale_date(kinds, "") or sale_date(days, ""), strict=False)
+    return found
+
+
+def _has_figures(cells: Iterable[Scalar]) -> bool:
+    return any(isinstance(cell, int | float) and not _is_day(cell) for cell in cells)
+
+
+def _is_day(cell: Scalar) -> bool:
+    """Whether a cell is a date, or a text or number that looks like one of our time."""
+    if isinstance(cell, int | float):
+        return cell // 1 in _OUR_TIME  # the fraction is the time of day
+    return isinstance(cell, date) or date_kind("", [str(cell).strip()]) == "other"
 
 
 def _fields(wanted: object) -> tuple[str, ...]:
@@ -519,15 +550,8 @@ def _names(cell: Scalar) -> list[str]:
 def _has_headers(argument: object) -> bool:
     """The argument `headers`; empty or left out means FALSE."""
     cell = OMITTED if argument is OMITTED else _single_cell("headers", argument, "TRUE or FALSE")
-    if is_empty(cell):
-        return False
-    pass_on_error("headers", cell)
-    word = cell.strip().casefold() if isinstance(cell, str) else cell
-    if word in {True, "true"}:  # 1 and 1.0 are TRUE as well
-        return True
-    if word in {False, "false"}:
-        return False
-    raise BadValueError(f"headers: expected TRUE or FALSE, not {str(cell)[:40]}.")
+    known = str(bool(cell)) if cell in {0, 1} else cell  # the numbers are truth values as well
+    return _word("headers", known, {"true": True, "false": False}, False)  # noqa: FBT003 - as above
 
 
 def _single_cell(name: str, argument: object, expected: str) -> Scalar:
@@ -551,68 +575,34 @@ def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> ParsedFormu
     return _without_places(finish)
 
 
-def svc_field(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-    """One field of each result."""
-
-    def query(field: Given, *of: Given) -> Query:
-        return error_in("field", field) or _of_zip(*of)
-
-    def show(one: LookupResult, field: Given, *_: Given) -> Cell:
-        if not isinstance(field, str) or is_empty(field):
-            raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
-        return field_cell(field_named(field), FieldSource(*one, desk.service, desk.today))
-
-    return _each_cell(names, arguments, query, show)
+def _field(one: FieldSource, row: Mapping[str, Given]) -> Cell:
+    """The field that is named."""
+    name = row["field"]
+    pass_on_error("field", name)
+    if not isinstance(name, str) or is_empty(name):
+        raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
+    return field_cell(field_named(name), one)
 
 
-def svc_asof(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-    """The time of each response; without arguments the oldest of the session."""
-    if _nothing_given(arguments):
-        return _without_places(lambda: moment(desk.oldest))
-
-    def show(one: FieldSource) -> Cell:
-        return moment(one.outcome.looked_up_at) or error_of(one.outcome)
-
-    return _of_source(show)(desk, names, arguments)
+def _source(one: FieldSource, _: Mapping[str, Given]) -> Cell:
+    """The source of a rate."""
+    if one.outcome.found is None:
+        return error_of(one.outcome)
+    source, edition = (field_cell(name, one) for name in ("lookup_source", "lookup_edition"))
+    return f"{source}, edition {edition}" if edition else source
 
 
-def svc_source(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-    """The source of each rate; without arguments the service."""
-    if _nothing_given(arguments):
-        return _without_places(lambda: desk.service.text)
-
-    def show(one: FieldSource) -> Cell:
-        if one.outcome.found is None:
-            return error_of(one.outcome)
-        source, edition = (field_cell(name, one) for name in ("lookup_source", "lookup_edition"))
-        return f"{source}, edition {edition}" if edition else source
-
-    return _of_source(show)(desk, names, arguments)
-
-
-def _of_source(show: Callable[[FieldSource], Cell]) -> _Function:
-    """A function of a state, a ZIP and a day that shows something of the result's fields."""
+def _of_session(session: Callable[[Desk], Cell], of_each: _Function) -> _Function:
+    """A function of a state, a ZIP and a day, or without arguments of the whole session."""
 
     def compute(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-        def shown(one: LookupResult, *_: Given) -> Cell:
-            return show(FieldSource(*one, desk.service, desk.today))
-
-        return _each_cell(names, arguments, _of_zip, shown)
+        if all(one is OMITTED for one in arguments):
+            return _without_places(lambda: session(desk))
+        if OMITTED in arguments[:2]:
+            raise BadValueError("Give state and zip, or no argument at all.")
+        return of_each(desk, names, arguments)
 
     return compute
-
-
-def _nothing_given(arguments: Sequence[object]) -> bool:
-    """Whether the formula has no arguments.
-
-    Raises:
-        BadValueError: it has some, but not both state and ZIP.
-    """
-    if all(one is OMITTED for one in arguments):
-        return True
-    if OMITTED in arguments[:2]:
-        raise BadValueError("Give state and zip, or no argument at all.")
-    return False
 
 
 _EVERY = "leave it out of the formula for {of}"
@@ -644,35 +634,23 @@ def svc_nexus_status(
 ) -> ParsedFormula:
     """Whether each state has a registration."""
     shape, rows = aligned(names, arguments)
-    keys = [_key(*row) for row in rows]
-
-    def finish() -> Result:
-        needed = any(isinstance(one, tuple) for one in keys)
-        register = desk.register() if needed else None
-        return shaped(shape, [_registration_status(one, register) for one in keys])
-
-    return _without_places(finish)
+    return _without_places(
+        lambda: shaped(shape, [_registration_status(desk, *row) for row in rows])
+    )
 
 
-def _key(state: Given, kind: Given) -> tuple[str, str | None] | CellError | None:
-    """The state of a row, and its type or `None` for any; `None` where the state is empty."""
+def _registration_status(desk: Desk, state: Given, kind: Given) -> Cell:
+    """Whether a state has a registration, of a type or of any; empty where the state is."""
     try:
-        for named, cell in (("state", state), ("type", kind)):
-            if (error := error_in(named, cell)) is not None:
-                return error
-        return None if is_empty(state) else (_state(state), _type(kind))
+        pass_on_error("state", state)
+        pass_on_error("type", kind)
+        if is_empty(state):
+            return None
+        code, wanted = _state(state), _type(kind)
+        kinds = {one.nexus_type for one in desk.register().records if one.state == code}
     except CellError as error:
         return error
-
-
-def _registration_status(
-    key: tuple[str, str | None] | CellError | None, register: Register | None
-) -> Cell:
-    if register is None or not isinstance(key, tuple):
-        return key if isinstance(key, CellError) else None
-    state, kind = key
-    kinds = {one.nexus_type for one in register.records if one.state == state}
-    there = bool(kinds) if kind is None else kind in kinds
+    there = bool(kinds) if wanted is None else wanted in kinds
     return "registered" if there else "not registered"
 
 
@@ -687,31 +665,29 @@ def _state(cell: Given) -> str:
 
 
 def _type(cell: Given) -> str | None:
-    if cell is OMITTED:
-        return None
-    wanted = cell.strip().casefold() if isinstance(cell, str) else ""
-    if wanted in NEXUS_TYPES:
-        return wanted
-    if is_empty(cell):
+    if cell is not OMITTED and is_empty(cell):
         raise BadValueError(f"type is an empty cell; {_EVERY.format(of='any type')}.")
-    raise BadValueError(f'type: expected {", ".join(NEXUS_TYPES)}, not "{str(cell)[:40]}".')
+    return _word("type", cell, {one: one for one in NEXUS_TYPES}, None)
 
 
 COMPUTED: Mapping[str, _Function] = {
-    "SVC_RATE": _per_cell(_of_zip, _rate),
-    "SVC_RATE_ADDRESS": _per_cell(_of_address, _rate),
-    "SVC_RATE_PLACE": _per_cell(_of_place, _rate),
-    "SVC_RATE_GEO": _per_cell(_of_point, _rate),
+    "SVC_RATE": _cells_showing(_rate),
+    "SVC_RATE_ADDRESS": _cells_showing(_rate),
+    "SVC_RATE_PLACE": _cells_showing(_rate),
+    "SVC_RATE_GEO": _cells_showing(_rate),
     "SVC_TAX": svc_tax,
     "SVC_SUM": svc_sum,
     "SVC_LOOKUP": svc_lookup,
-    "SVC_FIELD": svc_field,
-    "SVC_CONFIDENCE": _of_source(lambda one: field_cell("confidence", one)),
-    "SVC_WARNINGS": _of_source(sentences),
-    "SVC_STATUS": _of_source(lambda one: one.status),
+    "SVC_FIELD": _cells_showing(_field),
+    "SVC_CONFIDENCE": _cells_showing(lambda one, _: field_cell("confidence", one)),
+    "SVC_WARNINGS": _cells_showing(lambda one, _: sentences(one)),
+    "SVC_STATUS": _cells_showing(lambda one, _: one.status),
     "SVC_FIELDS": svc_fields,
-    "SVC_ASOF": svc_asof,
-    "SVC_SOURCE": svc_source,
+    "SVC_ASOF": _of_session(
+        lambda desk: moment(desk.oldest),
+        _cells_showing(lambda one, _: moment(one.outcome.looked_up_at) or error_of(one.outcome)),
+    ),
+    "SVC_SOURCE": _of_session(lambda desk: desk.service.text, _cells_showing(_source)),
     "SVC_NEXUS": svc_nexus,
     "SVC_NEXUS_STATUS": svc_nexus_status,
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date, datetime
 
-    from svc_tools.excel.desk import ServiceInfo
+    from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Cell
     from svc_tools.lookup import Found, Outcome
     from svc_tools.places import Question
@@ -45,22 +45,20 @@ class FieldSource:
     Attributes:
         outcome: the outcome; for cells without a query, the reason.
         question: the query; `None` where the cells make none.
-        service: the service.
-        today: the local day of now, for queries without a day.
+        desk: knows the service, and the local day of now for queries without a day.
     """
 
     outcome: Outcome
     question: Question | None
-    service: ServiceInfo
-    today: date
+    desk: Desk
 
     @property
     def as_of(self) -> date | None:
         """The day of the query; where it has none, the day of the response."""
         if self.question is None:
             return None
-        at = self.outcome.looked_up_at
-        return self.question.place.as_of or (self.today if at is None else at.astimezone().date())
+        at, day = self.outcome.looked_up_at, self.question.place.as_of
+        return day or (self.desk.today if at is None else at.astimezone().date())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -214,13 +212,13 @@ def _warnings(one: FieldSource) -> Cell:
 
 
 def _source(one: FieldSource) -> Cell:
-    found, name = one.outcome.found, one.service.name
+    found, name = one.outcome.found, one.desk.service.name
     return f"{name}: {found.source}" if found and found.source else name
 
 
 def _edition(one: FieldSource) -> Cell:
     found = one.outcome.found
-    return (found.edition if found else None) or one.service.edition
+    return (found.edition if found else None) or one.desk.service.edition
 
 
 LOOKUP_FIELDS: dict[str, _Field] = {

@@ -22,7 +22,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from svc_tools.dates import iso_day
+from svc_tools.config import seller_zone
+from svc_tools.dates import Dates, iso_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -312,48 +313,62 @@ _SERIALS = range(30_000, 70_000)
 """The serial numbers that are read as days: 1982-02-18 to 2091-08-24."""
 _WRITTEN = range(19_000_101, 21_000_000)
 """A day as one number, such as 20260501."""
-_TWO_MEANINGS = re.compile(r"[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}")
 _EXPECTED = "give a date cell, or text such as 2026-05-01"
-FROM_1904 = (
-    "This workbook counts dates from 1904; turn that off (Excel: File > Options > Advanced; Calc:"
-    " Tools > Options > LibreOffice Calc > Calculate), then enter the dates again, or write them as"
-    " text, such as 2026-05-01."
-)
-"""Why such a date is refused: it could be read as one four years off."""
 
 
-class NumberOf1904(float):
-    """A number in a workbook with the 1904 date system: never a day, else like any number."""
+def refusal_of_1904(workbook: str = "") -> str:
+    """Why a date of such a workbook is refused: it could be read as one four years off.
+
+    Args:
+        workbook: its name; empty where the host does not give it.
+    """
+    return (
+        f"{workbook or 'This workbook'} counts dates from 1904; turn that off (Excel: File >"
+        " Options > Advanced; Calc: Tools > Options > LibreOffice Calc > Calculate), then enter the"
+        " dates again, or write them as text, such as 2026-05-01."
+    )
 
 
-class DateOf1904(date):
-    """A date cell in such a workbook."""
+class _Number(float):
+    """A number of a workbook with the 1904 date system; where no day is expected any number."""
+
+    workbook = ""
 
 
-def of_1904(argument: Argument) -> Argument:
-    """An argument of a workbook with the 1904 date system, marked so that `day_in` refuses it."""
+class _Date(date):
+    """A date cell of such a workbook."""
+
+    workbook = ""
+
+
+def of_1904(argument: Argument, workbook: str = "") -> Argument:
+    """An argument of such a workbook: its numbers and dates have the attribute `workbook`.
+
+    As days they are refused.
+    """
     if isinstance(argument, list):
-        return [[_of_1904(cell) for cell in row] for row in argument]
-    return argument if argument is OMITTED else _of_1904(argument)
+        return [[_of_1904(cell, workbook) for cell in row] for row in argument]
+    return argument if argument is OMITTED else _of_1904(argument, workbook)
 
 
-def _of_1904(cell: Scalar) -> Scalar:
+def _of_1904(cell: Scalar, workbook: str) -> Scalar:
+    made: _Date | _Number
     if isinstance(cell, date):
-        return DateOf1904(cell.year, cell.month, cell.day)
-    if isinstance(cell, int | float) and not isinstance(cell, bool):
-        return NumberOf1904(cell)
-    return cell
+        made = _Date(cell.year, cell.month, cell.day)
+    elif isinstance(cell, int | float) and not isinstance(cell, bool):
+        made = _Number(cell)
+    else:
+        return cell
+    made.workbook = workbook
+    return made
 
 
 def day_in(value: Scalar) -> date:
-    """The day in the cell `as_of`.
+    """The day in the cell `as_of`. Text is read by itself, whatever stands in other cells.
 
     Raises:
-        BadValueError: it is empty or not a day, or of a workbook with the 1904 date system. Text
-            must be ISO: 03/04/2024 is ambiguous.
+        BadValueError: it is empty, no day, or a text that may be two days, such as 03/04/2024.
     """
-    if isinstance(value, DateOf1904 | NumberOf1904):
-        raise BadValueError(FROM_1904)
     if is_empty(value):
         raise BadValueError(
             f"as_of is an empty cell: {_EXPECTED}. Left out of the formula it means today, which"
@@ -381,10 +396,26 @@ def _of_number(value: float) -> date:
 
 def _day_of_text(text: str) -> date:
     shown = text.strip().lstrip("'").strip()
-    if found := iso_day(shown):
-        return _in_range(found)
-    why = "may mean two days" if _TWO_MEANINGS.match(shown) else "is not a date in ISO form"
-    raise BadValueError(f'as_of: "{shown[:40]}" {why}; {_EXPECTED}.')
+    day = iso_day(shown) or _read(shown, None)
+    if day is not None:
+        return _in_range(day)
+    month_first, day_first = _read(shown, "month first"), _read(shown, "day first")
+    if month_first and day_first and month_first != day_first:
+        raise BadValueError(
+            f'as_of: "{shown}" may be {month_first} (month first) or {day_first} (day first); write'
+            " the one that is meant in that form, or give a date cell."
+        )
+    raise BadValueError(f'as_of: "{shown[:40]}" is not a date; {_EXPECTED}.')
+
+
+def _read(text: str, order: str | None) -> date | None:
+    """The day of a text in this order, or in any where it has one meaning."""
+    dates = Dates(order, home=seller_zone())
+    dates.settle()
+    try:
+        return dates.day(text)
+    except ValueError:
+        return None
 
 
 def _in_range(day: date) -> date:

@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, date
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
 from svc_tools.dates import Dates
-from svc_tools.exports import PLACE_ROLES, recognized
+from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import normal_zip, state_code
 from svc_tools.roles import (
+    PLACES,
     ColumnAmbiguous,
     ColumnError,
     ColumnMissing,
     ColumnsOfTwoParties,
-    Found,
-    Role,
-    find,
-    plain_name,
+    date_kind,
+    place_role,
+    sale_date,
 )
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 
     from svc_tools.exports import Export
     from svc_tools.places import Grain
-
-_PLACES = {"zip", "address", "city", "location", "lat"}
+    from svc_tools.roles import DateKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +90,9 @@ def find_inputs(
             scalars[role] = one_value(role, value, frame, dates)
     free = [label for label in free_labels(frame) if label not in columns.values()]
     export = recognized(free_labels(frame))
-    usual = _found_in(export, free, named)
-    columns |= usual if _PLACES & usual.keys() else _usual(free, named).checked()
-    columns |= usual
+    columns |= usual_columns(export, free, named).checked()
     _check_index(frame, columns.keys() | named.keys())
-    if not _PLACES & (columns.keys() | scalars.keys()):
+    if not DECIDING & (columns.keys() | scalars.keys()):
         advice = "say which: zip=…, or address= and city=, or location=, or lat= and lng="
         if export is not None:
             advice = f"these are {export.name}: {export.note} Otherwise {advice}"
@@ -135,16 +131,6 @@ def _billing_note(export: Export, frame: pd.DataFrame) -> str:
         return ""
     named = ", ".join(map(repr, billing.values()))
     return f"where nothing is shipped (these columns are empty), the place is that of {named}"
-
-
-def _found_in(
-    export: Export | None, free: list[Hashable], named: Mapping[str, object]
-) -> dict[str, Hashable]:
-    """The arguments of a lookup as an export has them, but for those that are given."""
-    found = {} if export is None else export.found(free)
-    return {
-        role: found[role] for role in (*PLACE_ROLES, "as_of") if role in found and role not in named
-    }
 
 
 def require_flat(frame: pd.DataFrame) -> None:
@@ -198,12 +184,8 @@ def propose(frame: pd.DataFrame) -> Proposal:
     require_flat(frame)
     free = free_labels(frame)
     export = recognized(free)
-    of_export = _found_in(export, free, {})
-    if _PLACES & of_export.keys():
-        usual = Found(of_export, ())
-    else:
-        usual = _usual([label for label in free if label not in of_export.values()], {})
-    found = {**usual.columns, **of_export}
+    usual = usual_columns(export, free)
+    found = usual.columns
     unclear = {
         one.role: one.candidates for one in usual.problems if isinstance(one, ColumnAmbiguous)
     }
@@ -220,7 +202,7 @@ def propose(frame: pd.DataFrame) -> Proposal:
     try:
         dates, _ = _date(frame, left, {})
     except ColumnAmbiguous:
-        dated = (label for label, column in frame.items() if date_kind(label, column))
+        dated = (label for label, column in frame.items() if kind_of(label, column))
         unclear["as_of"] = tuple(label for label in dated if label in set(left))
     else:
         if dates:
@@ -260,22 +242,6 @@ def distinct_values(
     return codes, found
 
 
-def _usual(free: list[Hashable], given: Mapping[str, object]) -> Found:
-    """The arguments found by the usual names: one column each, all of one party."""
-    named = find(free, tuple(PLACES.values()), dict.fromkeys(given, False))
-    known = named.columns.keys() | {role for role, value in given.items() if value is not False}
-    pair = {"lat", "lng"}
-    usable = {
-        role: label for role, label in named.columns.items() if role not in pair or pair <= known
-    }
-    shipping = {found[1] for label in usable.values() if (found := place_role(label))}
-    others = [label for label in free if label not in usable.values() and _names_a_place(label)]
-    passed_over = any(map(_names_shipping, others)) and False in shipping
-    if others and usable and not named.problems and (len(shipping) > 1 or passed_over):
-        return Found({}, (ColumnsOfTwoParties(usable, others),))
-    return Found(usable, named.problems)
-
-
 def _date(
     frame: pd.DataFrame, free: list[Hashable], given: Mapping[str, object]
 ) -> tuple[list[Hashable], str]:
@@ -287,18 +253,15 @@ def _date(
     # by place, not by label: several columns may have one label, and none is passed over
     known = set(free)
     of_free = ((label, column) for label, column in frame.items() if label in known)
-    kinds = [(label, kind) for label, column in of_free if (kind := date_kind(label, column))]
+    kinds: list[tuple[Hashable, DateKind | None]] = [
+        (label, kind_of(label, column)) for label, column in of_free
+    ]
     levels = _dated_levels(frame)
-    dated = [label for label, kind in kinds if kind != "period"]
-    if not dated and not levels:
-        dated = [label for label, _ in kinds]
-        if not dated:
-            return [], "no date column: rates as of today"
-    if not levels and [kind for _, kind in kinds if kind != "period"] == ["sale"]:
-        return dated, ""
+    kinds += [(level, "other") for level in levels]
     how = " (make the index a column with df.reset_index())" if levels else ""
     advice = f"say which with as_of='…'{how}, or as_of='today' for today's rates"
-    raise ColumnAmbiguous("as_of", [*dated, *levels], advice)
+    dated = sale_date(kinds, advice)
+    return dated, "" if dated else "no date column: rates as of today"
 
 
 def _check_index(frame: pd.DataFrame, known: Collection[str]) -> None:
@@ -316,113 +279,15 @@ def _check_index(frame: pd.DataFrame, known: Collection[str]) -> None:
             )
 
 
-_SHIP_WORDS = (
-    r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
-)
-_SHIP = rf"(?P<ship>{_SHIP_WORDS})(?:_?address(?=_))?"
-_EVENT = (
-    "orders?|sales?|sold|invoiced?|inv|transactions?|trans?|txn|trx|purchased?|ordered|checkout"
-    "|receipt|tax|document|doc|posting|posted"
-)
-_PLACE_WORDS = {
-    "state",
-    "province",
-    "zip",
-    "zipcode",
-    "postal",
-    "postcode",
-    "city",
-    "street",
-    "address",
-    "country",
-}
-_DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
-_PERIOD_WORDS = {"period", "month", "quarter", "year"}
-_YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12][0-9]|3[01])"
-_NAMED = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _SAMPLE, _ROWS_SAMPLED = 20, 1_000
 """As many values of a column are read, out of as many rows."""
 
 
-_SPECIFIC = re.compile(r"(?:code|address_?1|line_?1)$")
-"""A code rather than a name, the first line of an address rather than the street."""
-PLACES: Mapping[str, Role] = {
-    role: Role(role, re.compile(rf"(?:{_SHIP}_?)?(?:{names})"), specific=_SPECIFIC)
-    for role, names in {
-        "state": r"state(?:_(?:code|name|abbr(?:eviation)?|(?:or_)?province))?|province(?:_code)?",
-        "zip": r"zip(?:_?(?:code|5|4|plus4))?|(?:zip_)?post(?:al)?_?code|postal|zip_postal",
-        "address": r"street_?address|address(?:_?line)?_?1?|street(?:_?line)?_?1?",
-        "city": r"city(?:_?name)?|town",
-        "lat": r"lat(?:itude)?",
-        "lng": r"lng|lon|long|longitude",
-        "country": r"country(?:_?(?:code|name))?",
-    }.items()
-}
-_SALE = re.compile(
-    rf"(?:(?:{_EVENT})_?)?(?:date|dt|datetime|date_time|timestamp)(?:_local)?"
-    rf"|(?:{_EVENT})_?(?:day|time)"
-    r"|(?:created|ordered|sold|purchased|invoiced|processed|placed)(?:_(?:at|on))?"
-    rf"|date_?(?:of_)?(?:{_EVENT})"
-    r"|as_?of(?:_date)?"
-)
-_LOOKS_DATED = re.compile(
-    rf"{_YEAR}([-/.]){_MONTH}\1{_DAY}(?:[T ].*)?"
-    rf"|{_DAY}([-/.]){_DAY}\2{_YEAR}(?:[T ].*)?|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2}}"
-    rf"|{_DAY}[- ]?{_NAMED}[-, ]*(?:{_YEAR}|[0-9]{{2}})(?: .*)?"
-    rf"|(?:[a-z]{{3,9}},? )?{_NAMED} {_DAY},? {_YEAR}(?: .*)?",
-    re.IGNORECASE,
-)
-_LOOKS_PERIODIC = re.compile(
-    rf"{_YEAR}[-/]{_MONTH}|{_MONTH}/{_YEAR}|{_NAMED}[- ]{_YEAR}"
-    rf"|{_YEAR}[- ]?Q[1-4]|Q[1-4][- ]?{_YEAR}|{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])",
-    re.IGNORECASE,
-)
-"""A month, a quarter, or digits that may be a date and may be a number."""
-_MAY_BE_PERIOD = re.compile(rf"{_YEAR}(?:0[1-9]|1[0-2])?|{_MONTH}|Q?[1-4]|{_NAMED}", re.IGNORECASE)
-"""Values that are periods in a column that is named as one."""
-
-
-def place_role(label: Hashable) -> tuple[str, bool] | None:
-    """The argument that a column of this name is, and whether it names a destination."""
-    plain = plain_name(label)
-    for name, role in PLACES.items():
-        if match := role.usual.fullmatch(plain):  # type: ignore[union-attr]  # a pattern here
-            return name, match["ship"] is not None
-    return None
-
-
-def _names_a_place(label: Hashable) -> bool:
-    """Whether a name is that of an address, no matter whose."""
-    words = set(plain_name(label).split("_"))
-    return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
-
-
-def _names_shipping(label: Hashable) -> bool:
-    """Whether a name is that of a place something is shipped to."""
-    return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", plain_name(label)) is not None
-
-
-def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "period"] | None:
-    """Whether a column is the date of the sale by its name, another date, or no date (`None`).
-
-    "period" is a month, a quarter or a year, or digits that may be a date or a number: it counts
-    where nothing else is a date.
-    """
-    plain = plain_name(label)
-    if _SALE.fullmatch(plain):
-        return "sale"
-    sample = None if _has_dates(column) else _sample(column)
-    if sample is None or _mostly(_LOOKS_DATED, sample):
-        return "other"
-    words = plain.split("_")
-    if _mostly(_LOOKS_PERIODIC, sample) or (
-        words[-1] in _PERIOD_WORDS and _mostly(_MAY_BE_PERIOD, sample)
-    ):
-        return "period"
-    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-        return None
-    named = words[-1] in _DATE_WORDS or words[0] == "date" or words[-1].endswith("date")
-    return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
+def kind_of(label: Hashable, column: pd.Series) -> DateKind | None:
+    """The `date_kind` of a column, by its name and its values."""
+    dtype = column.dtype
+    numeric = pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+    return date_kind(label, None if _has_dates(column) else _sample(column), numeric=numeric)
 
 
 def _dated_levels(frame: pd.DataFrame) -> list[IndexLevel]:
@@ -433,7 +298,7 @@ def _dated_levels(frame: pd.DataFrame) -> list[IndexLevel]:
         IndexLevel(name)
         for name, level in zip(index.names, levels, strict=True)
         if not isinstance(level, pd.RangeIndex)
-        and date_kind("" if name is None else name, level[:_ROWS_SAMPLED].to_series())
+        and kind_of("" if name is None else name, level[:_ROWS_SAMPLED].to_series())
         in {"sale", "other"}
     ]
 
@@ -464,13 +329,6 @@ def _sample(column: pd.Series) -> list[str]:
     single = (value for value in values.tolist() if isinstance(value, str | int | date | pd.Period))
     there = [text for value in single if (text := text_of(value)) is not None]
     return there[:_SAMPLE]
-
-
-def _mostly(looks: re.Pattern[str], sample: list[str]) -> bool:
-    """Whether at least half of a sample matches: exports have other texts among their dates."""
-    return bool(sample) and 2 * sum(looks.fullmatch(text) is not None for text in sample) >= len(
-        sample
-    )
 
 
 def _is_date_dtype(dtype: object) -> bool:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.columns import is_label, place_role
+from svc_tools.frames.columns import is_label
 from svc_tools.frames.lookup_columns import NOTE, stored
 from svc_tools.frames.results import lookups_of
 from svc_tools.places import STATES, Cells, Question, state_code, where
+from svc_tools.roles import place_role
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping

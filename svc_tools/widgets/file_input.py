@@ -15,9 +15,8 @@ import ipywidgets
 from svc_sdk import SvcError
 from svc_tools.csv_files import FileError
 from svc_tools.display import capital, plain
-from svc_tools.frames.columns import place_role
 from svc_tools.frames.options import ROLES
-from svc_tools.roles import ColumnError
+from svc_tools.roles import ColumnError, place_role
 from svc_tools.tabular import kind_to_read
 from svc_tools.widgets.parts import (
     DATE_FORMATS,

@@ -121,8 +121,7 @@ def test_a_day_is_read_from_whatever_a_cell_holds(cell, day):
 @pytest.mark.parametrize(
     "cell",
     [
-        *(None, "", " ", "n/a", "03/04/2024", "45413", "2024-05", "2024-02-30"),
-        *("2024-05-01T10:00:00Z", "0202-05-01"),
+        *(None, "", " ", "n/a", "45413", "2024-05", "2024-02-30", "0202-05-01"),
         *(0.0, 29999.9, 70000.0, 20241301.0, 20240501.5, 20910825.0, True),
         *(datetime(1899, 12, 30), date(1982, 2, 17)),  # noqa: DTZ001 - as COM hands it over
     ],
@@ -131,6 +130,36 @@ def test_what_is_no_day_is_refused_with_an_example(cell):
     with pytest.raises(BadValueError, match=r"^as_of") as raised:
         day_in(cell)
     assert "2026-05-01" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("cell", "month_first", "day_first"),
+    [("03/04/2026", "2026-03-04", "2026-04-03"), ("3.4.26 14:03", "2026-03-04", "2026-04-03")],
+)
+def test_a_text_that_may_be_two_days_names_both(cell, month_first, day_first):
+    with pytest.raises(BadValueError, match=r"^as_of") as raised:
+        day_in(cell)
+    message = raised.value.message
+    assert cell in message
+    assert message.index(month_first) < message.index(day_first)
+    assert "date cell" in message
+
+
+def test_a_text_date_means_the_same_in_a_range_as_alone(faults, scripted_desk):
+    days = [["02/15/2026"], ["03/04/2026"]]  # the first would settle the order of a column
+    (read,), (refused,) = shown(scripted_desk, "SVC_FIELD", "lookup_as_of", "TX", "78701", days)
+    assert read == "2026-02-15"
+    assert refused is None
+    assert "may be" in shown(scripted_desk, "SVC_WARNINGS", "TX", "78701", days)[1][0]
+    assert len(faults.seen) == 1
+
+
+def test_a_time_in_utc_has_its_day_in_the_sellers_zone(monkeypatch):
+    late = "2026-07-01T02:00:00Z"
+    assert day_in(late) == date(2026, 7, 1)
+    monkeypatch.setenv("SVC_TZ", "America/Chicago")
+    assert day_in(late) == date(2026, 6, 30)
+    assert day_in("2026-07-01T02:00:00+09:00") == date(2026, 7, 1)  # as written
 
 
 @given(st.dates(date(1982, 2, 18), date(2091, 8, 22)), st.floats(0, 0.99999))

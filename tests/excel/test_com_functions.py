@@ -84,6 +84,10 @@ def test_no_date_of_a_workbook_that_counts_from_1904_is_read(excel, sheet, fault
     shown = [call(name, "TX", "78701", day) for day in (44592.0, *map(sheet.Range, ("A1", "B1")))]
     shown += [row[0] for row in call(name, "TX", "78701", sheet.Range("A1:A2"))]
     assert all("File > Options > Advanced" in one for one in shown)
+    if name != "SVC_SOURCE":
+        excel.book.Name = "old mac.xlsm"
+        assert "old mac.xlsm counts dates from 1904" in call(name, "TX", "78701", 44592.0)
+        assert "orders.xlsm" in shown[0]
     assert call("SVC_STATUS", "TX", "78701", 44592.0) == "invalid"
     assert faults.seen == []
 

@@ -14,9 +14,11 @@ from support.faults import HANG, KEY, answer, echoing
 from support.spreadsheets import cells_of, desk_of, shown
 
 import svc_tools  # noqa: F401 - registers df.svc
+from svc_tools.codes import codes_of
 from svc_tools.excel.registry import EXAMPLES
 from svc_tools.excel.values import OMITTED, ErrorCell
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
+from svc_tools.lookup.outcomes import STATUSES
 
 DAY = "2026-07-01"
 
@@ -81,21 +83,67 @@ def test_status_is_one_word_to_branch_on(cells, word, desk):
     assert shown(desk, "SVC_STATUS", *cells) == word
 
 
+BY_ITSELF = {
+    "rate_too_high": {"rate": {"combined_rate": "0.20001", "city_rate": "0.12751"}},
+    "parts_do_not_add_up": {"rate": {"country_rate": None, "city_rate": "0.02000"}},
+    "confidence_unknown": {"confidence": "certain"},
+    "low_confidence": {"confidence": "low"},
+    "several_rates": {
+        "warnings": [
+            {
+                "code": "zip_spans_jurisdictions",
+                "lowest_combined_rate": "0.06250",
+                "highest_combined_rate": "0.08250",
+            }
+        ]
+    },
+    "effective_after_sale": {
+        "effective_date": "2026-07-02",
+        "effective_date_basis": "publisher_effective_date",
+    },
+    "uncoded_warning": {"warnings": [{"text": "careful"}]},
+}
+"""Responses that require review for a reason that is not one of their warnings."""
+
+
+@pytest.mark.parametrize("reason", [one for one in codes_of("review") if one not in STATUSES])
+def test_every_reason_to_review_makes_the_status_review(scripted_desk, faults, reason):
+    faults.will(echoing(**BY_ITSELF.get(reason, {"warnings": [{"code": reason}]})))
+    place = ("TX", "75001", DAY)
+    shows = [
+        shown(scripted_desk, "SVC_FIELD", name, *place)
+        for name in ("lookup_review_reason", "needs_review", "lookup_status")
+    ]
+    assert shows == [reason, True, "ok"]
+    assert shown(scripted_desk, "SVC_STATUS", *place) == "review"
+    assert shown(scripted_desk, "SVC_WARNINGS", *place)
+
+
 @pytest.mark.parametrize(
-    ("answer", "word"),
+    ("answer", "word", "review"),
     [
-        ({}, "ok"),
-        ({"warnings": [{"code": "as_of_before_history"}]}, "review"),
-        ({"confidence": "low"}, "review"),
-        ({"warnings": [{"code": "address_districts_not_covered"}]}, "ok"),
-        ({"warnings": [{"code": "districts_not_covered"}, "as_of_before_history"]}, "partial"),
+        ({}, "ok", False),
+        ({"warnings": [{"code": "address_districts_not_covered"}]}, "ok", False),
+        # most publishers give no date: that alone is no reason
+        ({"effective_date_basis": "edition_only", "confidence": "medium"}, "ok", False),
+        # a rate that lacks a part is no rate yet, whatever else is to be reviewed
+        ({"warnings": ["districts_not_covered", "as_of_after_edition"]}, "partial", True),
     ],
 )
-def test_a_rate_that_requires_review_has_its_own_word(scripted_desk, faults, answer, word):
+def test_status_is_ok_only_where_nothing_requires_review(
+    scripted_desk, faults, answer, word, review
+):
     faults.will(echoing(**answer))
     assert shown(scripted_desk, "SVC_STATUS", "TX", "75001", DAY) == word
-    field = shown(scripted_desk, "SVC_FIELD", "lookup_status", "TX", "75001", DAY)
-    assert field == ("partial" if word == "partial" else "ok")
+    needs = shown(scripted_desk, "SVC_FIELD", "needs_review", "TX", "75001", DAY)
+    assert needs is review
+
+
+@pytest.mark.parametrize("day", ["1990-01-01", "2050-01-01"])
+def test_a_day_outside_coverage_is_not_fine(desk, day):
+    for place in (("CA", "94105"), ("TX", "78701"), ("NY", "10001"), ("MA", "02134")):
+        assert shown(desk, "SVC_STATUS", *place, day) == "review"
+        assert shown(desk, "SVC_LOOKUP", [[*place, day]], "needs_review") == [[True]]
 
 
 def test_a_service_that_does_not_respond_is_an_error(scripted, faults):
@@ -386,13 +434,89 @@ def test_columns_under_headings_may_stand_in_any_order(faults, scripted_desk):
     assert "zip=75001" in faults.seen[0].target
 
 
+ORDERS = [
+    ["Order no", "Order date", "Customer", "Ship to Address 1", "Ship to City", "Ship to State",
+     "Ship to ZIP", "Amount"],
+    ["1001", "02/15/2026", "Ada", "1 Elm St", "Dallas", "TX", "75001", 46100.0],
+    ["1002", 46174.0, "Bob", None, None, "Texas", 75002.0, 12.5],
+    [None] * 8,
+]  # fmt: skip
+
+
+def test_a_table_is_read_by_its_headings_and_other_columns_do_not_matter(faults, scripted_desk):
+    rows = shown(scripted_desk, "SVC_LOOKUP", ORDERS, "lookup_as_of, combined_rate", True)  # noqa: FBT003 - a cell
+    heads, first, second, empty = rows
+    assert heads == ["lookup_as_of", "combined_rate"]
+    assert (first, second) == (["2026-02-15", 0.0825], ["2026-06-01", 0.0825])
+    assert empty == [None, None]
+    by_address, by_zip = sorted(one.target for one in faults.seen)
+    assert "street=1" in by_address
+    assert "zip=75002" in by_zip
+    assert all("as_of=2026-0" in one.target for one in faults.seen)
+
+
+@pytest.mark.parametrize(
+    ("heads", "named"),
+    [
+        (["State", "Zip", "Postal code", "Date"], ["'Zip'", "'Postal code'"]),
+        (["State", "Zip", "zip", "Date"], ["'Zip'", "'zip'"]),
+        (["State", "Zip", "Order date", "Invoice date"], ["'Order date'", "'Invoice date'"]),
+        (["State", "Zip", "Order date", "Due date"], ["'Order date'", "'Due date'"]),
+        (["State", "Zip", "Total", "Ship date"], ["'Ship date'"]),
+        (["State", "Zip", "Total", "Last seen"], ["'Last seen'"]),  # it holds days
+        (["State", "Ship to ZIP", "Bill to ZIP", "Date"], ["'State'", "'Bill to ZIP'"]),
+        (["Region", "Code", "Total", "Date"], ["Region", "Code", "Total"]),  # no place
+    ],
+)
+def test_columns_that_are_not_clear_are_named(heads, named, faults, scripted_desk):
+    given = [heads, ["TX", "75001", 12.5, DAY]]
+    told = shown(scripted_desk, "SVC_LOOKUP", given)
+    assert told.startswith("#INVALID range: ")
+    assert all(one in told for one in named), told
+    assert faults.seen == []
+
+
+def test_the_columns_of_a_shops_export_are_known(faults, scripted_desk):
+    heads = [
+        "Name",
+        "Financial Status",
+        "Paid at",
+        "Created at",
+        "Subtotal",
+        "Shipping",
+        "Taxes",
+        "Total",
+        "Currency",
+    ]
+    heads += ["Lineitem quantity", "Lineitem price", "Lineitem name", "Billing Zip"]
+    heads += ["Billing Province", "Shipping Zip", "Shipping Province", "Shipping Country"]
+    row = [
+        "#1001",
+        "paid",
+        "2026-05-02 10:00:00 -0400",
+        "2026-05-01 23:30:00 -0400",
+        10.0,
+        0.0,
+        0.83,
+    ]
+    row += [10.83, "USD", 1.0, 10.0, "Pen", "10001", "NY", "'75001", "TX", "US"]
+    rows = shown(scripted_desk, "SVC_LOOKUP", [heads, row], "lookup_as_of, lookup_status")
+    assert rows == [["2026-05-01", "ok"]]
+    assert "zip=75001" in faults.seen[0].target
+
+
+@pytest.mark.parametrize("first", [["Nowhere", "1"], ["n/a", "n/a"], [None, None], ["TX", "bad"]])
+def test_a_first_row_of_data_is_not_taken_for_headings(first, scripted_desk):
+    rows = shown(scripted_desk, "SVC_LOOKUP", [first, ["TX", "75001"]], "combined_rate")
+    assert len(rows) == 2
+    assert rows[1] == [0.0825]
+
+
 @pytest.mark.parametrize(
     "given",
     [
         [["TX"]],
         [["TX", "75001", DAY, 5.0]],
-        [["state", "zip", "order"], ["TX", "75001", 1.0]],
-        [["state", "zip", None], ["TX", "75001", 1.0]],
         [["state", "zip", "zip"], ["TX", "75001", 1.0]],
         [["state", "zip"]],
         [["state", "#REF!"], ["TX", "1"]],

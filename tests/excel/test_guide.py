@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 import typer
-from support.com_stand_ins import Excel
-from support.spreadsheets import called, in_excel, local_server, shown
+from support.hosts import HOSTS, REAL_ERRORS
 
 from svc_tools.cli.app import app
-from svc_tools.excel import desk as desks
-from svc_tools.excel.officejs.pages import function_id, host_text
+from svc_tools.excel.officejs.pages import host_text
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.workbook.sheets import MACROS
 
@@ -72,7 +70,7 @@ def anchors():
 
 def test_the_names_of_macros_and_of_the_other_ways_are_right():
     others = {one.name for one in FUNCTIONS} | {"SVC_AS_OF"}
-    others |= {"SVC_BASE_URL", "SVC_API_KEY", "SVC_EXCEL", "SVC_"}
+    others |= {"SVC_BASE_URL", "SVC_API_KEY", "SVC_EXCEL", "SVC_TZ", "SVC_"}
     assert set(re.findall(r"\bSVC_[A-Z_]*", GUIDE)) - others == set(MACROS)
     in_excel = {host_text(one.name) for one in FUNCTIONS}
     assert set(re.findall(r"\bSVC\.[A-Z_]+", GUIDE)) <= in_excel
@@ -93,44 +91,15 @@ def arguments_of(text):
     return ast.literal_eval(f"({rows.replace('TRUE', 'True')},)")
 
 
-def in_process(desk, _request):
-    return [shown(desk, name, *arguments_of(given)) for name, given, _ in RULES]
-
-
-def through_xlwings(desk, request):
-    request.getfixturevalue("monkeypatch").setattr(desks, "_desks", [desk])
-    excel = Excel(request.getfixturevalue("com"))
-    found = [excel.call(name, *arguments_of(given)) for name, given, _ in RULES]
-    return [one[0][0] if isinstance(one, list | tuple) else one for one in found]
-
-
-def through_office_js(desk, _request):
-    calls = [called(function_id(name), *arguments_of(given)) for name, given, _ in RULES]
-    with local_server(desk) as server:
-        found = in_excel(server.script, calls)["shown"][0]
-    return [one["error"] if isinstance(one, dict) else one[0][0] for one in found]
-
-
-def through_calc(_desk, request):
-    calc = request.getfixturevalue("calc")
-    formulas = [
-        f"={name}({given.replace('; ', '|').replace(', ', ';').replace('TRUE', 'TRUE()')})"
-        for name, given, _ in RULES
-    ]
-    found = calc.formulas(*formulas)
-    return [one["error"] if isinstance(one, dict) else one for one in found]
-
-
-@pytest.mark.parametrize("host", [in_process, through_xlwings, through_office_js, through_calc])
+@pytest.mark.parametrize("host", HOSTS)
 def test_every_host_shows_what_the_guide_says(desk, host, request):
     assert len(RULES) > 20
-    real = host in {through_office_js, through_calc}
-    for (name, given, said), cell in zip(RULES, host(desk, request), strict=True):
-        text = "" if cell is None else cell
-        if isinstance(text, str):
-            text = text.partition(" ")[0]
-        elif not isinstance(text, bool):
-            text = f"{text:.15g}"
-        is_passed_on = name == "SVC_SUM" and said == "#PARTIAL"
-        expected = "#N/A" if real and is_passed_on else WORDS.get(said, said) if real else said
-        assert text == expected, (host.__name__, name, given)
+    calls = [(name, *arguments_of(given)) for name, given, _ in RULES]
+    shown = host(desk, request, calls, [None] * len(calls))
+    for (name, given, said), found in zip(RULES, shown, strict=True):
+        cell = f"{found:.15g}" if isinstance(found, float) else found
+        expected = said
+        if host in REAL_ERRORS:
+            is_passed_on = name == "SVC_SUM" and said == "#PARTIAL"
+            expected = "#N/A" if is_passed_on else WORDS.get(said, said)
+        assert cell == expected, (host.__name__, name, given)

@@ -16,7 +16,7 @@ from svc_tools import config, nexus
 from svc_tools.display import counted, first_of
 from svc_tools.excel.com.macros import NOTHING_CHANGED, macro
 from svc_tools.excel.com.workbook import Area
-from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, pass_on_error
+from svc_tools.excel.values import FIRST_DAY, CellError, pass_on_error, refusal_of_1904
 from svc_tools.excel.workbook.writing import (
     ADD,
     NEXUS_COLUMNS,
@@ -261,7 +261,7 @@ class _Rows:
         texts = {name: _text(cell) for name, cell in row.items()}
         since = row["registered_at"]
         if isinstance(since, float) and self._workbook.counts_from_1904:
-            raise ValueError(FROM_1904)
+            raise ValueError(refusal_of_1904(self._workbook.name))
         if isinstance(since, float) and int(since) in _DATE_CELLS:
             texts["registered_at"] = str(FIRST_DAY + timedelta(days=int(since)))
         return texts | {"nexus_type": texts["type"]}

@@ -68,7 +68,8 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
         desk = the_desk()
         alone = one.spills or one.volatile or any(isinstance(it, list) for it in call.arguments)
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
-            call = Call(one.name, tuple(map(of_1904, call.arguments)))
+            book = cell.sheet.book.name
+            call = Call(one.name, tuple(of_1904(given, book) for given in call.arguments))
             alone = True  # the other rows of the column are refused as well
         since, ahead = _since_and_ahead(desk, call, cell, alone=alone)
         return to_com(evaluate(desk, [call], ahead=ahead, since=since)[0])

@@ -240,6 +240,11 @@ class Workbook:
         return None if typed is False or typed is None else str(typed).strip()
 
     @property
+    def name(self) -> str:
+        """The name of its file."""
+        return str(self.api.Name)
+
+    @property
     def counts_from_1904(self) -> bool:
         """Whether the workbook uses the 1904 date system."""
         return bool(self.api.Date1904)

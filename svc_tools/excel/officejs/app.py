@@ -335,9 +335,10 @@ def _call(number: int, call: object) -> Call | CellError:
         return BadValueError(f"{name} takes {len(parameters)} arguments; {len(given)} were given")
     missing = [OMITTED] * (len(parameters) - len(given))
     try:
-        arguments = map(_argument, given)
-        if call.get("from_1904") is True:
-            arguments = map(of_1904, arguments)
+        arguments: Iterable[Argument] = map(_argument, given)
+        if workbook := call.get("from_1904"):  # its name; `True` from an older extension
+            book = workbook if isinstance(workbook, str) else ""
+            arguments = (of_1904(one, book) for one in arguments)
         return Call(name, (*arguments, *missing))
     except BadValueError as error:
         return error

@@ -18,17 +18,16 @@ import pandas as pd
 from svc_tools.dates import NoDate
 from svc_tools.exports import Sum, recognized
 from svc_tools.frames.columns import (
-    PLACES,
-    date_kind,
     free_labels,
     is_label,
+    kind_of,
     one_value,
     require_flat,
     used_notes,
 )
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.queries import factorized, read_days
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Role, find
+from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -175,7 +174,7 @@ def _found(frame: pd.DataFrame, free: list[Hashable], wanted: set[str]) -> dict[
 
 def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:
     kinds = {
-        label: date_kind(label, column)
+        label: kind_of(label, column)
         for label, column in frame.items()
         if label in free and isinstance(column, pd.Series)
     }

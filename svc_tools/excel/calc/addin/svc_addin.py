@@ -203,10 +203,11 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
         return tuple(uno.getTypeByName(name) for name in names)
 
 
-def _from_1904(document: Any) -> bool:
-    """Whether the document's numbers would be other days to the server, which refuses them."""
+def _from_1904(document: Any) -> str:
+    """The name of a document whose numbers would be other days to the server; empty for others."""
     first = document.NullDate
-    return (first.Year, first.Month, first.Day) != _FIRST_DAY
+    same = (first.Year, first.Month, first.Day) == _FIRST_DAY
+    return "" if same else document.Title or "This document"
 
 
 def _calls_of(document: Any) -> Iterator[Any]:

@@ -50,15 +50,15 @@ class Function(NamedTuple):
     volatile: bool
     spills: bool
 
-    def call(self, arguments: Iterable[object], *, from_1904: bool = False) -> Call:
+    def call(self, arguments: Iterable[object], *, from_1904: str = "") -> Call:
         """A call with arguments as Calc passes them.
 
         Args:
             arguments: see `request_arguments`.
-            from_1904: whether the document counts dates from 1904; the server refuses its dates.
+            from_1904: the document's name if it counts dates from 1904; the server refuses them.
         """
         call = {"f": self.name, "a": request_arguments(self, arguments)}
-        return {**call, "from_1904": True} if from_1904 else call
+        return {**call, "from_1904": from_1904} if from_1904 else call
 
 
 def functions_of(content: str) -> dict[str, Function]:
