@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+import shutil
+import subprocess
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
 
+import httpx
 import pytest
 from pydantic import SecretStr
 from support.faults import answer, echoing
 from support.spreadsheets import called, in_excel, local_server, zips_asked
+from support.tools import node, npm_packages
 
 from svc_tools.excel.desk import Desk
+from svc_tools.excel.officejs import pages
 from svc_tools.excel.officejs.pages import functions_script
-from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.excel.registry import EXAMPLES, FUNCTIONS
 from svc_tools.loopback import LocalGuard
 
 DAY = "2026-05-01"
@@ -27,6 +34,48 @@ def scripted_server(faults, scripted):
 
 def shown(server, *calls):
     return in_excel(server.script, calls)["shown"][0]
+
+
+def test_the_javascript_fits_the_types_that_the_vendor_publishes(tmp_path):
+    static = Path(pages.__file__).parent / "static"
+    for path in static.glob("*.js"):
+        shutil.copy(path, tmp_path)
+    guard = LocalGuard(8643, "https", token=SecretStr("any"))
+    (tmp_path / "functions.js").write_text(functions_script(guard), encoding="utf-8")
+    folder = npm_packages()
+    config = {"extends": str(folder / "tsconfig.json"), "include": ["*.js"]}
+    (tmp_path / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    tsc = folder / "node_modules" / "typescript" / "bin" / "tsc"
+    done = subprocess.run(
+        [node(), tsc, "--project", tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_no_function_uses_the_workbook(scripted_server):
+    """Excel ends a function that calls `Excel.run`, and a cell would wait for itself."""
+    script = httpx.get(scripted_server.script).text
+    forbidden = """
+    for (const name of ["Excel", "Office", "OfficeExtension"]) {
+      Object.defineProperty(globalThis, name, {
+        get() { throw new Error(`${name} is used`); }, configurable: true,
+      });
+    }
+    """
+    calls = [
+        called(
+            one.name.removeprefix("SVC_").replace("_", "."), *map(as_cells, EXAMPLES[one.name]), {}
+        )
+        for one in FUNCTIONS
+    ]
+    host = in_excel(forbidden + script, calls)
+    assert len(host["shown"][0]) == len(FUNCTIONS)
+    assert "is used" not in json.dumps(host)
+    assert host["sent"][0]["calls"] == len(FUNCTIONS)
+
+
+def as_cells(argument):
+    return argument.isoformat() if isinstance(argument, date) else argument
 
 
 def test_every_function_of_the_registry_is_associated(scripted_server):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import socket
 import stat
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
@@ -15,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree as ET
 
 import httpx
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +27,7 @@ from support.faults import KEY, RESET, answer
 from support.keyrings import use_keyring
 from support.nexus import RECORDS, Nexus
 from support.spreadsheets import TOKEN, desk_of, local_server
+from support.tools import node, npm_packages
 
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
@@ -519,6 +523,62 @@ def names(element):
     return " ".join(child.tag.partition("}")[2] for child in element)
 
 
+def vendor(tmp_path, script, *arguments):
+    """What a script prints that uses the vendor's packages."""
+    done = subprocess.run(
+        [node(), "-e", script, *map(str, arguments)],
+        cwd=npm_packages(),
+        env=os.environ | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def vendor_schema():
+    """Microsoft's JSON schema of a manifest, which has that of custom functions."""
+    schemas = npm_packages() / "node_modules/@microsoft/app-manifest/build/json-schemas/teams"
+    path = schemas / "v1.30" / "MicrosoftTeams.schema.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+FUNCTIONS_PART = "extensionCustomFunctions"
+READ = """
+const { OfficeAddinManifest } = require("office-addin-manifest");
+OfficeAddinManifest.readManifestFile(process.argv[1])
+  .then((read) => console.log(JSON.stringify(read)));
+"""
+CONVERT = """
+const { convert } = require("office-addin-manifest-converter");
+convert(...process.argv.slice(1, 3), false, "https://developer.microsoft.com/schema", "1.30");
+"""
+
+
+def test_the_manifest_is_what_the_parsers_of_the_vendor_read(tmp_path):
+    path = tmp_path / "manifest.xml"
+    write_manifest(path, GUARD)
+    read = json.loads(vendor(tmp_path, READ, path))
+    pane = f"{ORIGIN}/excel/taskpane.html?token=a-token_of-the-Tests&office=1"
+    assert read["officeAppType"] == "TaskPaneApp"
+    assert (read["hosts"], read["appDomains"]) == (["Workbook"], [ORIGIN])
+    assert read["permissions"] == "ReadWriteDocument"
+    assert read["defaultSettings"] == {"sourceLocation": pane}
+    # the parser of Office's own clients, which resolves the parts that are named by an id
+    vendor(tmp_path, CONVERT, path, tmp_path / "converted")
+    converted = json.loads((tmp_path / "converted" / "manifest.json").read_text(encoding="utf-8"))
+    jsonschema_rs.validate(vendor_schema(), converted)
+    (extension,) = converted["extensions"]
+    assert {one["name"] for one in extension["requirements"]["capabilities"]} == {
+        "SharedRuntime",
+        "CustomFunctionsRuntime",
+    }
+    assert {one["code"]["page"] for one in extension["runtimes"]} == {pane}
+    ((group,),) = [one["groups"] for one in extension["ribbons"][0]["tabs"]]
+    assert (group["label"], group["controls"][0]["label"]) == ("Sales tax", "Rates")
+
+
 PARTS = """
 Id Version ProviderName DefaultLocale DisplayName Description IconUrl HighResolutionIconUrl
 SupportUrl AppDomains Hosts Requirements DefaultSettings Permissions VersionOverrides
@@ -615,6 +675,17 @@ def test_ids_and_names_keep_the_documented_rules():
         assert len(f"{NAMESPACE}.{one['name']}") <= LONGEST
         assert not CELL.fullmatch(one["name"])
     assert re.fullmatch(r"[A-Z]{1,32}", NAMESPACE)
+
+
+def test_the_metadata_follow_the_schema_of_the_vendor():
+    schema = vendor_schema()
+    # this form of the metadata has the options in an object; the schema has them beside the rest
+    flat = [{**one, **one["options"]} for one in DESCRIBED]
+    content = {"namespace": {"id": NAMESPACE, "name": NAMESPACE}, "functions": flat}
+    part = {name: schema[name] for name in ("$schema", "definitions")}
+    jsonschema_rs.validate({"allOf": [{"$ref": f"#/definitions/{FUNCTIONS_PART}"}]} | part, content)
+    known = schema["definitions"]["extensionFunction"]["properties"]
+    assert {name for one in flat for name in one} - {"options"} <= set(known)
 
 
 def test_only_documented_properties_are_used():

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import shutil
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 from benchmarks import tools
 
@@ -38,6 +42,34 @@ def chromium() -> str:
 def node() -> str:
     """Node: JavaScript of ours, run as it is shipped."""
     return _or_skip(tools.node)
+
+
+_PACKAGES = Path(__file__).parents[1] / "excel" / "npm"
+_HOME = Path.home()  # the user's, with the settings of npm; the tests have a home of their own
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or _HOME / ".cache") / "svc-tools" / "tests"
+
+
+@functools.cache
+def npm_packages() -> Path:
+    """A folder with the packages of `tests/excel/npm`, installed once into the user's cache."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is missing: apt-get install --no-install-recommends npm")
+    lock = (_PACKAGES / "package-lock.json").read_bytes()
+    folder = _CACHE / f"npm-{hashlib.sha256(lock).hexdigest()[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        shutil.copytree(_PACKAGES, folder, dirs_exist_ok=True)
+        if not (folder / "installed").exists():
+            home = os.environ | {"HOME": str(_HOME)}
+            done = subprocess.run(
+                [npm, "ci"], cwd=folder, env=home, capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                reason = done.stderr.strip()[-300:]
+                pytest.skip(f"a package is missing: `npm ci` in {folder} says {reason}")
+            (folder / "installed").touch()
+    return folder
 
 
 @functools.cache
