@@ -22,6 +22,7 @@ from datetime import date
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Tuple, TypeVar
 
 _T = TypeVar("_T")
+_Calls = List[Tuple[str, List[Any]]]
 
 _PIECE = re.compile(
     r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'|[(){}\[\];,]|[^\"'(){}\[\];,]+|.", re.DOTALL
@@ -45,7 +46,7 @@ _THIS_ROW = re.compile(
 )
 _COMPARISON = re.compile(r'((?:"[^"]*"|[^"<>=])+)(=|<>|<=|>=|<|>)((?:"[^"]*"|[^"<>=])+)')
 _FUNCTION_CALL = re.compile(r"(AND|OR|NOT|DATE|TODAY)\((.*)\)", re.IGNORECASE | re.DOTALL)
-_FIRST_DAY = date(1899, 12, 30)
+_FIRST_DAY, _FIRST_YEAR = date(1899, 12, 30), 1900
 NO_PLACES = {"SVC_SUM", "SVC_FIELDS", "SVC_NEXUS", "SVC_NEXUS_STATUS"}
 """Functions that look no place up."""
 _CLOSING = {")": "(", "}": "{", "]": "["}
@@ -145,8 +146,11 @@ def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[Guard, ...]:
 
 
 def _parts(text: str, separator: str) -> Tuple[str, ...]:
-    """The arguments in a text, split at the separators outside of brackets."""
-    return calls_in(f"SVC_ANY({text})", separator)[0].arguments
+    """The arguments of a function, from the text between its brackets."""
+    found = calls_in(f"SVC_ANY({text}{separator}END)", separator)
+    if not found or found[0].arguments[-1:] != ("END",):
+        raise Unknown  # it is not one function: AND(A2="")+OR(B2="")
+    return found[0].arguments[:-1]
 
 
 def literal(text: str) -> Any:  # noqa: ANN401 - text, a number or a truth value
@@ -205,12 +209,8 @@ class Book:
     def calls(self) -> Iterator[Tuple[Any, int, str, List[Any]]]:
         """The calls that are certain: sheet, row, name, and arguments as the host passes them."""
         for sheet, row, formula in self.formulas():
-            for call in calls_in(formula, self.separator):
-                try:
-                    if all(self._passes(guard, sheet, row) for guard in call.guards):
-                        yield sheet, row, call.name, self._arguments(call, sheet, row)
-                except Unknown:
-                    continue
+            for name, arguments in self._calls(formula, sheet, row)[0]:
+                yield sheet, row, name, arguments
 
     def in_use(self, make: Callable[[str, List[Any]], _T]) -> Tuple[List[List[_T]], int]:
         """What the formulas of a computed workbook look up, by the values that its cells show.
@@ -225,19 +225,22 @@ class Book:
         cells: List[List[_T]] = []
         unknown = 0
         for sheet, row, formula in self.formulas():
-            found = []
-            in_doubt = False
-            for call in calls_in(formula, self.separator):
-                if call.name in NO_PLACES or not call.arguments:
-                    continue
-                try:
-                    if all(self._passes(guard, sheet, row) for guard in call.guards):
-                        found.append(make(call.name, self._arguments(call, sheet, row)))
-                except Unknown:
-                    in_doubt = True
-            cells.append(found)
+            found, in_doubt = self._calls(formula, sheet, row)
+            cells.append([make(name, arguments) for name, arguments in found])
             unknown += in_doubt
         return cells, unknown
+
+    def _calls(self, formula: str, sheet: Any, row: int) -> Tuple[_Calls, bool]:  # noqa: ANN401 - the host's
+        """The calls of a formula, and whether others in doubt might look a place up."""
+        found = []
+        in_doubt = False
+        for call in calls_in(formula, self.separator):
+            try:
+                if all(self._passes(guard, sheet, row) for guard in call.guards):
+                    found.append((call.name, self._arguments(call, sheet, row)))
+            except Unknown:
+                in_doubt = in_doubt or (call.name not in NO_PLACES and bool(call.arguments))
+        return found, in_doubt
 
     def _arguments(self, call: FormulaCall, sheet: Any, row: int) -> List[Any]:  # noqa: ANN401 - the host's
         first = self.amount if call.name == "SVC_TAX" else self.value
@@ -294,12 +297,12 @@ class Book:
             day = date.today()  # noqa: DTZ011 - the user's day
         else:
             given = [self.value(one, sheet, row) for one in _parts(arguments, self.separator)]
-            if not all(isinstance(one, (int, float)) for one in given):
-                raise Unknown
             try:
                 day = date(*map(int, given))
             except (ValueError, TypeError):  # such as the month 13, which a sheet accepts
                 raise Unknown from None
+            if day.year < _FIRST_YEAR or any(isinstance(one, str) for one in given):
+                raise Unknown  # 26 is 1926 there
         return float((day - _FIRST_DAY).days)
 
     def _passes(self, guard: Guard, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
@@ -318,17 +321,25 @@ class Book:
         comparison = _COMPARISON.fullmatch(condition)
         if comparison is None:
             raise Unknown
-        one, other = (self.value(comparison[at].strip(), sheet, row) for at in (1, 3))
-        if '""' in (comparison[1].strip(), comparison[3].strip()):
-            one, other = (not self._is_empty(value) for value in (one, other))
-        elif isinstance(one, str) and isinstance(other, str) and one[:1] != "#":
+        texts = [comparison[1].strip(), comparison[3].strip()]
+        one, other = values = [self.value(text, sheet, row) for text in texts]
+        kinds = {type(value) for value in values}
+        if kinds - {str, int, float, bool, type(None)} or any(map(_is_error, values)):
+            raise Unknown
+        if '""' in texts:
+            one, other = (not self._is_empty(value) for value in values)
+        elif kinds == {str} and comparison[2] in {"=", "<>"}:
             one, other = one.casefold(), other.casefold()
-        elif not all(isinstance(value, (int, float)) for value in (one, other)):
+        elif not kinds <= {int, float} and kinds != {bool}:
             raise Unknown
         return bool(_COMPARED[comparison[2]](one, other))
 
     def _is_empty(self, value: Any) -> bool:  # noqa: ANN401 - the host's
         return value is self.empty or value is None or value == ""
+
+
+def _is_error(value: object) -> bool:
+    return isinstance(value, str) and value.startswith("#")
 
 
 class Contents(Book):

@@ -177,6 +177,9 @@ def in_use(formula, row=2):
         ("DATE(2026,2,1)", 46054.0),
         ("DATE(2026, 2, C2-4)", None),
         ("DATE(2026,13,1)", None),  # a sheet reads it as January
+        ("DATE(26,2,1)", None),  # and that as 1926
+        ('DATE("2026",2,1)', None),
+        ("DATE(2026,2,1)+DATE(2026,2,1)", None),
         ("Z99", ""),
         ("D3", "#N/A"),
         ("Moves", None),  # another cell in each row
@@ -205,6 +208,12 @@ def test_what_a_computed_workbook_shows_may_be_any_argument(argument, value):
         ('A2<>"WA, or"', True),
         ("C2>=5", True),
         ("C2<5", False),
+        ("$C$2<DATE(2026,1,1)", True),
+        ('AND(A2="",B2="")+OR(A2="TX")', None),
+        ('NOT(A2="")=TRUE', None),
+        ('A2<"WA"', None),
+        ('D3<>""', None),  # an error is passed on
+        ("C2=TRUE", None),
         ("A2>1", None),  # a text and a number
         ("D3=0", None),
         ('D3="x"', None),
@@ -231,7 +240,7 @@ def test_a_cell_may_have_calls_that_are_known_and_others_that_are_not():
         [("SVC_TAX", "", "WA", "98101")],
         0,
     )
-    for other in ("=SVC_SUM(B2&B3)", "=SVC_ASOF()", "=B2&B3", "=SVC_RATE(A2"):
+    for other in ("=SVC_SUM(B2&B3)", "=IF(B2,SVC_ASOF())", "=B2&B3", "=SVC_RATE(A2"):
         assert in_use(other) == ([], 0)
 
 

@@ -108,7 +108,7 @@ const svcLookup = (() => {
       const form = $("lookup-form");
       let changed = false;
       form.addEventListener("input", () => (changed = true), { once: true });
-      const { results, problem, error } = await request("POST", "batch", { calls: sent });
+      const { results, problem, error } = await request("POST", "batch", { calls: sent, since: globalThis.svcSince });
       if (changed) return show("lookup-message", "A field was changed: look up again.");
       if (!results) {
         return show("lookup-message", problem ? `${problem.title}. ${problem.what_to_do}` : error.message);
