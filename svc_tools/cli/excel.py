@@ -222,7 +222,8 @@ def serve(
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - of an extra
-        confirm = functools.partial(typer.confirm, "Run it now?")
+        asked = "Run it now? (No: plain http, for Calc alone.)"
+        confirm = functools.partial(typer.confirm, asked)
         run(
             port=port,
             cert=cert,

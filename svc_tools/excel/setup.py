@@ -51,8 +51,8 @@ _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 _START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
 _RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
 _UNBLOCK = (
-    "Windows blocks the macros of a workbook that was downloaded or came by mail: unblock the file"
-    " before you open it (right-click it in the Explorer > Properties > Unblock > OK)."
+    "Windows blocks the macros of a workbook from the internet or a mail. Unblock the downloaded"
+    " file before you open it: right-click it in the Explorer > Properties > Unblock > OK."
 )
 _VARIABLES = (
     "Excel sees the variables that Windows stores for you (Settings > Edit environment variables),"
@@ -269,18 +269,19 @@ def _make_certificate(
     say: Callable[[str], None], confirm: Callable[[], bool] | None
 ) -> tuple[Path, ...] | None:
     """The new files; () where the user declined, `None` where commands were only shown."""
-    say("Excel requires https, with a certificate for localhost that this computer trusts.")
+    say("Excel requires https, with a certificate for localhost that your computer trusts.")
     for tool in _data()["tools"]:
         if (program := shutil.which(tool["command"][0])) is not None:
             break
     else:
-        say("These commands make one and have it trusted; then start the server again:")
+        shell = " in the Command Prompt" if SYSTEM == "win32" else ""
+        say(f"Run these commands{shell}, then start the server again:")
         for line in certificate_commands():
             say(f"  {line}")
         return None
     command = [program, *map(_filled, tool["command"][1:])]
-    say("This command makes one, and adds its issuer to those that this computer trusts (the")
-    say("system may ask for your consent or password; npx downloads the program from npm):")
+    say("This command makes one, and has your computer trust its issuer. The system may ask")
+    say(f"for your consent or password. {tool['note']}".rstrip())
     say(f"  {_typed(command)}")
     if confirm is None:
         say(f"To run it, type {HTTPS} in a terminal, or add --yes.")
@@ -491,7 +492,7 @@ def _certificate() -> Line:
         return Line(name, "wrong", str(error), _RENEW)
     if pair:
         return Line(name, "ok", f"{pair[0]}, valid until {until}")
-    return Line(name, "not set up", "none yet; Excel's add-in needs one, Calc does not", HTTPS)
+    return Line(name, "not set up", "none yet; Calc needs none", f"For Excel's add-in: {HTTPS}")
 
 
 def _server() -> Line:
