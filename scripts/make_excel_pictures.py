@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLE = Path(__file__).parents[1] / "excel" / "sales-tax-calc.xlsx"
-PAGES = {"lookup": 3, "orders": 4, "nexus": 5}
+PAGES = {"start": 1, "lookup": 3, "orders": 4, "nexus": 5}
 RECORDS = (("TX", "economic", "2019-10-01"), ("CA", "physical", "2016-01-15"))
 DOTS = 110  # an inch
 WHITE_AROUND = 14  # pixels

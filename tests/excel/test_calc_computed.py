@@ -310,6 +310,9 @@ def test_the_values_in_the_shipped_file_are_those_that_the_add_in_computes(calc,
     stored, book = (load_workbook(path, data_only=one) for one in (True, False))
     calc.do("open", url=path.as_uri())
     kept = in_cells(calc, book)
+    calc.do("fill", cells={"E9": 1240.5}, sheet=2)  # with the empty lines not computed yet
+    assert calc.do("shown", addresses=["G9", "H5"], sheet=2) == [106.99, 2.0]
+    calc.do("fill", cells={"E9": 1240}, sheet=2)
     calc.do("calculate")
     computed = in_cells(calc, book)
     assert len(computed) > 150
@@ -338,7 +341,9 @@ def as_calc_shows(value):
         return float((value.date() - FIRST_DAY).days)
     if value in {"#N/A", "#VALUE!"}:
         return {"error": value}
-    return "" if value is None else float(value) if isinstance(value, int) else value
+    if isinstance(value, str):
+        return value.strip()
+    return "" if value is None else float(value)
 
 
 def of_any_moment(value):

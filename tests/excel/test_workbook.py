@@ -147,7 +147,7 @@ def test_every_formula_holds_a_value_for_those_who_cannot_compute(made):
     values, book = (load_workbook(made[0], data_only=one) for one in (True, False))
     shown = {(sheet, at): values[sheet][at].value for sheet, at, _ in formulas(book)}
     lines = {at: one for (sheet, at), one in shown.items() if sheet == "Orders"}
-    assert (lines["F9"], lines["G9"], lines["H11"]) == (0.08625, 106.95, "review")
+    assert (lines["F9"], lines["G9"], lines["H13"]) == (0.08625, 106.95, "review")
     assert lines["F20"].startswith("#UNRESOLVED")
     assert lines["J5"].startswith("embedded service, edition ")
     # the register is one of an account, and nobody has listed it
@@ -298,7 +298,7 @@ def test_the_command_makes_it_and_refuses_to_replace_it(tmp_path):
     assert path.read_bytes() != written
 
 
-TAX = ["106.95", "7.20", "35.52", "180.50", "4.09", "27.51", "0.25", "0.00", "1.24", "-3.60"]
+TAX = ["106.95", "7.20", "38.31", "180.50", "4.65", "27.51", "0.25", "0.00", "1.24", "-3.60"]
 """The tax of the first ten example lines, worked out by hand from the amounts and the rates."""
 
 
@@ -377,6 +377,7 @@ def test_the_values_in_the_file_are_those_that_a_computation_gives(made, compute
             if isinstance(expected, str):
                 expected = expected.replace(desk.service.name, "embedded service")
                 found, expected = (re.sub(MOMENT, "", str(one)) for one in (found, expected))
+            found = found.strip() if isinstance(found, str) else found
             assert (found or "") == (pytest.approx(expected) if expected else ""), (sheet, at)
             compared += 1
     assert compared > 140

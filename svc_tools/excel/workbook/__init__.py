@@ -14,7 +14,7 @@ from svc_tools.config import ConfigurationError, connect
 from svc_tools.excel.formulas import Book, calls_in
 from svc_tools.excel.values import FIRST_DAY, OMITTED, BadValueError, CellError
 from svc_tools.excel.workbook import writing
-from svc_tools.excel.workbook.writing import AS_OF, ORDERS, XLWINGS, Formula, Host, Sheet
+from svc_tools.excel.workbook.writing import AS_OF, ORDERS, TEXTS, XLWINGS, Formula, Host, Sheet
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def write_workbook(
         )
     module = book.with_name(f"{writing.MODULE}.py")
     if not force:
-        _refuse_to_replace(book, module, MODULE_TEXT)
+        _refuse_to_replace(book, module)
     host = Host(is_excel=True)
     sheets = [*_sheets(host, as_of, example=example), _xlwings_settings()]
     vba = files(__name__).joinpath("vbaProject.bin").read_bytes()
@@ -101,7 +101,7 @@ def write_example(
     return path
 
 
-def _refuse_to_replace(book: Path, module: Path, content: str) -> None:
+def _refuse_to_replace(book: Path, module: Path) -> None:
     """Refuse to replace files that the user may have worked on.
 
     Raises:
@@ -112,7 +112,7 @@ def _refuse_to_replace(book: Path, module: Path, content: str) -> None:
             f"{book} exists, and may contain your work; choose another name, or --force to"
             " replace it"
         )
-    if module.exists() and module.read_text(encoding="utf-8", errors="replace") != content:
+    if module.exists() and module.read_text(encoding="utf-8", errors="replace") != MODULE_TEXT:
         raise FileExistsError(
             f"{module} exists and differs from the module of this workbook; choose another folder,"
             " or --force to replace it"
@@ -134,14 +134,9 @@ def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
 def _xlwings_settings() -> Sheet:
     """The sheet with the workbook's own settings of xlwings; all others are the computer's."""
     sheet = Sheet(writing.CONFIG, (20, 20, 90))
-    sheet.put("A1", "UDF Modules", "code")
+    sheet.put("A1", TEXTS["settings"]["module"], "code")
     sheet.put("B1", writing.MODULE, "code")
-    sheet.put(
-        "C1",
-        "Read by xlwings: where the functions are. Other settings are those"
-        " that `svc-tools excel install` writes.",
-        "muted",
-    )
+    sheet.put("C1", TEXTS["settings"]["note"], "muted")
     return sheet
 
 

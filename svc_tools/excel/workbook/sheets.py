@@ -22,6 +22,7 @@ from svc_tools.excel.workbook.writing import (
     NEXUS_HEADINGS,
     NEXUS_MARKS,
     NEXUS_MESSAGE,
+    NOTHING,
     ORDERS,
     ORDERS_TABLE,
     ROUNDING,
@@ -34,7 +35,6 @@ from svc_tools.excel.workbook.writing import (
     Sheet,
     Table,
     error_rule,
-    partial_rule,
     state_choice,
     type_choice,
 )
@@ -218,9 +218,8 @@ def _places(sheet: Sheet) -> None:
         sheet.put(f"C{row}", Formula(f"=SVC_RATE({query})"), "field_rate")
         sheet.put(f"D{row}", Formula(f"=SVC_STATUS({query})"), "field")
         sheet.put(f"E{row}", Formula(f"=SVC_WARNINGS({query})"), "field", to=f"F{row}")
-        sheet.heights[row] = 34
+        sheet.heights[row] = 32
     sheet.rules += _line_rules("C", "D", first, last)
-    sheet.rules.append(error_rule(f"E{first}:F{last}", f"$C{first}"))
     sheet.choices += [state_choice("A6"), state_choice(f"A{first}:A{last}")]
 
 
@@ -229,9 +228,8 @@ def _line_rules(left: str, status: str, first: int, last: int) -> list[Rule]:
     area, at = f"{left}{first}:{status}{last}", f"${status}{first}"
     return [
         Rule(area, f'=OR({at}="partial",{at}="review")', "is_partial"),
-        partial_rule(area, f"{left}{first}"),
         error_rule(area, f"{left}{first}"),
-        Rule(f"{status}{first}:{status}{last}", f'=AND({at}<>"",{at}<>"ok")', "is_error"),
+        Rule(f"{status}{first}:{status}{last}", f'=AND(LEN({at})>1,{at}<>"ok")', "is_error"),
     ]
 
 
@@ -267,7 +265,8 @@ _ORDER_FORMULAS = {
 _BARE = f"SUMPRODUCT(--NOT(ISBLANK({_column('Amount')})),--ISBLANK({_column('Tax')}))"
 _BELOW = f"(COUNTA($E${_ORDER_HEAD}:$E$1048576)-1-COUNTA({_column('Amount')}))"
 # neither a number nor empty: errors, both texts and error values
-_WRONG = f"ROWS({_column('Tax')})-COUNT({_column('Tax')})-COUNTBLANK({_column('Tax')})"
+_BLANK = f'COUNTBLANK({_column("Tax")})-COUNTIF({_column("Tax")},"{NOTHING}")'
+_WRONG = f"ROWS({_column('Tax')})-COUNT({_column('Tax')})-{_BLANK}"
 # Calc shows Err:504 where a function of an add-in reads an error in a range: test for errors first
 _TOTAL = f"=IF(H5>0,NA(),SVC_SUM({_column('Tax')}))"
 _AMOUNT = f"=IF(SUMPRODUCT(--ISERROR({_column('Amount')}))>0,NA(),SVC_SUM({_column('Amount')}))"
@@ -431,12 +430,13 @@ def nexus_sheet(host: Host) -> Sheet:
     _status_of_state(sheet)
     if host.is_excel:
         _cleanup(sheet)
-        _register(sheet, "QRSTU", _NEXUS_HEAD)
+        _register(sheet, host, "QRSTU", _NEXUS_HEAD)
         sheet.printed = f"A1:K{_NEXUS_HEAD + _NEXUS_ROWS}"
     else:
         elsewhere = "The register is changed with `svc-tools nexus` or on the panel, never in Calc."
         sheet.put("A8", elsewhere, "muted")
-        _register(sheet, "ABCDE", 12)
+        _register(sheet, host, "ABCDE", 12)
+        sheet.printed = f"A1:E{12 + _NEXUS_ROWS}"
     return sheet
 
 
@@ -462,7 +462,7 @@ def _cleanup(sheet: Sheet) -> None:
     sheet.put("A10", f"{NOT_TICKED_NOTE} {texts['lead']}", "lead", to="K10")
     sheet.put("A11", " ".join(BEFORE_REMOVING), "warned", to="K11")
     sheet.put("A12", None, "message", to="K12")
-    sheet.heights |= {9: 28, 10: 36, 11: 20, 12: 110}
+    sheet.heights |= {9: 28, 10: 36, 11: 36, 12: 110}
     columns = dict(zip("ABCDEFGHIJK", NEXUS_COLUMNS, strict=True))
     for column, heading in columns.items():
         sheet.put(f"{column}{_NEXUS_HEAD}", heading, "head")
@@ -496,15 +496,16 @@ def _begins(cell: str, words: list[str]) -> str:
     return f"=OR({','.join(tests)})"
 
 
-def _register(sheet: Sheet, letters: str, head: int) -> None:
+def _register(sheet: Sheet, host: Host, letters: str, head: int) -> None:
     """The register, listed with its headings by a formula."""
     left, right = letters[0], letters[-1]
     sheet.put(f"{left}{head - 2}", "The register now", "section", to=f"{right}{head - 2}")
-    sheet.put(f"{left}{head - 1}", "Listed by =SVC_NEXUS(). Nothing here is changed.", "muted")
+    sheet.put(f"{left}{head - 1}", host.texts["register"], "muted")
+    # in Calc the cells that a list does not fill, and all without the server, hold an error
+    formula = "=SVC_NEXUS()" if host.is_excel else '=IFERROR(SVC_NEXUS(),"")'
     area = f"{left}{head}:{right}{head + _LISTED_ROWS}"
-    sheet.put(f"{left}{head}", Formula("=SVC_NEXUS()", area, _NOT_LISTED), "listed")
+    sheet.put(f"{left}{head}", Formula(formula, area, _NOT_LISTED), "listed")
     sheet.rules += [
-        Rule(area, f"=ISNA({left}{head})", "is_left_over"),
         error_rule(f"{left}{head}", f"{left}{head}"),
         Rule(f"{left}{head}:{right}{head}", "=TRUE", "is_head"),
     ]

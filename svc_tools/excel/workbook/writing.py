@@ -69,6 +69,10 @@ NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
 NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 """The cell for the macros' messages."""
 
+_CALLS = re.compile(
+    rf"\b({'|'.join(sorted((one.name for one in FUNCTIONS), key=len, reverse=True))})\("
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -92,6 +96,10 @@ class Host:
     def texts(self) -> Any:  # noqa: ANN401 - a table of TOML
         """What only its sheets say."""
         return TEXTS[self.key]
+
+    def named(self, formula: Formula) -> str:
+        """A formula with each function of ours under its name there."""
+        return _CALLS.sub(lambda call: f"{self.naming(call[1])}(", formula.text)
 
     def said(self, text: str) -> str:
         """A text with what differs by host."""
@@ -229,20 +237,10 @@ def error_rule(area: str, cell: str) -> Rule:
     return Rule(area, f'=IF(ISERROR({cell}),TRUE,LEFT({cell},1)="#")', "is_error")
 
 
-def partial_rule(area: str, cell: str) -> Rule:
-    """A rule that makes #PARTIAL amber; to be put before that of errors."""
-    return Rule(area, f'=EXACT({cell},"#PARTIAL")', "is_partial")
-
-
 def state_choice(area: str) -> Choice:
     """A list of postal codes; names may be typed."""
-    return Choice(
-        area,
-        tuple(sorted(STATES)),
-        "State",
-        "Postal codes such as TX are expected; names such as Texas are accepted as well."
-        " Use it anyway?",
-    )
+    expected = "Postal codes such as TX, or names such as Texas, are expected. Use it anyway?"
+    return Choice(area, tuple(sorted(STATES)), "State", expected)
 
 
 def type_choice(area: str) -> Choice:
@@ -266,6 +264,9 @@ _LETTER = 1  # the paper size
 _MARGIN = 0.5  # inches
 _BUTTON_HEIGHT = 26
 _CALCULATION = 191029  # the version of the calculation in Excel 2019 and later
+NOTHING = "\u00a0"
+"""The stored value of a formula that shows nothing, a blank that is not cut off. Calc computes one
+with an empty text again when it opens the file, which fails where its server does not run."""
 _CREATED = datetime(2026, 1, 1)  # noqa: DTZ001 - always the same, in no time zone
 
 
@@ -360,7 +361,7 @@ class _SheetWriter:
             page.set_row(row - 1, height)
         for table in sheet.tables:
             columns = [
-                {"header": head, "formula": self._named(table.formulas[head])}
+                {"header": head, "formula": self._host.named(table.formulas[head])}
                 if head in table.formulas
                 else {"header": head}
                 for head in table.headings
@@ -405,7 +406,9 @@ class _SheetWriter:
     def _formula(self, at: str, formula: Formula, look: object) -> None:
         from xlsxwriter.utility import xl_cell_to_rowcol  # noqa: PLC0415 - as above
 
-        page, text, value = self._page, self._named(formula), self._values.get(at, "")
+        page, text, value = self._page, self._host.named(formula), self._values.get(at, "")
+        if value == "" and self._values:
+            value = NOTHING
         if not formula.area:
             page.write_formula(at, text, look, value)
         elif self._host.is_excel:
@@ -418,9 +421,6 @@ class _SheetWriter:
             for row in range(top, bottom + 1):  # in place of the zeros that XlsxWriter writes
                 for column in range(left + (row == top), right + 1):
                     page.write_blank(row, column, None, look)
-
-    def _named(self, formula: Formula) -> str:
-        return named(formula.text, self._host.naming)
 
     def _on_screen_and_paper(self) -> None:
         sheet, page = self._sheet, self._page
@@ -441,13 +441,3 @@ class _SheetWriter:
         page.set_footer("&L&A&C&D&RPage &P of &N")
         if sheet.repeated:
             page.repeat_rows(sheet.repeated - 1)
-
-
-_CALLS = re.compile(
-    rf"\b({'|'.join(sorted((one.name for one in FUNCTIONS), key=len, reverse=True))})\("
-)
-
-
-def named(formula: str, naming: Callable[[str], str]) -> str:
-    """The formula with each function under its name in the host."""
-    return _CALLS.sub(lambda call: f"{naming(call[1])}(", formula)
