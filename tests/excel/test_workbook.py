@@ -417,6 +417,19 @@ def test_the_rates_that_require_review_are_counted(computed):
         assert (f"{count} rate" in orders["A6"].value) == (count > 0)
 
 
+def test_what_requires_review_is_colored_in_its_line_and_in_the_totals(made, tmp_path):
+    """The file as a viewer draws it, with the colors of its rules."""
+    page = to(tmp_path, "html", [made[0]])[0].read_text(encoding="utf-8")
+    amber = writing.TEXTS["colors"]["pale_amber"]
+    rows = re.findall(r"<tr>.*?</tr>", page, re.DOTALL)
+    cells = [re.findall(r"<td(.*?)>(?:<.*?>)*([^<]*)<", row) for row in rows]
+    colored = [[text for look, text in row if amber in look] for row in cells]
+    assert ["8.250%", "4.65", "review"] in colored  # the order line
+    assert ["8.250%", "review"] in colored  # the place on the sheet Lookup
+    assert ["1"] in colored  # the total of those to review
+    assert ["8.625%", "106.95", "ok"] not in colored
+
+
 def test_with_every_line_taxed_the_total_is_exact(computed):
     orders = computed["all good"]["Orders"]
     more = [Decimal("16.96"), Decimal("6.47")]  # 212.00 at 8%, and 75.00 at 8.625%
