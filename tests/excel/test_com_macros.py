@@ -90,6 +90,32 @@ def test_in_a_fresh_process_a_refresh_renews_all_that_the_workbook_uses(
     assert set(rates) == {0.09}
 
 
+def test_hundreds_of_cells_are_refreshed_in_one_batch_without_reading_cell_by_cell(
+    excel, rates, batches
+):
+    for row in range(1, 301):
+        rates.cells[row, 1], rates.cells[row, 2] = Cell("TX"), Cell(float(75000 + row % 30))
+        rates.cells[row, 3] = Cell(None, f'=SVC_RATE(A{row},B{row},"2026-02-01")')
+    excel.app.CalculateFull()
+    assert batches[-1] == 30
+    del batches[:], excel.app.reads[:]
+    assert refresh(excel).startswith("30 places looked up again: no change.")
+    assert excel.app.told[-2].startswith("30 lookups for 300 cells.")
+    assert batches == [30]  # the recalculation looks nothing up
+    assert [name for name, _ in excel.app.reads].count("Formula") == 3
+
+
+def test_a_refreshed_workbook_that_counts_from_1904_looks_up_what_has_no_date_cell(
+    excel, rates, faults
+):
+    excel.book.Date1904 = True
+    rates["D1"] = 46054.0
+    rates["C3"] = "=SVC_RATE(A1,B1,D1)"
+    refresh(excel)
+    assert excel.app.told[-2].startswith("2 lookups for 2 cells.")
+    assert rates["C3"].value.startswith("#INVALID orders.xlsm counts dates from 1904")
+
+
 def test_a_place_known_only_when_it_is_computed_is_said_and_looked_up_then(excel, rates, faults):
     rates["C3"] = '=SVC_RATE(A1,B3,"2026-02-01")'
     rates["C4"] = Cell(None, '=IF(LEFT(A1)="T",SVC_RATE(A1,B2,"2026-02-01"))')
