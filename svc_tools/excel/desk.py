@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 PATIENCE, _PER_PLACE = 30.0, 0.1
 """Seconds that a burst may take, and those added for each of its places."""
+_EVER = datetime.min.replace(tzinfo=UTC)
 _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
@@ -221,6 +222,8 @@ class Desk:
             session.note_outage(burst, since, ended_at)
             if len(failures) < len(new):
                 session.store(new, since, ended_at + _PAUSE)
+                failed = (place for place, outcome in new.items() if not _is_result(outcome))
+                session.not_renewed.update(dict.fromkeys(failed, since))
         changed = sum(
             (outcome.status, outcome.found) != (before.status, before.found)
             for place, outcome in new.items()
@@ -387,20 +390,23 @@ class Desk:
             with opened_cache(self._cache) as cache:
                 try:
                     client = session.client()
+                    oldest = {
+                        place: max(since or _EVER, session.not_renewed.get(place, _EVER))
+                        for place in places
+                    }
+                    past_cache = max(oldest.values(), default=_EVER) > _EVER
                     stored: Mapping[Place, Outcome] = {}
-                    if cache is not None and (paused is not None or since is not None):
+                    if cache is not None and (paused is not None or past_cache):
                         stored = cache.known(source_of(client), places, detail=False)
                     known = {
                         place: one
                         for place, one in stored.items()
-                        if since is None or (one.looked_up_at and one.looked_up_at >= since)
+                        if one.looked_up_at is not None and one.looked_up_at >= oldest[place]
                     }
                     rest = [place for place in places if place not in known]
                     if paused is not None:
                         return _BurstResult(dict.fromkeys(rest, not_attempted(paused)) | known)
-                    run = look_up(
-                        client, rest, cache=cache, refresh=since is not None, deadline=deadline
-                    )
+                    run = look_up(client, rest, cache=cache, refresh=past_cache, deadline=deadline)
                     with self._lock:
                         session.note_usage(run)
                     return _BurstResult(run.outcomes | known, run.stopped, stored)
@@ -437,6 +443,8 @@ class _Session:
 
     Attributes:
         results: the outcomes by place, with the time until which they are valid.
+        not_renewed: the places for which a refresh got no result, and its moment: an older one
+            on the disk is not used.
         in_flight: the places that are being looked up.
         paused_until: until when no requests are sent, because the service failed as a whole.
         register: the account's nexus records.
@@ -446,6 +454,7 @@ class _Session:
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
         self.results: dict[Place, _Cached] = {}
+        self.not_renewed: dict[Place, datetime] = {}
         self.in_flight: dict[Place, _InFlight] = {}
         self.paused_until: datetime | None = None
         self.register = _RegisterCache(clock)
@@ -454,7 +463,7 @@ class _Session:
         self._why_paused = ""
         self._worked_at: datetime | None = None
         self._days = LocalDays()
-        self._forgets_at = datetime.min.replace(tzinfo=UTC)
+        self._forgets_at = _EVER
         self._client = client
         self._making = threading.Lock()
 

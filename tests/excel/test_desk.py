@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from support.faults import HANG, KEY, RESET, answer, echo, echoing
@@ -221,8 +222,9 @@ def test_a_refresh_of_a_service_that_is_away_changes_nothing(faults, scripted_de
 
 
 def test_a_place_without_a_new_result_shows_its_failure_and_never_the_old_rate(
-    faults, scripted, tmp_path
+    faults, scripted, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr(desks, "_PAUSE", timedelta(0))  # after it the place is looked up again
     desk = desk_of(scripted, cache=tmp_path / "answers.db")
     rates(desk, "75001", "75002")
     faults.will(lambda seen: DOWN if "75002" in seen.target else NINE(seen))
@@ -231,6 +233,8 @@ def test_a_place_without_a_new_result_shows_its_failure_and_never_the_old_rate(
     for shown_now in (since(desk, report.since, "75001", "75002"), rates(desk, "75001", "75002")):
         assert shown_now[0] == 0.09
         assert shown_now[1].startswith("#FAILED ")
+    faults.will(echo)
+    assert rates(desk, "75001", "75002") == [0.09, 0.0825]
 
 
 def test_a_fresh_process_renews_every_place_that_its_cells_use(faults, scripted, tmp_path):
