@@ -19,6 +19,7 @@ from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.results import (
     LOOKUP_FIELDS,
+    Facts,
     FieldSource,
     error_of,
     field_cell,
@@ -204,11 +205,11 @@ def _places_of(queries: Iterable[Query]) -> list[Place]:
     return [one.place for one in queries if isinstance(one, Question)]
 
 
-def _result_of(desk: Desk, query: Query, outcomes: Outcomes) -> FieldSource | CellError | None:
+def _result_of(query: Query, outcomes: Outcomes, facts: Facts) -> FieldSource | CellError | None:
     """The result of a query; an error of a cell, or an empty row, as it is."""
     if isinstance(query, Question):
-        return FieldSource(outcomes[query.place], query, desk)
-    return FieldSource(query, None, desk) if isinstance(query, Outcome) else query
+        return FieldSource(outcomes[query.place], query, facts)
+    return FieldSource(query, None, facts) if isinstance(query, Outcome) else query
 
 
 def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> _Function:
@@ -224,7 +225,8 @@ def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> 
         queries = [_query_of(row) for row in rows]
 
         def finish(outcomes: Outcomes) -> Result:
-            results = (_result_of(desk, one, outcomes) for one in queries)
+            facts = Facts(desk)
+            results = (_result_of(one, outcomes, facts) for one in queries)
             return shaped(
                 shape, [_shown(one, row, show) for one, row in zip(results, rows, strict=True)]
             )
@@ -265,7 +267,7 @@ def _query_of(row: Mapping[str, Given], *, by_address: bool | None = None) -> Qu
     day = row.get("as_of", OMITTED)
     workbook = getattr(day, "workbook", None)  # which counts dates from 1904
     must = "address" in row if by_address is None else by_address
-    cells = (row.get(name) for name in _PLACE)
+    cells = map(row.get, _PLACE)
     found = _cached_query(*cells, day if workbook is None else OMITTED, must)
     if workbook is not None and isinstance(found, Question):
         return Outcome("invalid", refusal_of_1904(workbook))
@@ -341,13 +343,13 @@ def _word(name: str, cell: Given, words: Mapping[str, _T], default: _T) -> _T:
     return words[word]
 
 
-def svc_tax(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+def svc_tax(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
     """The tax on amounts; the amounts of a range are rounded together."""
     shape, rows = aligned(names, arguments)
     lines = [_tax_line(dict(zip(names, row, strict=True))) for row in rows]
 
     def finish(outcomes: Outcomes) -> Result:
-        shown: list[Cell] = [_rate_units(desk, one, outcomes) for one in lines]
+        shown: list[Cell] = [_rate_units(one, outcomes) for one in lines]
         taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
         for at, line in enumerate(lines):
             units = shown[at]
@@ -363,7 +365,7 @@ def svc_tax(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Pa
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    query: Query
+    query: Question | Outcome
     cents: int
     rounding: Rounding
     partial: bool
@@ -390,14 +392,14 @@ def _tax_line(row: Mapping[str, Given]) -> _Line | CellError | None:
         return error
 
 
-def _rate_units(desk: Desk, line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
+def _rate_units(line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
     """The rate of a line in units of 10^-5, an integer; else what its cell shows."""
     if not isinstance(line, _Line):
         return line
-    one = _result_of(desk, line.query, outcomes)
-    if not isinstance(one, FieldSource):
-        return one
-    return units_or_error(one.outcome, partial=line.partial)
+    query = line.query
+    return units_or_error(
+        outcomes[query.place] if isinstance(query, Question) else query, partial=line.partial
+    )
 
 
 def _rounding(cell: Given) -> Rounding:
@@ -452,9 +454,10 @@ def svc_lookup(desk: Desk, names: Sequence[str], arguments: Sequence[object]) ->
     ]
 
     def finish(outcomes: Outcomes) -> Result:
+        facts = Facts(desk)
         shown: _Grid = []
         for query in queries:
-            one = _result_of(desk, query, outcomes)
+            one = _result_of(query, outcomes, facts)
             shown.append(
                 [field_cell(name, one) for name in fields]
                 if isinstance(one, FieldSource)
