@@ -70,7 +70,7 @@ def operations() -> dict[str, Callable[[str, str], Callable[[], object]]]:
 
     import svc_tools  # noqa: PLC0415 - as above
     from svc_tools.excel.desk import Desk  # noqa: PLC0415 - as above
-    from svc_tools.excel.functions import run  # noqa: PLC0415 - as above
+    from svc_tools.excel.functions import Call, evaluate  # noqa: PLC0415 - as above
 
     client = svc_tools.connect("embedded")
     desk = Desk(client)
@@ -94,7 +94,7 @@ def operations() -> dict[str, Callable[[str, str], Callable[[], object]]]:
     return {
         "df.svc.lookup": lambda state, zip5: lambda: lookup(state, zip5),
         "df.svc.tax": tax,
-        "SVC_RATE": lambda state, zip5: lambda: run(desk, "SVC_RATE", state, zip5),
+        "SVC_RATE": lambda state, zip5: lambda: evaluate(desk, [Call("SVC_RATE", (state, zip5))]),
         "GET /v1/tax/CA": lambda state, zip5: (
             lambda: http.get(f"/v1/tax/{state}", params={"zip": zip5}).raise_for_status()
         ),

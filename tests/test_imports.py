@@ -88,8 +88,8 @@ assert not {"pandas", "openpyxl", "filelock"} & set(sys.modules)
 IN_A_SPREADSHEET = """
 import sys
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import run
-assert run(Desk(cache=False), "SVC_SUM", [[0.1], [0.2]]) == 0.3
+from svc_tools.excel.functions import Call, evaluate
+assert evaluate(Desk(cache=False), [Call("SVC_SUM", ([[0.1], [0.2]],))]) == [0.3]
 import svc_tools.excel.com.udfs, svc_tools.excel.com.nexus, svc_tools.excel.officejs.serving
 from svc_tools.cli import main
 for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
@@ -103,11 +103,10 @@ for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
 CELL = """
 import sys
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import run
-try:
-    run(Desk(cache=False), "SVC_RATE", "CA", "94105", "2026-02-01")
-except Exception as error:
-    print(error.text, file=sys.stderr)
+from svc_tools.excel.functions import Call, evaluate
+(result,) = evaluate(Desk(cache=False), [Call("SVC_RATE", ("CA", "94105", "2026-02-01"))])
+if isinstance(result, Exception):
+    print(result.text, file=sys.stderr)
     sys.exit(2)
 """
 

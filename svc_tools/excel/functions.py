@@ -117,18 +117,6 @@ def evaluate(
     ]
 
 
-def run(desk: Desk, name: str, *arguments: Argument) -> Result:
-    """The result of one formula.
-
-    Raises:
-        CellError: it has no value.
-    """
-    (result,) = evaluate(desk, [Call(name, arguments)])
-    if isinstance(result, CellError):
-        raise result
-    return result
-
-
 def places_of(desk: Desk, call: Call) -> Sequence[Place]:
     """The places that a formula looks up; none where it is an error. Nothing is looked up."""
     formula = _guarded(call.name, _parse, desk, call)
@@ -403,6 +391,8 @@ def _rate_units(line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
 
 
 def _rounding(cell: Given) -> Rounding:
+    if is_empty(cell):
+        return "half_up"
     from svc_tools.frames.taxes.rounding import ROUNDINGS  # noqa: PLC0415 - loads pandas
 
     return cast("Rounding", _word("rounding", cell, {one: one for one in ROUNDINGS}, "half_up"))

@@ -175,15 +175,22 @@ def _iso(day: date | None) -> str | None:
     return None if day is None else day.isoformat()
 
 
+def _found(take: Callable[[FieldSource, Found], Cell]) -> Callable[[FieldSource], Cell]:
+    """A field of a result; an error where there is none."""
+
+    def read(one: FieldSource) -> Cell:
+        found = one.outcome.found
+        return error_of(one.outcome) if found is None else take(one, found)
+
+    return read
+
+
 def _rate(name: str, take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]:
     """A part of the rate that is complete, also where the result lacks another part."""
 
-    def read(one: FieldSource) -> Cell:
-        outcome = one.outcome
-        if outcome.found is None:
-            return error_of(outcome)
-        units = take(outcome.found)
-        missing = (PARTIAL_CODES.get(code, ()) for code in outcome.found.warnings)
+    def read(_: FieldSource, found: Found) -> Cell:
+        units = take(found)
+        missing = (PARTIAL_CODES.get(code, ()) for code in found.warnings)
         # a city has one rate; of districts a figure may not be all of that part
         is_whole = name == "city_rate" and bool(units)
         if not is_whole and any(name in names for names in missing):
@@ -192,41 +199,23 @@ def _rate(name: str, take: Callable[[Found], int | None]) -> Callable[[FieldSour
             return rate_cell(units)
         return NotAvailableError(f"The response has no {name}.")
 
-    return read
+    return _found(read)
 
 
 def _whole(take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]:
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
-    def read(one: FieldSource) -> Cell:
-        outcome = one.outcome
-        if outcome.found is None:
-            return error_of(outcome)
-        if outcome.status == "partial":
+    def read(one: FieldSource, found: Found) -> Cell:
+        if one.outcome.status == "partial":
             return PARTIAL
-        units = take(outcome.found)
+        units = take(found)
         return None if units is None else rate_cell(units)
 
-    return read
+    return _found(read)
 
 
-def _found(take: Callable[[Found], Cell]) -> Callable[[FieldSource], Cell]:
-    def read(one: FieldSource) -> Cell:
-        outcome = one.outcome
-        return error_of(outcome) if outcome.found is None else take(outcome.found)
-
-    return read
-
-
-def _as_of_status(one: FieldSource) -> Cell:
-    outcome, day = one.outcome, one.as_of
-    if outcome.found is None:
-        return error_of(outcome)
-    return as_of_status(outcome.found, day, day, outcome.looked_up_at)
-
-
-def _warnings(one: FieldSource) -> Cell:
-    return error_of(one.outcome) if one.outcome.found is None else "; ".join(one.warnings) or None
+def _as_of_status(one: FieldSource, found: Found) -> Cell:
+    return as_of_status(found, one.as_of, one.as_of, one.outcome.looked_up_at)
 
 
 def _source(one: FieldSource) -> Cell:
@@ -245,7 +234,7 @@ LOOKUP_FIELDS: dict[str, _Field] = {
     "needs_review": _Field(_TRUTH, lambda one: bool(one.reasons)),
     "lookup_review_reason": _Field(_TEXT, lambda one: "; ".join(one.reasons) or None),
     "lookup_error": _Field(_TEXT, lambda one: one.outcome.error),
-    "confidence": _Field(_TEXT, _found(lambda found: found.confidence)),
+    "confidence": _Field(_TEXT, _found(lambda _, found: found.confidence)),
     "state_rate": _Field(_RATE, _rate("state_rate", lambda found: found.state)),
     "county_rate": _Field(_RATE, _rate("county_rate", lambda found: found.county)),
     "city_rate": _Field(_RATE, _rate("city_rate", lambda found: found.city)),
@@ -254,17 +243,17 @@ LOOKUP_FIELDS: dict[str, _Field] = {
     ),
     "rate_low": _Field(_RATE, _whole(lambda found: found.low)),
     "rate_high": _Field(_RATE, _whole(lambda found: found.high)),
-    "freight_taxable": _Field(_TRUTH, _found(lambda found: found.freight_taxable)),
-    "warnings": _Field(_TEXT, _warnings),
-    "resolved_state": _Field(_TEXT, _found(lambda found: found.resolved_state)),
-    "resolved_zip": _Field(_TEXT, _found(lambda found: found.resolved_zip)),
-    "resolved_city": _Field(_TEXT, _found(lambda found: found.resolved_city)),
-    "resolved_county": _Field(_TEXT, _found(lambda found: found.resolved_county)),
-    "resolved_via": _Field(_TEXT, _found(lambda found: found.resolved_via)),
+    "freight_taxable": _Field(_TRUTH, _found(lambda _, found: found.freight_taxable)),
+    "warnings": _Field(_TEXT, _found(lambda one, _: "; ".join(one.warnings) or None)),
+    "resolved_state": _Field(_TEXT, _found(lambda _, found: found.resolved_state)),
+    "resolved_zip": _Field(_TEXT, _found(lambda _, found: found.resolved_zip)),
+    "resolved_city": _Field(_TEXT, _found(lambda _, found: found.resolved_city)),
+    "resolved_county": _Field(_TEXT, _found(lambda _, found: found.resolved_county)),
+    "resolved_via": _Field(_TEXT, _found(lambda _, found: found.resolved_via)),
     "lookup_as_of": _Field(_DAY, lambda one: _iso(one.as_of)),
-    "as_of_status": _Field(_TEXT, _as_of_status),
-    "effective_date": _Field(_DAY, _found(lambda found: _iso(parsed_day(found.effective_date)))),
-    "effective_date_basis": _Field(_TEXT, _found(lambda found: found.effective_date_basis)),
+    "as_of_status": _Field(_TEXT, _found(_as_of_status)),
+    "effective_date": _Field(_DAY, _found(lambda _, found: _iso(parsed_day(found.effective_date)))),
+    "effective_date_basis": _Field(_TEXT, _found(lambda _, found: found.effective_date_basis)),
     "lookup_source": _Field(_TEXT, _source),
     "lookup_edition": _Field(_TEXT, _edition),
     "looked_up_at": _Field(_MOMENT, lambda one: moment(one.outcome.looked_up_at)),

@@ -14,14 +14,13 @@ from support.faults import RESET, answer, echoing, serving
 from support.keyrings import use_keyring
 from support.nexus import RECORDS, Nexus
 from support.secrets import TYPED_KEY, files_with
-from support.spreadsheets import STAND_IN, local_server, pane_page, zips_asked
+from support.spreadsheets import STAND_IN, local_server, pane_page, shown, zips_asked
 
 import svc_tools
 from svc_sdk import Svc
 from svc_tools.codes import CONFIDENCES
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import run
 from svc_tools.excel.officejs.pages import OFFICE_JS
 from svc_tools.excel.registry import FUNCTIONS
 
@@ -73,7 +72,7 @@ def test_it_shows_the_service_and_the_cached_results(desk, pane):
     expect(pane.locator("#service")).to_have_text("Embedded service")
     expect(pane.locator("#source")).to_contain_text("Rate book of 20")
     expect(pane.locator("#cached")).to_have_text("0")
-    run(desk, "SVC_RATE", *AUSTIN)
+    shown(desk, "SVC_RATE", *AUSTIN)
     click(pane, "Check again")
     expect(pane.locator("#cached")).to_have_text("1")
     year = desk.oldest.astimezone().strftime("%Y-%m-%d %H:%M")
@@ -288,8 +287,8 @@ def test_a_refresh_says_its_lookups_and_sends_none_before_the_user_agrees(metere
 
 def test_a_refresh_renews_what_the_workbook_uses_and_recalculates(metered):
     page, faults, desk = metered
-    run(desk, "SVC_RATE", "TX", "78701", "2026-05-01")
-    run(desk, "SVC_RATE", "TX", "78799", "2026-05-01")
+    shown(desk, "SVC_RATE", "TX", "78701", "2026-05-01")
+    shown(desk, "SVC_RATE", "TX", "78799", "2026-05-01")
     faults.seen.clear()
     faults.will(echoing(rate={"combined_rate": "0.08500", "city_rate": "0.01250"}))
     click(page, "Refresh rates")
@@ -298,18 +297,18 @@ def test_a_refresh_renews_what_the_workbook_uses_and_recalculates(metered):
     assert lookups(faults) == ["78701", "78702", "78703"]
     assert page.evaluate("standIn.calculated") == ["Full"]
     assert page.evaluate("svcSince").endswith("+00:00")
-    assert run(desk, "SVC_RATE", *AUSTIN) == 0.085
+    assert shown(desk, "SVC_RATE", *AUSTIN) == 0.085
 
 
 def test_a_refresh_of_a_service_that_is_away_changes_nothing(metered):
     page, faults, desk = metered
-    run(desk, "SVC_RATE", *AUSTIN)
+    shown(desk, "SVC_RATE", *AUSTIN)
     faults.will(RESET)
     click(page, "Refresh rates")
     click(page, "Refresh")
     expect(page.locator("#message")).to_contain_text("Nothing was refreshed")
     assert page.evaluate("[standIn.calculated, globalThis.svcSince]") == [[], None]
-    assert run(desk, "SVC_RATE", *AUSTIN) == 0.0825
+    assert shown(desk, "SVC_RATE", *AUSTIN) == 0.0825
 
 
 @pytest.fixture
