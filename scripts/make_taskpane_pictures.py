@@ -26,13 +26,19 @@ from playwright.sync_api import Page, sync_playwright
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WIDTH, HEIGHT, SCALE = 330, 750, 2
+WIDTH, HEIGHT, SCALE = 330, 1050, 2
 GAP = 24
 BACK = (128, 128, 128)
 PALETTE = 128
 PLACES = (("CA", "94105"), ("WA", "98101"), ("MA", "02134"), ("NJ", "07030"))
 CELLS = [[f'=SVC.RATE("{state}","{code}","2026-02-01")'] for state, code in PLACES]
 SHEET = {"name": "Orders", "row": 1, "column": 1, "formulas": CELLS, "values": [[0.1]] * 4}
+LOOKUP = {
+    "State": "CA",
+    "ZIP Code or address": "94105",
+    "Amount": "1,234.50",
+    "Date of the sale": "2026-02-01",
+}
 HOST = (
     f"window.Excel = {{ run: async () => ({json.dumps({'sheets': [SHEET]})}),"
     " CalculationType: { full: 'Full' } };"
@@ -50,7 +56,7 @@ def draw(folder: Path) -> None:
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
             )
             pictures = []
-            for colours, act in (("light", _refreshed), ("dark", _key)):
+            for colours, act in (("light", _looked_up), ("dark", _key)):
                 context = browser.new_context(
                     viewport={"width": WIDTH, "height": HEIGHT},
                     color_scheme=colours,
@@ -74,10 +80,14 @@ def draw(folder: Path) -> None:
         small.save(folder / "excel_taskpane.png", optimize=True)
 
 
-def _refreshed(page: Page) -> None:
+def _looked_up(page: Page) -> None:
     page.get_by_role("button", name="Refresh rates").click()
     page.get_by_role("button", name="Refresh", exact=True).click()
     page.locator("#message", has_text="looked up again").wait_for()
+    for label, text in LOOKUP.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_role("button", name="Look up", disabled=False).click()
+    page.locator("#inserting").wait_for()
     page.get_by_role("button", name="Check again", disabled=False).wait_for()
     page.get_by_role("heading", name="Sales tax").hover()
     page.evaluate("() => document.activeElement.blur()")
