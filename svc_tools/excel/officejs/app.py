@@ -16,7 +16,6 @@ Where that says "happened", the host computes the cells again, with its "since" 
 
 from __future__ import annotations
 
-import functools
 import json
 from datetime import datetime
 from pathlib import Path
@@ -34,14 +33,6 @@ from svc_tools.excel.formulas import Contents
 from svc_tools.excel.functions import Call, evaluate, refresh_plan
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.officejs.guard import Guard, TooLargeError, in_thread, refusal
-from svc_tools.excel.officejs.pages import (
-    OFFICE_JS,
-    functions_script,
-    help_page,
-    manifest,
-    metadata,
-    page,
-)
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import (
     OMITTED,
@@ -67,6 +58,7 @@ _PARAMETERS = {one.name: one.parameters for one in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
 _STATIC = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".png": "image/png"}
+_NOT_ALLOWED = 405
 _MADE = "functions.js"
 """A file of the folder that is not served unchanged."""
 _HOSTS = (
@@ -74,26 +66,21 @@ _HOSTS = (
     " https://*.sharepoint.com https://*.microsoft365.com https://*.cloud.microsoft"
 )
 """The pages in which Excel on the web shows an add-in; each enclosing frame has to be listed."""
-_SCRIPTS = f"https://{urlsplit(OFFICE_JS).hostname} https://ajax.aspnetcdn.com"
+_SCRIPTS = f"https://{urlsplit(pages.OFFICE_JS).hostname} https://ajax.aspnetcdn.com"
 """The source of office.js, which the host requires, and that of the scripts it loads."""
-_OFFICE_PAGE = (
-    f"default-src 'none'; script-src 'self' {_SCRIPTS}; style-src 'self' 'unsafe-inline';"
-    " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
-    f" frame-ancestors 'self' {_HOSTS}"
+_PAGE = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none';"
 )
-_OWN_PAGE = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self';"
-    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+_OFFICE_PAGE = f"{_PAGE} script-src 'self' {_SCRIPTS}; frame-ancestors 'self' {_HOSTS}"
+_OWN_PAGE = f"{_PAGE} script-src 'self'; frame-ancestors 'none'"
 
 
 def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     """The app over a desk, behind its guard, which has the address and token for Excel."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.add_exception_handler(HTTPException, _no_such_page)
-    app.add_exception_handler(TooLargeError, _too_large)
-    app.add_exception_handler(BadRequestError, _bad_request)
-    app.add_exception_handler(Exception, _failed)
+    for kind in (HTTPException, TooLargeError, BadRequestError, Exception):
+        app.add_exception_handler(kind, _refusal)
     _add_files(app, guard)
     _add_cells(app, desk)
     _add_pane(app, desk)
@@ -107,16 +94,16 @@ def _add_files(app: FastAPI, guard: LocalGuard) -> None:
 
     @app.get("/excel/")
     async def instructions() -> Response:
-        return _page(help_page(guard), _OWN_PAGE)
+        return _page(pages.help_page(guard), _OWN_PAGE)
 
     @app.get("/excel/manifest.xml")
     async def manifest_xml() -> Response:
         name = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
-        return Response(manifest(guard), media_type="application/xml", headers=name)
+        return Response(pages.manifest(guard), media_type="application/xml", headers=name)
 
     @app.get("/excel/functions.json")
     async def functions_json() -> Response:
-        return _json(metadata(guard))
+        return _json(pages.metadata(guard))
 
     @app.options("/excel/functions.json")
     async def functions_json_preflight() -> Response:
@@ -124,12 +111,12 @@ def _add_files(app: FastAPI, guard: LocalGuard) -> None:
 
     @app.get("/excel/functions.js")
     async def functions_js() -> Response:
-        return Response(functions_script(guard), media_type="text/javascript")
+        return Response(pages.functions_script(guard), media_type="text/javascript")
 
     @app.get("/excel/taskpane.html")
     async def task_pane(office: str = "") -> Response:
         in_office = office == "1"
-        return _page(page(guard, office=in_office), _OFFICE_PAGE if in_office else _OWN_PAGE)
+        return _page(pages.page(guard, office=in_office), _OFFICE_PAGE if in_office else _OWN_PAGE)
 
 
 def _add_cells(app: FastAPI, desk: Desk) -> None:
@@ -138,7 +125,7 @@ def _add_cells(app: FastAPI, desk: Desk) -> None:
     @app.post("/excel/batch")
     async def batch(request: Request) -> Response:
         body = await request.body()
-        results = await in_thread(functools.partial(_computed, desk, body))
+        results = await in_thread(lambda: _computed(desk, body))
         return Response(results, media_type="application/json")
 
 
@@ -168,15 +155,10 @@ def _add_pane(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/excel/key")
     async def use_key(request: Request) -> Response:
-        try:
-            given = json.loads(await request.body())
-        except (ValueError, RecursionError):
-            given = None
-        address, key = map(given.get, ("address", "key")) if isinstance(given, dict) else ("", 0)
+        address, key = map(read_body(await request.body()).get, ("address", "key"))
         if not (isinstance(address, str) and isinstance(key, str)):  # None is no key "None"
-            return refusal("INVALID_INPUT", 'expected {"address": ..., "key": ...}')
-        secret = SecretStr(key)
-        return await _changed(lambda: pages.use_key(desk, address, secret))
+            raise BadRequestError('expected {"address": text, "key": text}')
+        return await _changed(lambda: pages.use_key(desk, address, SecretStr(key)))
 
     @app.delete("/excel/key")
     async def forget_key() -> Response:
@@ -231,21 +213,13 @@ def _page(html: str, policy: str) -> Response:
     return Response(html, media_type="text/html", headers={"content-security-policy": policy})
 
 
-async def _no_such_page(_request: Request, error: Exception) -> Response:
-    is_method = isinstance(error, HTTPException) and error.status_code == 405  # noqa: PLR2004 - HTTP's number
-    return refusal("METHOD_NOT_ALLOWED" if is_method else "NOT_FOUND")
-
-
-async def _too_large(_request: Request, _error: Exception) -> Response:
-    return refusal("TOO_LARGE")
-
-
-async def _bad_request(_request: Request, error: Exception) -> Response:
-    return refusal("INVALID_INPUT", str(error))
-
-
-async def _failed(_request: Request, _error: Exception) -> Response:
-    return refusal("FAILED")
+async def _refusal(_request: Request, error: Exception) -> Response:
+    """The response to a request that failed; the words of unexpected errors are not in it."""
+    if isinstance(error, BadRequestError):
+        return refusal("INVALID_INPUT", str(error))
+    if isinstance(error, HTTPException):
+        return refusal("METHOD_NOT_ALLOWED" if error.status_code == _NOT_ALLOWED else "NOT_FOUND")
+    return refusal("TOO_LARGE" if isinstance(error, TooLargeError) else "FAILED")
 
 
 class BadRequestError(ValueError):

@@ -242,14 +242,8 @@ def plan(plan: RefreshPlan) -> Json:
 def refresh(desk: Desk, plan: RefreshPlan) -> Json:
     """Look the places of a plan up again; the report as a sentence and numbers."""
     report = desk.refresh(plan.places)
-    return {
-        "message": report.sentence,
-        "requested": report.requested,
-        "changed": report.changed,
-        "failed": report.failed,
-        "happened": report.happened,
-        "since": report.since.isoformat(),
-    }
+    shown = {"message": report.sentence, "happened": report.happened}
+    return asdict(report) | shown | {"since": report.since.isoformat()}
 
 
 def registrations(desk: Desk) -> Json:
@@ -307,8 +301,8 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
     The key is checked first: one that the service rejects is not stored, and the former service
     stays in use.
     """
-    if settings.describe().known_from == "environment":
-        return _locked()
+    if locked := _locked():
+        return locked
     try:
         address = settings.checked_address(address)
     except ConfigurationError as error:
@@ -334,8 +328,8 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
 
 def forget_key(desk: Desk) -> Json:
     """Remove the key from the keyring. The address stays: no other service is used unnoticed."""
-    if settings.describe().known_from == "environment":
-        return _locked()
+    if locked := _locked():
+        return locked
     try:
         address = settings.forget_key()
     except (ConfigurationError, ImportError) as error:
@@ -348,8 +342,8 @@ def forget_key(desk: Desk) -> Json:
 
 def use_embedded(desk: Desk) -> Json:
     """Use the embedded service; keys in the keyring stay."""
-    if settings.describe().known_from == "environment":
-        return _locked()
+    if locked := _locked():
+        return locked
     try:
         settings.choose_embedded()
         desk.use(None)
@@ -369,7 +363,10 @@ def _address() -> str:
     return "" if chosen in {None, settings.EMBEDDED} else str(chosen)
 
 
-def _locked() -> Json:
+def _locked() -> Json | None:
+    """The problem of a service that the environment names: the pane cannot change it."""
+    if settings.describe().known_from != "environment":
+        return None
     return _trouble(Trouble("The environment names the service", _LOCKED, "Nothing was changed."))
 
 
