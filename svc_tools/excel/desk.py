@@ -186,7 +186,7 @@ class Desk:
         wanted = dict.fromkeys(places)
         while True:
             session = self._session
-            outcomes = self._outcomes(session, wanted, since)
+            outcomes = self._outcomes(session, wanted, since or _EVER)
             if session is self._session:  # results of a former client do not count
                 return outcomes
 
@@ -194,7 +194,7 @@ class Desk:
         """How many distinct places would have to be looked up now; nothing is looked up."""
         wanted = dict.fromkeys(places)
         with self._lock:
-            return len(wanted) - len(self._session.known(wanted, self._clock(), since))
+            return len(wanted) - len(self._session.known(wanted, self._clock(), since or _EVER))
 
     def refresh(self, places: Iterable[Place]) -> RefreshReport:
         """Look places up again in one run, past memory and disk, and list the register again.
@@ -247,8 +247,7 @@ class Desk:
 
     def refresh_register(self) -> str | None:
         """List the register again, as after a removal; the reason where that fails."""
-        session = self._session
-        return session.register.refresh(session.client)
+        return self._session.register.refresh(self._session.client)
 
     @property
     def client(self) -> Svc:
@@ -303,8 +302,8 @@ class Desk:
     def oldest(self) -> datetime | None:
         """The time of the oldest result of this session (UTC); `None` without one."""
         with self._lock:
-            moments = [one.outcome.looked_up_at for one in self._session.results.values()]
-        return min((moment for moment in moments if moment is not None), default=None)
+            found = [one.outcome.looked_up_at for one in self._session.results.values()]
+        return min(filter(None, found), default=None)
 
     @property
     def spent(self) -> int:
@@ -315,11 +314,8 @@ class Desk:
     def left(self) -> int | None:
         """How many lookups the account has left this month; `None` where the service reports none.
 
-        Before the first lookup of a session that is what another session stored.
-
-        Raises:
-            ConfigurationError: the configuration cannot be used.
-            ImportError: the embedded service is configured and not installed.
+        Before the first lookup of a session that is what another session stored. Raises as
+        `client` does.
         """
         session = self._session
         if session.left is not None:
@@ -337,19 +333,18 @@ class Desk:
             self._session = _Session(client, self._clock)
 
     def _outcomes(
-        self, session: _Session, wanted: dict[Place, None], since: datetime | None
+        self, session: _Session, wanted: dict[Place, None], since: datetime
     ) -> dict[Place, Outcome]:
         now = self._clock()
-        if since is not None and since > now + CLOCK_SKEW:
-            since = None  # the clock was set back: each recalculation would be billed
+        if since > now + CLOCK_SKEW:
+            since = _EVER  # the clock was set back: each recalculation would be billed
         with self._lock:
             known = session.known(wanted, now, since)
             missing = [place for place in wanted if place not in known]
-            in_flight = ((place, session.in_flight.get(place)) for place in missing)
             waited_for = {
                 place: one.burst
-                for place, one in in_flight
-                if one is not None and (since is None or one.requested_at >= since)
+                for place in missing
+                if (one := session.in_flight.get(place)) is not None and one.requested_at >= since
             }
             own = [place for place in missing if place not in waited_for]
             burst: _Burst = Future()
@@ -378,7 +373,7 @@ class Desk:
         return {place: known.get(place, _NOT_REACHED) for place in wanted}
 
     def _burst_result(
-        self, session: _Session, places: list[Place], since: datetime | None, paused: str | None
+        self, session: _Session, places: list[Place], since: datetime, paused: str | None
     ) -> _BurstResult:
         """The outcomes of distinct places, looked up in one run.
 
@@ -391,8 +386,7 @@ class Desk:
                 try:
                     client = session.client()
                     oldest = {
-                        place: max(since or _EVER, session.not_renewed.get(place, _EVER))
-                        for place in places
+                        one: max(since, session.not_renewed.get(one, _EVER)) for one in places
                     }
                     past_cache = max(oldest.values(), default=_EVER) > _EVER
                     stored: Mapping[Place, Outcome] = {}
@@ -479,7 +473,7 @@ class _Session:
             return self._client
 
     def known(
-        self, places: Iterable[Place], now: datetime, since: datetime | None
+        self, places: Iterable[Place], now: datetime, since: datetime
     ) -> dict[Place, Outcome]:
         """The outcomes that are still valid, and not older than a refresh."""
         found = ((place, self.results.get(place)) for place in places)
@@ -487,10 +481,7 @@ class _Session:
         return {
             place: one.outcome
             for place, one in found
-            if one is not None
-            and now < one.until
-            and one.requested_at <= latest
-            and (since is None or one.requested_at >= since)
+            if one is not None and now < one.until and since <= one.requested_at <= latest
         }
 
     def store(

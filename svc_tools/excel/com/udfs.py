@@ -99,9 +99,11 @@ def _since_and_ahead(
 
     Excel is asked for neither where nothing would have to be looked up.
     """
-    places = places_of(desk, call)
     since = max(refreshed_at.values(), default=None)
-    if cell is None or not desk.uncached(places, since):
+    if cell is None or (alone and since is None):
+        return None, ()
+    places = places_of(desk, call)
+    if not desk.uncached(places, since):
         return None, ()
     found: Sequence[Call] = ()
     try:
