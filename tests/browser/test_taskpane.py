@@ -462,6 +462,36 @@ def test_it_fits_and_can_be_read_at_every_width_and_in_both_colors(served, chrom
             assert names == [], "every field and button has a name of its own"
 
 
+def test_every_field_and_button_is_reached_with_the_keyboard_in_the_order_of_the_page(
+    served, chrome
+):
+    with pane_page(chrome, served, script=STAND_IN) as (page, _):
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        look_up(page, "78701")
+        expect(button(page, "Insert value")).to_be_visible()
+        page.get_by_role("button", name="Look up", disabled=False).wait_for()
+        page.evaluate("scrollTo(0, 0); document.activeElement.blur()")
+        page.evaluate(
+            "globalThis.expected = [...document.querySelectorAll('button, input, select, summary')]"
+            ".filter((one) => one.checkVisibility()); globalThis.reached = new Set();"
+            " document.addEventListener('focusin', (event) => reached.add(event.target), true);"
+            " expected[0].focus()"
+        )
+        for _ in range(page.evaluate("expected.length") + 10):  # a date has several stops
+            page.keyboard.press("Tab")
+        assert page.evaluate("expected.length") > 20
+        assert (
+            page.evaluate(
+                "expected.filter((one) => !reached.has(one)).map((one) => one.id || one.outerHTML)"
+            )
+            == []
+        )
+        assert page.evaluate(
+            "JSON.stringify([...reached].filter((one) => expected.includes(one)).map("
+            "(one) => expected.indexOf(one))) === JSON.stringify(expected.map((_, at) => at))"
+        )
+
+
 def test_the_colors_are_those_of_the_office_theme(served, chrome):
     colours = '{bodyBackgroundColor: "#262626", bodyForegroundColor: "#F0F0F0"}'
     theme = f"window.Office = {{context: {{officeTheme: {colours}}}, onReady: async () => {{}}}}"
@@ -530,7 +560,7 @@ def test_an_example_goes_into_an_empty_cell_and_never_over_another(served, chrom
 
 PAPERS = {
     "paper": ("ink", "muted", "bad"),
-    "shade": ("muted", "good"),
+    "shade": ("muted", "good", "warn", "bad"),
     "accent": ("on-accent",),
     "field": ("ink", "muted"),
 }
@@ -548,7 +578,7 @@ CONTRAST = """(names) => {
 }"""
 """The contrast of two colors (WCAG 2)."""
 
-UNNAMED = """() => [...document.querySelectorAll("button, input")].filter((one) =>
+UNNAMED = """() => [...document.querySelectorAll("button, input, select")].filter((one) =>
   !(one.labels?.[0]?.textContent.trim() || one.getAttribute("aria-label") || one.textContent.trim())
 ).map((one) => one.outerHTML)"""
 
