@@ -20,8 +20,6 @@ from importlib import import_module, metadata
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
-import httpx
-
 from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools import config
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
@@ -30,20 +28,17 @@ from svc_tools.excel.workbook import XLWINGS
 from svc_tools.extras import install_command, needs
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained
-from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pydantic import SecretStr
 
-    from svc_tools.excel.settings import Description, Server
+    from svc_tools.excel.settings import Description
 
 SYSTEM = sys.platform
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
-_SERVER_TIMEOUT = 30.0
-"""That of the local server: it sends a request, too, and may have to start the embedded service."""
 _RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _INSTALL = f"Install what is missing: {install_command('excel')}"
@@ -496,7 +491,7 @@ def _certificate() -> Line:
 
 
 def _server() -> Line:
-    """Whether the local server responds, which Calc and Excel's add-in need."""
+    """Whether the local server runs, which Calc and Excel's add-in need; it is sent nothing."""
     name = "Server"
     try:
         server = settings.read_server()
@@ -504,35 +499,10 @@ def _server() -> Line:
         return Line(name, "wrong", str(error))
     if server is None:
         return Line(name, "not set up", "not started yet; Excel's add-in and Calc need it", _START)
-    # after a crash another program may listen there, and would be sent the token
     if not settings.is_server_running():
         found = f"it is not running; it last ran at {server.url}"
         return Line(name, "not set up", found, _START)
-    if wrong := _wrong_with(server):
-        return Line(name, "wrong", wrong, f"Stop it with Ctrl+C. {_START}")
     found = f"running at {server.url} (process {server.pid})"
     if server.certificate is not None:
         return Line(name, "ok", f"{found}; this computer has to trust its certificate")
     return Line(name, "ok", found, f"Calc accepts plain http; for Excel's add-in: {HTTPS}")
-
-
-def _wrong_with(server: Server) -> str:
-    """Why the server does not respond as it should; "" where it does."""
-    if not is_loopback(httpx.URL(server.url).host):
-        path = settings.server_path()
-        return f"{path} names {server.url}, which is not this machine: remove that file"
-    verify: ssl.SSLContext | bool = True
-    token = server.token.get_secret_value()
-    try:
-        if server.certificate is not None:  # only that one is trusted
-            verify = ssl.create_default_context(cafile=server.certificate)
-            verify.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        with httpx.Client(verify=verify, timeout=_SERVER_TIMEOUT, trust_env=False) as http:
-            status = http.get(
-                f"{server.url}/excel/status", headers={"Authorization": f"Bearer {token}"}
-            ).status_code
-    except (httpx.HTTPError, OSError, ValueError) as error:
-        return f"it runs, and does not respond at {server.url}: {type(error).__name__}"
-    if status == httpx.codes.OK:
-        return ""
-    return f"another server responds at {server.url}, or does not accept the token ({status})"

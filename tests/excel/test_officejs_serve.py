@@ -139,7 +139,7 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
 
 
 def assert_trusted_by_its_certificate_alone(folder, other):
-    """By Calc's add-in and by the check: nobody else, who took the port, is given the token."""
+    """By Calc's add-in: nobody else, who took the port, is given the token."""
     path = folder / "server.json"
     content = path.read_text(encoding="utf-8")
     calc = addin_module("svc_calc_server")
@@ -151,8 +151,6 @@ def assert_trusted_by_its_certificate_alone(folder, other):
         path.write_text(json.dumps(json.loads(content) | {"certificate": certificate}))
         with pytest.raises(calc.ServerError, match="cannot be trusted"):
             link.request("POST", "/excel/batch", SUM)
-    path.write_text(json.dumps(json.loads(content) | {"certificate": str(other)}))
-    assert {line.name: line.mark for line in check()}["Server"] == "wrong"
     path.write_text(content, encoding="utf-8")
     link._close()
 

@@ -26,7 +26,7 @@ from support.keyrings import (
     use_keyring,
 )
 from support.secrets import files_with
-from support.spreadsheets import desk_of, local_server, shown
+from support.spreadsheets import desk_of, shown
 
 import svc_tools
 from svc_tools import ConfigurationError, config
@@ -429,25 +429,13 @@ def running(url, token="token"):  # noqa: S107 - of a test
         yield server_line()
 
 
-def test_the_server_that_runs_accepts_its_own_token_alone(desk):
-    with local_server(desk) as server:
-        with running(server.origin, server.token) as line:
-            assert line.mark == "ok"
-            assert str(os.getpid()) in line.said
-            assert "--https" in line.todo  # Calc takes http, Excel does not
-            assert server.token not in repr(line)
-        with running(server.origin, "another") as line:
-            assert line.mark == "wrong"
-    with running(server.origin, server.token) as line:  # nothing responds any more
-        assert line.mark == "wrong"
-
-
-def test_the_token_goes_to_no_other_machine_and_after_a_crash_to_nobody(faults):
-    with running("https://elsewhere.example") as line:
-        assert line.mark == "wrong"
-        assert "not this machine" in line.said
-        settings.publish_server(faults.base_url, SecretStr("token"))
-    assert server_line().mark == "not set up"
+def test_the_server_that_runs_is_named_and_its_token_goes_nowhere(faults):
+    with running(faults.base_url) as line:
+        assert line.mark == "ok"
+        assert str(os.getpid()) in line.said
+        assert "--https" in line.todo  # Calc takes http, Excel does not
+        assert "token" not in repr(line)
+    assert server_line().mark == "not set up"  # after a crash
     assert faults.seen == []
 
 

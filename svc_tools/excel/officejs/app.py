@@ -32,7 +32,7 @@ from svc_tools.excel import settings
 from svc_tools.excel.formulas import Contents
 from svc_tools.excel.functions import Call, evaluate, refresh_plan
 from svc_tools.excel.officejs import pages
-from svc_tools.excel.officejs.guard import Guard, TooLargeError, in_thread, refusal
+from svc_tools.excel.officejs.guard import Guard, in_thread, refusal
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import (
     OMITTED,
@@ -79,7 +79,7 @@ _OWN_PAGE = f"{_PAGE} script-src 'self'; frame-ancestors 'none'"
 def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     """The app over a desk, behind its guard, which has the address and token for Excel."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    for kind in (HTTPException, TooLargeError, BadRequestError, Exception):
+    for kind in (HTTPException, BadRequestError, Exception):
         app.add_exception_handler(kind, _refusal)
     _add_files(app, guard)
     _add_cells(app, desk)
@@ -219,7 +219,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
         return refusal("INVALID_INPUT", str(error))
     if isinstance(error, HTTPException):
         return refusal("METHOD_NOT_ALLOWED" if error.status_code == _NOT_ALLOWED else "NOT_FOUND")
-    return refusal("TOO_LARGE" if isinstance(error, TooLargeError) else "FAILED")
+    return refusal("FAILED")
 
 
 class BadRequestError(ValueError):

@@ -116,7 +116,7 @@ class Guard:
 
         code = judge(self._guard, scope) or _too_long(scope)
         if code is None:
-            code = await self._failure(_without_token(scope), _counted(receive), headed)
+            code = await self._failure(_without_token(scope), receive, headed)
         if code is not None and not begun:
             await refusal(code)(scope, receive, headed)
 
@@ -134,13 +134,12 @@ class Guard:
         return None
 
 
-class TooLargeError(Exception):
-    """The body has more bytes than are accepted."""
-
-
 def _too_long(scope: Scope) -> str | None:
-    length = dict(scope["headers"]).get(b"content-length", b"0")
-    return "TOO_LARGE" if length.isdigit() and int(length) > LARGEST_BODY else None
+    """Refuse a body that is too long, or whose length is not given: no more of it is read."""
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"0")
+    is_known = length.isdigit() and b"transfer-encoding" not in headers
+    return None if is_known and int(length) <= LARGEST_BODY else "TOO_LARGE"
 
 
 def _without_token(scope: Scope) -> Scope:
@@ -149,21 +148,6 @@ def _without_token(scope: Scope) -> Scope:
     rest = urlencode([(name, value) for name, value in query if name != "token"])
     headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
     return {**scope, "query_string": rest.encode("latin-1"), "headers": headers}
-
-
-def _counted(receive: Receive) -> Receive:
-    """Receive a body, until it is too large."""
-    received = 0
-
-    async def count() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > LARGEST_BODY:
-            raise TooLargeError
-        return message
-
-    return count
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
