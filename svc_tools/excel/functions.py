@@ -51,6 +51,7 @@ from svc_tools.lookup import Outcome, refused
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
 from svc_tools.roles import (
+    ColumnAmbiguous,
     ColumnError,
     ColumnMissing,
     Role,
@@ -420,10 +421,6 @@ _EXPECTED = (
     "expected headings such as State, ZIP Code, Address, City and Date, or columns of state, ZIP"
     " and perhaps day"
 )
-_ADVICE = (
-    "give the columns that count the headings State, ZIP Code, Address, City and Date, and others"
-    " other headings"
-)
 _BY_NAME = Role("place", frozenset({"place"}))
 """The column of names of cities or counties, which no frame has."""
 _SAMPLED = 20
@@ -472,10 +469,19 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
     try:
         found = _columns(labels, lines, at)
     except ColumnError as error:
-        raise BadValueError(f"range: {error.fact}; {_ADVICE}.") from None
+        raise BadValueError(f"range: {error.fact}; {_advice(error)}.") from None
     if not lines:
         raise BadValueError("range: there is no row below the headings.")
     return {role: at[label] for role, label in found.items()}, lines
+
+
+def _advice(error: ColumnError) -> str:
+    """What to do about headings that are not clear."""
+    if isinstance(error, ColumnMissing):
+        return "head one of them ZIP Code, Address or City"
+    if isinstance(error, ColumnAmbiguous) and len(error.candidates) == 1:
+        return "head it Date if it does; else add a column Date"
+    return "change the headings of those that do not count"
 
 
 def _are_headings(cells: Sequence[Scalar]) -> bool:
