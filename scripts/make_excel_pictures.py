@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).parents[1] / "excel" / "sales-tax-calc.xlsx"
 PAGES = {"start": 1, "lookup": 3, "orders": 4, "nexus": 5}
 RECORDS = (("TX", "economic", "2019-10-01"), ("CA", "physical", "2016-01-15"))
+COMPUTE_WHEN_OPENED = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load">
+<prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop>
+</item>
+</oor:items>
+"""
 DOTS = 110  # an inch
 WHITE_AROUND = 14  # pixels
 PALETTE = 256
@@ -57,6 +65,7 @@ def _server(place: Path) -> Iterator[dict[str, str]]:
     for state, kind, day in RECORDS:
         _run(
             *(*tools, "nexus", "add", state, "--type", kind, "--registered-at", day, "--embedded"),
+            "--yes",
             env=environment,
         )
     with subprocess.Popen(  # noqa: S603 - the project's own command
@@ -83,6 +92,9 @@ def _printed(place: Path, environment: dict[str, str]) -> Path:
         f"-env:UNO_SHARED_PACKAGES_CACHE={(place / 'shared').as_uri()}",
     ]
     (place / "shared").mkdir()
+    settings = place / "profile" / "user" / "registrymodifications.xcu"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(COMPUTE_WHEN_OPENED, encoding="utf-8")
     addin = write_addin(place / "svc-tools.oxt")
     _run(
         *(Path(office).resolve().with_name("unopkg"), "add", "--shared", *layers, addin),
