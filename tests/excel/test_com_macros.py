@@ -130,7 +130,7 @@ def test_a_place_known_only_when_it_is_computed_is_said_and_looked_up_then(excel
     rates["D1"] = '=SVC_RATE("TX","78705","2026-02-01")'
     excel.app.CalculateFull()
     assert (rates["D1"].value, other["A1"].value) == (0.09, 0.09)
-    assert zips_asked(faults) == ["78701", "78702", "78705"]
+    assert sorted(zips_asked(faults)) == ["78701", "78702", "78705"]
 
 
 def test_a_service_that_is_away_changes_no_cell(excel, rates, faults):
