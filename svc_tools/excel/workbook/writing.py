@@ -45,19 +45,7 @@ ROUNDING = "SVC_ROUNDING"
 """The cell with the rounding mode of taxes."""
 ORDERS_TABLE = "Orders"
 """The table of order lines; its formulas and totals grow with it."""
-NEXUS_COLUMNS = (
-    "remove",
-    "state",
-    "type",
-    "registered_at",
-    "address",
-    "notes",
-    "decision",
-    "reason",
-    "evidence",
-    "outcome",
-    "receipt",
-)
+NEXUS_COLUMNS: tuple[str, ...] = tuple(TEXTS["nexus"]["widths"])
 """The headings of the cleanup, one record in each row below: values, never formulas, so that a tick
 stays with its record."""
 ADD = "add"
@@ -228,12 +216,7 @@ class Sheet:
 
 
 def error_rule(area: str, cell: str) -> Rule:
-    """A rule that makes errors red, both texts and error values of the spreadsheet.
-
-    Args:
-        area: the cells.
-        cell: the first of them, as in a formula.
-    """
+    """A rule that makes errors red, texts and error values; `cell` is the first of the area."""
     return Rule(area, f'=IF(ISERROR({cell}),TRUE,LEFT({cell},1)="#")', "is_error")
 
 
