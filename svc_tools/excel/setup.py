@@ -25,7 +25,7 @@ from svc_tools import config
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import settings
 from svc_tools.excel.workbook import XLWINGS
-from svc_tools.extras import install_command, needs
+from svc_tools.extras import needs, require
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained
 
@@ -41,7 +41,6 @@ _TIMEOUT = 5.0
 """Seconds for a response of the service."""
 _RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
-_INSTALL = f"Install what is missing: {install_command('excel')}"
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 _START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
 _RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
@@ -285,13 +284,16 @@ def _make_certificate(
         return ()
     code = subprocess.run(command, check=False).returncode  # noqa: S603 - shown and confirmed
     pair = Path(_filled(tool["files"][0])), Path(_filled(tool["files"][1]))
+    failure = f"it ended with {code}" if code else ""
     try:
         check_certificate(*pair)
     except ValueError as error:
+        failure = failure or str(error)
+    if failure:
         raise ConfigurationError(
-            f"{tool['command'][0]} ended with {code} and made no certificate: {error}. The page of"
+            f"{tool['command'][0]} made no certificate that is trusted: {failure}. The page of"
             " `svc-tools excel serve --http --open` has commands that do without it"
-        ) from None
+        )
     return pair
 
 
@@ -404,11 +406,10 @@ def check() -> Iterator[Line]:
 
 
 def _packages() -> Line:
-    wanted = [*_PACKAGES, "pywin32"] if SYSTEM == "win32" else _PACKAGES
-    installed = {one.metadata["Name"].lower() for one in metadata.distributions()}
-    missing = [one for one in wanted if one not in installed]
-    if missing:
-        return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _INSTALL)
+    try:
+        require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (SYSTEM == "win32"))
+    except ImportError as error:
+        return Line("Packages", "wrong", str(error))
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
         unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
         return Line("Packages", "wrong", unlike, f"Run: pip install xlwings=={XLWINGS}")
@@ -432,7 +433,7 @@ def _python() -> Line:
             python = f"the conda environment {environment}"
             this = get_conda_settings()[1] == environment  # type: ignore[no-untyped-call]
     except (ImportError, OSError) as error:
-        return Line(name, "wrong", f"xlwings cannot be used: {error}", _INSTALL)
+        return Line(name, "wrong", f"xlwings cannot be used: {error}")
     if this:
         return Line(name, "ok", f"Excel starts {python}, which is this Python")
     todo = f'In .xlwings/xlwings.conf of your user folder: "INTERPRETER_WIN","{sys.executable}"'

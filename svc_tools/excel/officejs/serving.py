@@ -62,7 +62,7 @@ def serve(
     Raises:
         ValueError: the certificate cannot be used, or there is none for https.
         OSError: the port is taken, or a file cannot be written.
-        ConfigurationError: the settings or the file of the last run cannot be used.
+        ConfigurationError: what is stored cannot be used.
     """
     config.excel_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(settings.lock_path())
