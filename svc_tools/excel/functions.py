@@ -313,7 +313,7 @@ def _rate(one: FieldSource, row: Mapping[str, Given]) -> Cell:
 
 
 def _accepts_partial(cell: Given) -> bool:
-    return _word("accept", cell, {"partial": True}, False)  # noqa: FBT003 - where it is empty
+    return not is_empty(cell) and _word("accept", cell, {"partial": True}, default=False)
 
 
 def _word(name: str, cell: Given, words: Mapping[str, _T], default: _T) -> _T:
@@ -550,7 +550,7 @@ def _has_headers(argument: object) -> bool:
     """The argument `headers`; empty or left out means FALSE."""
     cell = OMITTED if argument is OMITTED else _single_cell("headers", argument, "TRUE or FALSE")
     known = str(bool(cell)) if cell in {0, 1} else cell  # the numbers are truth values as well
-    return _word("headers", known, {"true": True, "false": False}, False)  # noqa: FBT003 - as above
+    return _word("headers", known, {"true": True, "false": False}, default=False)
 
 
 def _single_cell(name: str, argument: object, expected: str) -> Scalar:
