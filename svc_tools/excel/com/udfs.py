@@ -56,13 +56,7 @@ _log = logging.getLogger(__name__)
 
 
 def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | None) -> ComResult:
-    """What a cell that calls a function shows; nothing is raised.
-
-    Args:
-        one: the function.
-        arguments: as xlwings passes them; `OMITTED` where the formula leaves one out.
-        cell: the calling cell; `None` where a program calls.
-    """
+    """What a cell that calls a function shows; nothing is raised. A program has no cell."""
     try:
         call = Call(one.name, tuple(map(from_com, arguments)))
         desk = the_desk()
