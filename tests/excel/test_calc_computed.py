@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import venv
 import zipfile
@@ -66,6 +67,7 @@ def stopped(server_file):
         server_file.write_bytes(before)
 
 
+LINE_OF_EXAMPLE = ["EX-1001", "2026-03-05", "CA", "94105", "1,240.00"]
 LINES = {
     1: ("CA", 94105),
     2: ("CA", 98101),
@@ -114,9 +116,26 @@ def test_a_file_opened_without_the_server_shows_what_it_showed_before(
     assert VALUES | lost | {"C2": OFFLINE} == {at: shown[at] for at in VALUES}
 
 
-def test_what_is_computed_without_the_server_says_so_until_it_is_back(calc, saved, server_file):
+def test_the_shipped_workbook_opened_without_the_server_shows_its_rates(
+    calc, server_file, tmp_path
+):
+    copied = shutil.copy(SHIPPED / "sales-tax-calc.xlsx", tmp_path)
     with stopped(server_file):
-        calc.do("open", url=saved["saved.ods"].as_uri())
+        calc.do("open", url=Path(copied).as_uri())
+        first, *_ = calc.do("block", address="A9:I9", sheet=2)
+        total, without = calc.do("shown", addresses=["G5", "H5"], sheet=2)
+        register = calc.do("block", address="A12:E14", sheet=3)
+    assert first == [*LINE_OF_EXAMPLE, "8.625%", "106.95", "ok", "high"]
+    assert (total, without) == (NOT_AVAILABLE, 2.0)
+    assert register == [[OFFLINE, *[""] * 4], [""] * 5, [""] * 5]
+
+
+@pytest.mark.parametrize("name", ["saved.ods", "saved.xlsx"])
+def test_what_is_computed_without_the_server_says_so_until_it_is_back(
+    calc, saved, server_file, name
+):
+    with stopped(server_file):
+        calc.do("open", url=saved[name].as_uri())
         calc.do("fill", cells={"B1": 90012})  # never the rate of the ZIP before
         shown = shown_of(calc)
         assert (shown["C1"], shown["D1"], shown["E1"]) == (OFFLINE, NOT_AVAILABLE, OFFLINE)
@@ -127,6 +146,11 @@ def test_what_is_computed_without_the_server_says_so_until_it_is_back(calc, save
         assert [shown[f"C{row}"] for row in LINES] == [OFFLINE] * 3 + ["", OFFLINE]
         assert shown["D5"] == shown["G3"] == NOT_AVAILABLE
         assert calc.formulas("=SVC_SUM({1;2})", "=SVC_NEXUS()") == [NOT_AVAILABLE, OFFLINE]
+        calc.do(
+            "fill", cells={"A1:C4": "{=SVC_NEXUS()}", "E1:E2": f'{{=SVC_RATE("CA";H1:H2;{DAY})}}'}
+        )
+        assert calc.do("block", address="A1:C2") == [[OFFLINE, "", ""], [""] * 3]
+        assert calc.do("column", address="E1:E2") == [OFFLINE] * 2
         calc.do("open", url=saved["saved.ods"].as_uri())
         calc.do("calculate")
     calc.do("calculate")

@@ -13,20 +13,17 @@ import shlex
 import shutil
 import sys
 import zipfile
-from html import escape
 from io import BytesIO
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
 from svc_tools import config
 from svc_tools.atomic import whole_file
+from svc_tools.display import render
 from svc_tools.excel.registry import FUNCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from svc_tools.excel.registry import Function, Parameter
 
 __all__ = ["calc_name", "start_command", "write_addin"]
@@ -40,13 +37,6 @@ _SHARED = {"pythonpath/svc_formulas.py": Path(__file__).parents[1] / "formulas.p
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that the format allows."""
 _READABLE = 0o644 << 16
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_OOR = (
-    'xmlns:oor="http://openoffice.org/2001/registry"'
-    ' xmlns:xs="http://www.w3.org/2001/XMLSchema" oor:package="org.openoffice.Office"'
-)
-_DOCUMENT = "document"
-"""An argument that Calc fills in: the document with the calling cell. Users do not see it."""
 
 
 def write_addin(path: str | Path) -> Path:
@@ -107,45 +97,19 @@ def addin_bytes() -> bytes:
     return content.getvalue()
 
 
-def configuration() -> Mapping[str, str]:
+def configuration() -> dict[str, str]:
     """The generated files by their paths in the extension."""
-    return {
-        **_description(),
-        "CalcAddIns.xcu": _functions(),
-        "functions.json": _for_addin(),
-    }
+    names = ("CalcAddIns.xcu", "description.xml", "description.txt")
+    return {name: _rendered(name) for name in names} | {"functions.json": _for_addin()}
 
 
-def _description() -> dict[str, str]:
-    """What LibreOffice shows of the extension."""
-    names = ", ".join(one.name for one in FUNCTIONS)
-    values = {"version": __version__, "count": len(FUNCTIONS), "names": names}
-    return {
-        name: Template((_ADDIN / name).read_text(encoding="utf-8")).substitute(values)
-        for name in ("description.xml", "description.txt")
-    }
-
-
-def _functions() -> str:
-    described = "".join(_function(function) for function in FUNCTIONS)
-    return (
-        f'{_HEAD}<oor:component-data {_OOR} oor:name="CalcAddIns">\n<node oor:name="AddInInfo">\n'
-        f'<node oor:name="{_COMPONENT}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
-        f"{described}</node>\n</node>\n</node>\n</oor:component-data>\n"
-    )
-
-
-def _function(function: Function) -> str:
-    arguments = [_node(_DOCUMENT, _named(_DOCUMENT, "Filled by Calc."))]
-    for one in function.parameters:
-        text = f"{one.help} (May be left out.)" if one.optional else one.help
-        arguments.append(_node(_argument_name(one), _named(one.name, text)))
-    return _node(
-        function.name,
-        _named(function.name, function.help)
-        + _property("Category", "Add-In")
-        + _property("CompatibilityName", function.name, "en-US")
-        + f'<node oor:name="Parameters">\n{"".join(arguments)}</node>\n',
+def _rendered(name: str) -> str:
+    return render(
+        f"excel/calc/{name}",
+        component=_COMPONENT,
+        functions=FUNCTIONS,
+        argument=_argument_name,
+        version=__version__,
     )
 
 
@@ -156,19 +120,6 @@ def _argument_name(parameter: Parameter) -> str:
     """
     first, *others = parameter.name.split("_")
     return f"{first}{''.join(other.capitalize() for other in others)}Given"
-
-
-def _named(name: str, text: str) -> str:
-    return _property("DisplayName", name, "en-US") + _property("Description", text, "en-US")
-
-
-def _node(name: str, content: str) -> str:
-    return f'<node oor:name="{name}" oor:op="replace">\n{content}</node>\n'
-
-
-def _property(name: str, value: str, language: str | None = None) -> str:
-    of = f' xml:lang="{language}"' if language else ""
-    return f'<prop oor:name="{name}"><value{of}>{escape(value)}</value></prop>\n'
 
 
 def _for_addin() -> str:
@@ -195,16 +146,10 @@ def _before_day(function: Function) -> int:
 def idl() -> str:
     """The content of `IDL_FILE`: the interface in UNO's language.
 
-    Every argument is `any`: one that is left out arrives as void, a range as rows.
+    Every argument is `any`: one that is left out arrives as void, a range as rows. The first one,
+    the document with the calling cell, is filled in by Calc.
     """
-    methods = "\n".join(f"    {_method(function)}" for function in FUNCTIONS)
-    return f"module svc {{ module tools {{\n  interface XSalesTax {{\n{methods}\n  }};\n}}; }};\n"
-
-
-def _method(function: Function) -> str:
-    caller = f"[in] com::sun::star::beans::XPropertySet {_DOCUMENT}"
-    given = (f"[in] any {_argument_name(one)}" for one in function.parameters)
-    return f"any {function.name}({', '.join((caller, *given))});"
+    return _rendered(IDL_FILE.name) + "\n"
 
 
 def calc_name(name: str) -> str:

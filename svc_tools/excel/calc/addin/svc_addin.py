@@ -22,7 +22,13 @@ from com.sun.star.awt.MessageBoxResults import OK  # type: ignore[import-not-fou
 from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX  # type: ignore[import-not-found]
 from com.sun.star.sheet import ResultEvent, XVolatileResult  # type: ignore[import-not-found]
 from com.sun.star.task import XJobExecutor  # type: ignore[import-not-found]
-from svc_calc_cells import BadValue, Cells, functions_of, key_of  # type: ignore[import-not-found]
+from svc_calc_cells import (  # type: ignore[import-not-found]
+    BadValue,
+    Cells,
+    functions_of,
+    key_of,
+    shown,
+)
 from svc_calc_server import RefusedError, Server, ServerError  # type: ignore[import-not-found]
 from svc_formulas import Book, Unknown  # type: ignore[import-not-found]
 
@@ -37,6 +43,8 @@ _FIRST_DAY = (1899, 12, 30)
 """The day 0 of the numbers that the server reads as days."""
 _OFFLINE = "#OFFLINE"
 """What a cell shows that is computed without the server."""
+_WIDEST = 20
+"""Columns of what would spill elsewhere; Calc repeats a single one."""
 _ONE_CALL = re.compile(r'=(?:IF\([^()]*;"";)?SVC\.TOOLS\.SVC_\w+\([^()]*\)\)?', re.IGNORECASE)
 """A formula whose value is that of its only call, where this is made."""
 
@@ -222,7 +230,7 @@ def _computed(name: str, document: Any, arguments: tuple[object, ...]) -> Any:
         value = _cells.value(call, partial(_calls_of, document))
     except ServerError as error:
         _problem[:] = [str(error)]
-        return None if isinstance(error, RefusedError) else _offline(call, document)
+        value = None if isinstance(error, RefusedError) else _offline(call, document)
     except BadValue as error:
         raise RuntimeError(str(error)) from None
     if not isinstance(value, tuple):
@@ -241,7 +249,8 @@ def _offline(call: dict[str, Any], document: Any) -> Any:
     function = _FUNCTIONS[call["f"]]
     if function.place and all(one in ("", None) for one in call["a"][: function.place]):
         return ""
-    word = None if function.zeros else _OFFLINE
+    row = [_OFFLINE, *[""] * (_WIDEST - 1)]
+    word = None if function.zeros else shown(function, {"v": [row] if function.spills else row[0]})
     if document.getCurrentController() is not None:
         return word
     opened = document.RuntimeUID

@@ -153,7 +153,7 @@ class Cells:
             self._cached_from = source
         key = key_of(call)
         found = self._known(key) or self._requested(key, call, ahead)
-        return _shown(self._functions[call["f"]], found.result)
+        return shown(self._functions[call["f"]], found.result)
 
     def _is_of_session(self, call: Call) -> bool:
         return self._functions[call["f"]].volatile and not call["a"]
@@ -210,7 +210,12 @@ def key_of(call: Call) -> str:
     return json.dumps(call, allow_nan=False)
 
 
-def _shown(function: Function, result: Any) -> Any:  # noqa: ANN401 - JSON
+def shown(function: Function, result: Any) -> Any:  # noqa: ANN401 - JSON
+    """A result as Calc takes it.
+
+    Raises:
+        BadValue: the cell shows #VALUE!.
+    """
     if "e" in result:
         if result["e"] == "na":
             return None
