@@ -193,6 +193,8 @@ def main():
             answer = {"failed": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
     with contextlib.suppress(Exception):  # it is gone, and the bridge with it
+        if calc.document is not None:  # which may ask whether it is saved
+            calc.document.close(True)
         calc.desktop.terminate()
 
 

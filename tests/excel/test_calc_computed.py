@@ -76,14 +76,15 @@ LINES = {
     5: ("NY", '="100"&"01"'),
 }
 SHEET = {"J1": "2026-03-05", "G1": "=SUM(D1:D5)", "G2": "=ROUND(100*C1;3)", "G3": "=SUM(D1;D5)"}
+SHEET["G4"] = "=100*SVC_RATE(A5;B5;$J$1)"  # the value of a cell is not that of the call in it
 for row, (state, zip_code) in LINES.items():
     SHEET |= {f"A{row}": state, f"B{row}": zip_code, f"C{row}": f"=SVC_RATE(A{row};B{row};$J$1)"}
     SHEET[f"D{row}"] = f'=IF(A{row}="";"";SVC_TAX(100;A{row};B{row};$J$1))'
     SHEET[f"E{row}"] = f"=SVC_STATUS(A{row};B{row};$J$1)"
-SHOWN = [f"{column}{row}" for row in LINES for column in "CDE"] + ["G1", "G2", "G3"]
+SHOWN = [f"{column}{row}" for row in LINES for column in "CDE"] + ["G1", "G2", "G3", "G4"]
 VALUES = {"C1": 0.08625, "D1": 8.63, "C2": NOT_AVAILABLE, "D2": NOT_AVAILABLE, "E2": "unresolved"}
 VALUES |= {"C3": 0.0, "D3": 0.0, "C4": "", "D4": "", "E4": "", "C5": 0.08875, "D5": 8.88}
-VALUES |= {"G1": NOT_AVAILABLE, "G2": 8.625, "G3": 17.51}
+VALUES |= {"G1": NOT_AVAILABLE, "G2": 8.625, "G3": 17.51, "G4": 8.875}
 """Line 4 is empty: nothing is looked up there."""
 
 
