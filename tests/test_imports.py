@@ -283,7 +283,7 @@ COMMANDS = {  # with the command line's own extra only
     "excel check": "excel",
     "excel workbook own.xlsm": "excel",
     "excel serve": "excel",
-    "excel calc-addin own.oxt": None,
+    "excel calc-addin own.oxt": "excel",
 }
 
 CASES = [

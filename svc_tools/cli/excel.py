@@ -245,7 +245,8 @@ def calc_addin(
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel.calc import start_command, write_addin  # noqa: PLC0415 - of an extra
-        made = write_addin(path)
+
+            made = write_addin(path)
         typer.echo(f"Made {made}. Install it in LibreOffice: Tools > Extension Manager > Add.")
         typer.echo("Then start LibreOffice again, and the server: svc-tools excel serve")
         if command := start_command():
