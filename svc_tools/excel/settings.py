@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
@@ -35,14 +35,11 @@ from svc_tools.extras import needs
 from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import httpx
     from keyring.backend import KeyringBackend
 
 EMBEDDED = "embedded"
 """Instead of an address, where the embedded service was chosen."""
-_Origin: TypeAlias = Literal["environment", "settings", "nothing"]
 _SERVICE, _CERTIFICATE, _HTTPS = "service", "certificate", "https"
 _NO_KEY = (
     "There is an address ({address}) but the keyring has no key for it: store it once with"
@@ -60,17 +57,19 @@ _NO_KEYRING = (
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The configured service and where it is configured, without secrets.
+    """The configured service and where it is configured.
 
     Attributes:
         known_from: what names the service: the environment, the settings, or nothing (then it is
             the embedded service).
         service: the address, or "embedded"; `None` where the configuration cannot be used.
+        key: the key, where there is an address.
         problem: why the configuration cannot be used, in a sentence.
     """
 
-    known_from: _Origin
+    known_from: Literal["environment", "settings", "nothing"]
     service: str | None
+    key: SecretStr | None = field(default=None, repr=False)
     problem: str | None = None
 
 
@@ -86,40 +85,35 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
         timeout: seconds, for each attempt as a whole.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
     """
-    _, service, key = _found()
-    if key is None:
+    found = describe()
+    if found.service is None:
+        raise ConfigurationError(found.problem)
+    if found.key is None:
         return config.connect("embedded")
     try:
-        return Svc(key, base_url=service, timeout=timeout, max_retries=max_retries)
+        return Svc(found.key, base_url=found.service, timeout=timeout, max_retries=max_retries)
     except ValueError as error:  # an address or a key that no request can hold
         raise ConfigurationError(f"The configuration cannot be used: {error}") from None
 
 
 def describe() -> Description:
     """The configured service, without a request; an error becomes a sentence."""
+    origin: Literal["environment", "settings"] = "environment"
     try:
-        return Description(*_found()[:2])
+        account = config.configured()
+        if account is not None:
+            return Description(origin, account[1], account[0])
+        origin = "settings"
+        service = chosen()
+        if service in {None, EMBEDDED}:
+            return Description("settings" if service else "nothing", EMBEDDED)
+        key = stored_key(service)
+        if key is not None:
+            return Description(origin, checked_address(service), key)
+        problem = _NO_KEY.format(address=service)
     except (ConfigurationError, ImportError) as error:
         problem = str(error)
-    try:
-        config.configured()
-    except ConfigurationError:
-        return Description("environment", None, problem)
-    return Description("settings", None, problem)
-
-
-def _found() -> tuple[_Origin, str, SecretStr | None]:
-    """What names the service, the service, and its key."""
-    account = config.configured()
-    if account is not None:
-        return "environment", account[1], account[0]
-    service = chosen()
-    if service in {None, EMBEDDED}:
-        return "settings" if service else "nothing", EMBEDDED, None
-    key = stored_key(service)
-    if key is None:
-        raise ConfigurationError(_NO_KEY.format(address=service))
-    return "settings", checked_address(service), key
+    return Description(origin, None, problem=problem)
 
 
 def remember(address: str, key: SecretStr) -> str:
@@ -151,9 +145,7 @@ def remember_certificate(*pair: Path) -> tuple[Path, ...]:
 def certificate() -> tuple[tuple[Path, ...], bool | None]:
     """The paths of the certificate and its private key, if any; whether https was chosen last."""
     found = _read(_settings_path())
-    paths = found.get(_CERTIFICATE)
-    pair = tuple(map(Path, paths)) if isinstance(paths, list) and len(paths) == 2 else ()  # noqa: PLR2004
-    return pair, found.get(_HTTPS)
+    return tuple(map(Path, found.get(_CERTIFICATE, ()))), found.get(_HTTPS)
 
 
 def _store(values: dict[str, object]) -> None:
@@ -172,8 +164,7 @@ def forget_key() -> str | None:
     address = chosen()
     if address in {None, EMBEDDED} or stored_key(address) is None:
         return None
-    with _open_keyring("remove") as (backend, _):
-        backend.delete_password(_KEYRING_SERVICE, _user(address))
+    _in_keyring("delete_password", address)
     return address
 
 
@@ -184,14 +175,7 @@ def chosen() -> str | None:
         ConfigurationError: the settings cannot be read.
     """
     service = _read(_settings_path()).get(_SERVICE)
-    if service is None:
-        return None
-    if not isinstance(service, str) or not service.strip():
-        raise ConfigurationError(
-            f'{_settings_path()}: "{_SERVICE}" is {service!r}; expected an address, or'
-            f' "{EMBEDDED}". Choose it again with svc-tools excel install'
-        )
-    return service if service == EMBEDDED else _address(service)[1]
+    return _address(str(service))[1] if service not in (None, EMBEDDED) else service
 
 
 def checked_address(address: str) -> str:
@@ -224,31 +208,28 @@ def store_key(address: str, key: SecretStr) -> None:
     secret = key.get_secret_value().strip()
     if not secret:
         raise ConfigurationError("The API key is empty; give the key of your account")
-    with _open_keyring("store") as (backend, name):
-        backend.set_password(_KEYRING_SERVICE, _user(address), secret)
-        stored = backend.get_password(_KEYRING_SERVICE, _user(address))
-    if stored != secret:
-        raise ConfigurationError(_NO_KEYRING.format(why=f"{name} stores nothing"))
+    _in_keyring("set_password", address, secret)
+    if _in_keyring("get_password", address) != secret:
+        raise ConfigurationError(_NO_KEYRING.format(why=f"{keyring_name()} stores nothing"))
 
 
 def stored_key(address: str) -> SecretStr | None:
     """The stored key of the service at an address; `None` without one."""
-    with _open_keyring("return") as (backend, _):
-        stored = backend.get_password(_KEYRING_SERVICE, _user(address))
+    stored = _in_keyring("get_password", address)
     return SecretStr(stored) if stored else None
 
 
-@contextmanager
-def _open_keyring(purpose: str) -> Iterator[tuple[KeyringBackend, str]]:
-    """The keyring and its name; its errors become sentences without the key."""
-    backend = _keyring()
+def _in_keyring(method: str, address: str, *secret: str) -> str | None:
+    """Call a method of the keyring for an address; errors become sentences without the key."""
+    backend, user = _keyring(), address.strip().rstrip("/")
     try:
-        yield backend, keyring_name(backend)
+        found: str | None = getattr(backend, method)(_KEYRING_SERVICE, user, *secret)
     except Exception as error:  # noqa: BLE001 - each keyring raises its own errors, perhaps with the key
         raise ConfigurationError(
-            f"The keyring does not {purpose} the key ({type(error).__name__}): unlock it and try"
-            f" again, or set {URL_VARIABLE} and {KEY_VARIABLE} in the environment"
+            f"The keyring cannot be used ({type(error).__name__}): unlock it and try again, or set"
+            f" {URL_VARIABLE} and {KEY_VARIABLE} in the environment"
         ) from None
+    return found
 
 
 def _keyring() -> KeyringBackend:
@@ -286,10 +267,6 @@ def keyring_name(backend: KeyringBackend | None = None) -> str:
     backend = backend or _keyring()
     module = type(backend).__module__
     return known.get(module, f"the keyring {module}.{type(backend).__qualname__}")
-
-
-def _user(address: str) -> str:
-    return address.strip().rstrip("/")
 
 
 class Server(BaseModel, frozen=True):
@@ -353,19 +330,18 @@ def publish_server(url: str, token: SecretStr, certificate: Path | None = None) 
 def renew_server() -> None:
     """Rewrite the file of this process, whereupon Calc drops its cached results."""
     with suppress(ConfigurationError):  # Calc caches them for a minute at most
-        if (server := _own_server()) is not None:
-            _write_server(server)
+        _rewrite_server(os.getpid())
 
 
 def withdraw_server() -> None:
-    """Note that this process has stopped, unless another has taken over; address and token stay."""
-    if (server := _own_server()) is not None:
-        _write_server(server.model_copy(update={"pid": None}))
+    """Note that this process has stopped; address and token stay."""
+    _rewrite_server(None)
 
 
-def _own_server() -> Server | None:
+def _rewrite_server(pid: int | None) -> None:
     server = read_server()
-    return server if server is not None and server.pid == os.getpid() else None
+    if server is not None and server.pid == os.getpid():  # no other has taken over
+        _write_server(server.model_copy(update={"pid": pid}))
 
 
 def _write_server(server: Server) -> None:
@@ -390,11 +366,15 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    """Write an object to a file that only its owner can read, making its folder where missing."""
+    write_private(path, json.dumps(content, indent=2) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, making its folder where missing."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path) as draft:
             draft.chmod(0o600)  # before anything is in it
-            draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            draft.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None

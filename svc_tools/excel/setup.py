@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from importlib import import_module, metadata
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools import config
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from svc_tools.excel.settings import Description
-
 SYSTEM = sys.platform
+DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+"""What setting up runs and writes, see there."""
+_Mark: TypeAlias = Literal["ok", "wrong", "not set up"]
+_Found: TypeAlias = tuple[_Mark, str, str]
+"""The check of one part: the mark, what was found, and what to do."""
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
 _RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
@@ -61,10 +64,10 @@ _ORIGINS = {
 
 def current_service() -> str:
     """The service that the cells use; nothing is changed."""
-    line = _service(settings.describe())
-    if line.mark == "wrong":
-        raise ConfigurationError(line.said)
-    return f"The cells use {line.said}. {line.todo or ''}"
+    mark, said, todo = _service()
+    if mark == "wrong":
+        raise ConfigurationError(said)
+    return f"The cells use {said}. {todo}"
 
 
 def use_account(address: str, key: SecretStr | None) -> str:
@@ -147,30 +150,15 @@ def use_this_python() -> str:
     path = Path(xlwings.USER_CONFIG_FILE)
     if not path.exists():
         config_create(None)  # type: ignore[no-untyped-call]  # as `xlwings config create` does, also for conda
-    line = _python()
-    if line.mark == "wrong":
-        raise ConfigurationError(f"{line.said}. {line.todo}")
-    return f"{line.said}, as {path} says."
-
-
-@dataclass(frozen=True, slots=True)
-class RegistryValue:
-    """A text in the registry of Windows, under HKEY_CURRENT_USER."""
-
-    key: str
-    name: str
-    data: str
+    mark, said, todo = _python()
+    if mark == "wrong":
+        raise ConfigurationError(f"{said}. {todo}")
+    return f"{said}, as {path} says."
 
 
 def manifest_path() -> Path:
     """The manifest of the add-in, which `svc-tools excel serve` writes."""
     return config.excel_folder() / "svc-tools-manifest.xml"
-
-
-def addin_value() -> RegistryValue:
-    """What has Excel on Windows load the add-in: its id, and the path of the manifest."""
-    addin = _data()["addin"]
-    return RegistryValue(addin["registry"], addin["id"], str(manifest_path()))
 
 
 def load_addin(*, remove: bool = False) -> str:
@@ -179,14 +167,14 @@ def load_addin(*, remove: bool = False) -> str:
     Raises:
         ConfigurationError: Windows or macOS does not allow it.
     """
-    manifest, value = manifest_path(), addin_value()
-    folder = Path(_filled(_data()["addin"]["folder"]))
+    manifest, addin = manifest_path(), DATA["addin"]
+    folder = Path(_filled(addin["folder"]))
     if not (manifest.exists() or remove):
         return f"Excel's add-in is not set up. If you want it: {HTTPS}, then run this again."
     try:
         if SYSTEM == "win32":
-            _write_registry(value, remove=remove)
-            where = rf"the value {value.name} of HKEY_CURRENT_USER\{value.key}"
+            _write_registry(addin["registry"], addin["id"], None if remove else str(manifest))
+            where = rf"the value {addin['id']} of HKEY_CURRENT_USER\{addin['registry']}"
         elif SYSTEM == "darwin" and not remove:
             folder.mkdir(exist_ok=True)  # the one around it is there once Excel was started
             where = str(shutil.copy(manifest, folder))
@@ -207,14 +195,15 @@ def load_addin(*, remove: bool = False) -> str:
     )
 
 
-def _write_registry(value: RegistryValue, *, remove: bool) -> None:
+def _write_registry(path: str, name: str, text: str | None) -> None:
+    """Write a text value under HKEY_CURRENT_USER; `None` removes it."""
     winreg = import_module("winreg")  # of Windows alone
-    with winreg.CreateKey(winreg.HKEY_CURRENT_USER, value.key) as key:
-        if not remove:
-            winreg.SetValueEx(key, value.name, 0, winreg.REG_SZ, value.data)
+    with winreg.CreateKey(winreg.HKEY_CURRENT_USER, path) as key:
+        if text is not None:
+            winreg.SetValueEx(key, name, 0, winreg.REG_SZ, text)
             return
         with suppress(FileNotFoundError):  # it is not there
-            winreg.DeleteValue(key, value.name)
+            winreg.DeleteValue(key, name)
 
 
 def choose_certificate(
@@ -264,16 +253,15 @@ def _make_certificate(
 ) -> tuple[Path, ...] | None:
     """The new files; () where the user declined, `None` where commands were only shown."""
     say("Excel requires https, with a certificate for localhost that your computer trusts.")
-    for tool in _data()["tools"]:
-        if (program := shutil.which(tool["command"][0])) is not None:
-            break
-    else:
+    tool = next((one for one in DATA["tools"] if shutil.which(one["command"][0])), None)
+    if tool is None:
         shell = " in the Command Prompt" if SYSTEM == "win32" else ""
         say(f"Run these commands{shell}, then start the server again:")
         for line in certificate_commands():
             say(f"  {line}")
         return None
-    command = [program, *map(_filled, tool["command"][1:])]
+    name, *words = tool["command"]
+    command = [str(shutil.which(name)), *map(_filled, words)]
     say("This command makes one, and has your computer trust its issuer. The system may ask")
     say(f"for your consent or password. {tool['note']}".rstrip())
     say(f"  {_typed(command)}")
@@ -283,30 +271,25 @@ def _make_certificate(
     if not confirm():
         return ()
     code = subprocess.run(command, check=False).returncode  # noqa: S603 - shown and confirmed
-    pair = Path(_filled(tool["files"][0])), Path(_filled(tool["files"][1]))
-    failure = f"it ended with {code}" if code else ""
+    cert, key = (Path(_filled(file)) for file in tool["files"])
     try:
-        check_certificate(*pair)
+        if code:
+            raise ValueError(f"it ended with {code}")  # noqa: TRY301 - as where the files cannot be used
+        check_certificate(cert, key)
     except ValueError as error:
-        failure = failure or str(error)
-    if failure:
         raise ConfigurationError(
-            f"{tool['command'][0]} made no certificate that is trusted: {failure}. The page of"
+            f"{name} made no certificate that is trusted: {error}. The page of"
             " `svc-tools excel serve --http --open` has commands that do without it"
-        )
-    return pair
+        ) from None
+    return cert, key
 
 
 def certificate_commands() -> list[str]:
     """Commands for this system that make a certificate and have it trusted."""
-    data = _data()
-    openssl = [data["openssl"]["program"].get(SYSTEM, "openssl"), *data["openssl"]["arguments"]]
-    trust = data["trust"].get(SYSTEM, data["trust"]["linux"])
-    return [_typed([_filled(word) for word in command]) for command in (openssl, *trust)]
-
-
-def _data() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    program, trust = DATA["openssl"]["program"], DATA["trust"]
+    openssl = [program.get(SYSTEM, "openssl"), *DATA["openssl"]["arguments"]]
+    commands = [openssl, *trust.get(SYSTEM, trust["linux"])]
+    return [_typed([_filled(word) for word in command]) for command in commands]
 
 
 def _filled(text: str) -> str:
@@ -351,27 +334,20 @@ def check_certificate(cert: Path, key: Path) -> date:
         server.load_cert_chain(cert, key, password="")  # OpenSSL would prompt for one
         client = ssl.create_default_context(cafile=cert)
         client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # its issuer is not checked
-        return _last_day(server, client)
+        to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+        calling = client.wrap_bio(to_client, to_server, server_hostname="localhost")
+        serving = server.wrap_bio(to_server, to_client, server_side=True)
+        for side in (calling, serving) * 3:  # more turns than a handshake needs
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+        until = (calling.getpeercert() or {})["notAfter"]
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(until)), UTC).date()
     except FileNotFoundError:
         raise ValueError(f"{key if cert.exists() else cert} does not exist") from None
     except OSError as error:
         reason = getattr(error, "verify_code", None) or getattr(error, "reason", None)
         why = _UNUSABLE.get(reason, "PEM files are expected, the key without a password")
         raise ValueError(f"{cert} with the key {key} cannot be used: {why}") from None
-
-
-def _last_day(server: ssl.SSLContext, client: ssl.SSLContext) -> date:
-    """The last day of the certificate with which two sides shake hands in memory."""
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    calling = client.wrap_bio(to_client, to_server, server_hostname="localhost")
-    sides = [calling, server.wrap_bio(to_server, to_client, server_side=True)]
-    for _ in range(10):  # more rounds than a handshake needs
-        for side in list(sides):
-            with suppress(ssl.SSLWantReadError):
-                side.do_handshake()
-                sides.remove(side)
-    until = (calling.getpeercert() or {})["notAfter"]
-    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(until)), UTC).date()
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,124 +362,109 @@ class Line:
     """
 
     name: str
-    mark: Literal["ok", "wrong", "not set up"]
+    mark: _Mark
     said: str
     todo: str | None = None
 
 
 def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
-    yield _packages()
+    parts: dict[str, Callable[[], _Found]] = {"Packages": _packages}
     if SYSTEM == "win32":
-        yield _python()
-        yield _downloads()
-    described = settings.describe()
-    yield _service(described)
-    if described.problem is None:
-        yield _response()
-    yield _certificate()
-    yield _server()
+        parts |= {"Excel's Python": _python, "Downloaded files": _downloads}
+    parts["Service"] = _service
+    if settings.describe().problem is None:
+        parts["Response"] = _response
+    parts |= {"Certificate": _certificate, "Server": _server}
+    for name, look_at in parts.items():
+        try:
+            mark, said, todo = look_at()
+        except SvcError as error:
+            trouble = explained(error)
+            mark, said, todo = "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do
+        except (ImportError, OSError, ValueError) as error:
+            mark, said, todo = "wrong", str(error), ""
+        yield Line(name, mark, said, todo or None)
 
 
-def _packages() -> Line:
-    try:
-        require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (SYSTEM == "win32"))
-    except ImportError as error:
-        return Line("Packages", "wrong", str(error))
+def _packages() -> _Found:
+    require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (SYSTEM == "win32"))
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
         unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
-        return Line("Packages", "wrong", unlike, f"Run: pip install xlwings=={XLWINGS}")
-    found = f"svc-tax-tools {__version__}, Python {platform.python_version()}: {sys.executable}"
-    return Line("Packages", "ok", found)
+        return "wrong", unlike, f"Run: pip install xlwings=={XLWINGS}"
+    python = f"Python {platform.python_version()}: {sys.executable}"
+    return "ok", f"svc-tax-tools {__version__}, {python}", ""
 
 
-def _python() -> Line:
+def _python() -> _Found:
     """Whether Excel starts this Python, as the file of xlwings says."""
-    name, this = "Excel's Python", False
-    try:
-        from xlwings.cli import get_conda_settings  # noqa: PLC0415 - takes most of a second
-        from xlwings.utils import read_user_config  # noqa: PLC0415 - the same
+    from xlwings.cli import get_conda_settings  # noqa: PLC0415 - takes most of a second
+    from xlwings.utils import read_user_config  # noqa: PLC0415 - the same
 
-        found = read_user_config()  # type: ignore[no-untyped-call]
-        environment = found.get("conda env")
-        python = found.get("interpreter_win")
-        if python is not None:
-            this = PureWindowsPath(python) == PureWindowsPath(sys.executable)
-        elif environment is not None:
-            python = f"the conda environment {environment}"
-            this = get_conda_settings()[1] == environment  # type: ignore[no-untyped-call]
-    except (ImportError, OSError) as error:
-        return Line(name, "wrong", f"xlwings cannot be used: {error}")
+    found = read_user_config()  # type: ignore[no-untyped-call]
+    python, environment, this = found.get("interpreter_win"), found.get("conda env"), False
+    if python is not None:
+        this = PureWindowsPath(python) == PureWindowsPath(sys.executable)
+    elif environment is not None:
+        python = f"the conda environment {environment}"
+        this = get_conda_settings()[1] == environment  # type: ignore[no-untyped-call]
     if this:
-        return Line(name, "ok", f"Excel starts {python}, which is this Python")
+        return "ok", f"Excel starts {python}, which is this Python", ""
     todo = f'In .xlwings/xlwings.conf of your user folder: "INTERPRETER_WIN","{sys.executable}"'
-    found = f"Excel starts {python or 'another Python'}, not {sys.executable}"
-    return Line(name, "wrong", found, todo)
+    return "wrong", f"Excel starts {python or 'another Python'}, not {sys.executable}", todo
 
 
-def _downloads() -> Line:
+def _downloads() -> _Found:
     """Whether Windows blocks a workbook of this folder."""
     files = [*Path.cwd().glob("*.xls?"), *Path.cwd().glob("svc_udfs.py")]
     blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
     if blocked:
-        return Line("Downloaded files", "wrong", f"blocked: {', '.join(blocked)}", _UNBLOCK)
-    return Line("Downloaded files", "ok", "none in this folder is blocked", _UNBLOCK)
+        return "wrong", f"blocked: {', '.join(blocked)}", _UNBLOCK
+    return "ok", "none in this folder is blocked", _UNBLOCK
 
 
-def _service(described: Description) -> Line:
+def _service() -> _Found:
+    """The service that the cells use, and where it is configured."""
+    described = settings.describe()
     if described.problem is not None:
-        return Line("Service", "wrong", described.problem)
+        return "wrong", described.problem, ""
     origin = _ORIGINS[described.known_from]
     if described.service == settings.EMBEDDED:
-        found = f"the embedded service and its own rate book, {origin}"
-        return Line("Service", "ok", found, _ACCOUNT if described.known_from == "nothing" else None)
+        todo = _ACCOUNT if described.known_from == "nothing" else ""
+        return "ok", f"the embedded service and its own rate book, {origin}", todo
     is_seen = SYSTEM != "win32" or described.known_from != "environment"
-    return Line("Service", "ok", f"{described.service}, {origin}", None if is_seen else _VARIABLES)
+    return "ok", f"{described.service}, {origin}", "" if is_seen else _VARIABLES
 
 
-def _response() -> Line:
+def _response() -> _Found:
     """Whether the service responds and accepts the key, by one unbilled request."""
-    name = "Response"
-    try:
-        with settings.client(timeout=_TIMEOUT, max_retries=0) as client:
-            if isinstance(client, EmbeddedSvc):
-                client.health()
-                return Line(name, "ok", f"rate book of edition {client.book_edition}")
-            check_key(client)
-            return Line(name, "ok", "the service accepts the key")
-    except SvcError as error:
-        trouble = explained(error)
-        return Line(name, "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do)
-    except (ConfigurationError, ImportError, ValueError) as error:
-        return Line(name, "wrong", str(error))
+    with settings.client(timeout=_TIMEOUT, max_retries=0) as client:
+        if isinstance(client, EmbeddedSvc):
+            client.health()
+            return "ok", f"rate book of edition {client.book_edition}", ""
+        check_key(client)
+        return "ok", "the service accepts the key", ""
 
 
-def _certificate() -> Line:
+def _certificate() -> _Found:
     """Whether the certificate for https can be used."""
-    name = "Certificate"
+    pair, _ = settings.certificate()
+    if not pair:
+        return "not set up", "none yet; Calc needs none", f"For Excel's add-in: {HTTPS}"
     try:
-        pair, _ = settings.certificate()
-        until = check_certificate(*pair) if pair else None
+        return "ok", f"{pair[0]}, valid until {check_certificate(*pair)}", ""
     except ValueError as error:
-        return Line(name, "wrong", str(error), _RENEW)
-    if pair:
-        return Line(name, "ok", f"{pair[0]}, valid until {until}")
-    return Line(name, "not set up", "none yet; Calc needs none", f"For Excel's add-in: {HTTPS}")
+        return "wrong", str(error), _RENEW
 
 
-def _server() -> Line:
+def _server() -> _Found:
     """Whether the local server runs, which Calc and Excel's add-in need; it is sent nothing."""
-    name = "Server"
-    try:
-        server = settings.read_server()
-    except ConfigurationError as error:
-        return Line(name, "wrong", str(error))
+    server = settings.read_server()
     if server is None:
-        return Line(name, "not set up", "not started yet; Excel's add-in and Calc need it", _START)
+        return "not set up", "not started yet; Excel's add-in and Calc need it", _START
     if not settings.is_server_running():
-        found = f"it is not running; it last ran at {server.url}"
-        return Line(name, "not set up", found, _START)
+        return "not set up", f"it is not running; it last ran at {server.url}", _START
     found = f"running at {server.url} (process {server.pid})"
     if server.certificate is not None:
-        return Line(name, "ok", f"{found}; this computer has to trust its certificate")
-    return Line(name, "ok", found, f"Calc accepts plain http; for Excel's add-in: {HTTPS}")
+        return "ok", f"{found}; this computer has to trust its certificate", ""
+    return "ok", found, f"Calc accepts plain http; for Excel's add-in: {HTTPS}"

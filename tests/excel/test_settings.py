@@ -330,7 +330,7 @@ def checked():
 
 
 def server_line():
-    return setup._server()
+    return checked()["Server"]
 
 
 def test_a_machine_on_which_nothing_was_set_up_is_all_right():

@@ -28,7 +28,7 @@ from svc_tools.display import capital, render
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.excel.setup import addin_value, certificate_commands
+from svc_tools.excel.setup import DATA, certificate_commands
 from svc_tools.lookup.key_check import check_key, field_at_fault
 from svc_tools.lookup.outcomes import Trouble, explained
 from svc_tools.nexus.edit import new_record
@@ -123,7 +123,7 @@ def manifest(guard: LocalGuard) -> str:
     """The manifest of the add-in, as XML."""
     return render(
         "excel/manifest.xml",
-        id=addin_value().name,
+        id=DATA["addin"]["id"],
         version=_version(),
         origin=origin_of(guard),
         root=f"{origin_of(guard)}{ROOT}".rstrip("/"),
