@@ -6,37 +6,25 @@ import warnings
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
-from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.atomic import whole_file
 from svc_tools.config import ConfigurationError, connect
-from svc_tools.excel.formulas import Book, calls_in
-from svc_tools.excel.values import FIRST_DAY, OMITTED, BadValueError, CellError
+from svc_tools.excel.formulas import Contents, column_number
+from svc_tools.excel.values import FIRST_DAY, BadValueError, CellError
 from svc_tools.excel.workbook import writing
-from svc_tools.excel.workbook.writing import AS_OF, ORDERS, TEXTS, XLWINGS, Formula, Host, Sheet
+from svc_tools.excel.workbook.writing import AS_OF, TEXTS, XLWINGS, Formula, Host, Sheet
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.functions import Call
     from svc_tools.excel.workbook.writing import Value, Values
 
 __all__ = ["XLWINGS", "write_example", "write_workbook"]
 
-MODULE_TEXT = '''\
-"""The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
-
-Keep this file next to the workbook, under this name; nothing in it needs to be changed. Excel reads
-it when the functions are imported: once, and again after an update of svc-tools.
-"""
-
-from svc_tools.excel.com.macros import *  # noqa: F403 - what Alt+F8 shows
-from svc_tools.excel.com.nexus import *  # noqa: F403 - and the macros of the sheet Nexus
-from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
-'''
+MODULE_TEXT: str = TEXTS["settings"]["text"]
 """The module in the workbook's folder: it brings the functions and the macros."""
 
 
@@ -69,10 +57,20 @@ def write_workbook(
             f"the workbook has macros, so that its name ends in .xlsm; {book.name!r} does not"
         )
     module = book.with_name(f"{writing.MODULE}.py")
-    if not force:
-        _refuse_to_replace(book, module)
+    if not force and book.exists():
+        raise FileExistsError(
+            f"{book} exists, and may contain your work; choose another name, or --force to"
+            " replace it"
+        )
+    if not force and module.exists() and module.read_text("utf-8", "replace") != MODULE_TEXT:
+        raise FileExistsError(
+            f"{module} exists and differs from the module of this workbook; choose another folder,"
+            " or --force to replace it"
+        )
     host = Host(is_excel=True)
-    sheets = [*_sheets(host, as_of, example=example), _xlwings_settings()]
+    settings = Sheet(writing.CONFIG, (20, 20, 90))  # all others are the computer's
+    settings.put_all(TEXTS["settings"]["cells"])
+    sheets = [*_sheets(host, as_of, example=example), settings]
     vba = files(__name__).joinpath("vbaProject.bin").read_bytes()
     writing.write_sheets(book, sheets, host, _values(sheets, host), vba=vba)
     with whole_file(module) as draft:
@@ -101,24 +99,6 @@ def write_example(
     return path
 
 
-def _refuse_to_replace(book: Path, module: Path) -> None:
-    """Refuse to replace files that the user may have worked on.
-
-    Raises:
-        FileExistsError: the workbook exists, or a module with other content.
-    """
-    if book.exists():
-        raise FileExistsError(
-            f"{book} exists, and may contain your work; choose another name, or --force to"
-            " replace it"
-        )
-    if module.exists() and module.read_text(encoding="utf-8", errors="replace") != MODULE_TEXT:
-        raise FileExistsError(
-            f"{module} exists and differs from the module of this workbook; choose another folder,"
-            " or --force to replace it"
-        )
-
-
 def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
     with needs("A workbook for spreadsheets", "excel"):
         from svc_tools.excel.workbook import sheets  # noqa: PLC0415 - when a workbook is made
@@ -129,15 +109,6 @@ def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
         sheets.orders_sheet(host, example=example),
         sheets.nexus_sheet(host),
     ]
-
-
-def _xlwings_settings() -> Sheet:
-    """The sheet with the workbook's own settings of xlwings; all others are the computer's."""
-    sheet = Sheet(writing.CONFIG, (20, 20, 90))
-    sheet.put("A1", TEXTS["settings"]["module"], "code")
-    sheet.put("B1", writing.MODULE, "code")
-    sheet.put("C1", TEXTS["settings"]["note"], "muted")
-    return sheet
 
 
 def _values(sheets: Sequence[Sheet], host: Host) -> Values:
@@ -159,79 +130,73 @@ def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
 
     The calls of our functions are evaluated together, and the values of other formulas follow.
     """
-    from svc_tools.excel.functions import evaluate  # noqa: PLC0415 - as above
+    from svc_tools.excel.functions import Call, evaluate  # noqa: PLC0415 - as above
 
-    book = _SheetCells(sheets)
     formulas = {
         (sheet.name, one.at): one.value
         for sheet in sheets
         for one in sheet.cells
         if isinstance(one.value, Formula)
     }
-    calls = {at: call for at, one in formulas.items() if (call := book.call(*at, one))}
+    values: dict[tuple[str, str], Value] = {
+        (sheet.name, one.at): one.value
+        for sheet in sheets
+        for one in sheet.cells
+        if not isinstance(one.value, Formula)
+    }
+    book = Contents(
+        [block for sheet in sheets for block in _blocks(sheet)],
+        {name: sheet.refers_to(name) for sheet in sheets for name in sheet.names},
+        [table for sheet in sheets for table in _tables(sheet)],
+    )
+    cells, _ = book.in_use(lambda name, given: Call(name, tuple(given)))
+    read = [at for at, one in formulas.items() if _text_with_call(one)]
+    calls = {at: found[0] for at, found in zip(read, cells, strict=True) if found}
     for at, result in zip(calls, evaluate(desk, [*calls.values()]), strict=True):
-        book.values[at] = _shown(result, host)
+        values[at] = _shown(result, host)
     found: dict[str, dict[str, Value]] = {sheet.name: {} for sheet in sheets}
     for (sheet, cell), one in formulas.items():
         shown: Value
         if callable(one.value):
-            shown = one.value({at: v for (name, at), v in book.values.items() if name == sheet})
+            shown = one.value({at: v for (name, at), v in values.items() if name == sheet})
         elif one.text == f"={AS_OF}":
             shown = (book.named(AS_OF) - FIRST_DAY).days
         else:
-            shown = book.values.get((sheet, cell), one.value)
+            shown = values.get((sheet, cell), one.value)
         found[sheet][cell] = shown
     return found
 
 
-class _SheetCells(Book):
-    """The cells of sheets that are being made, by sheet and address."""
+def _text_with_call(one: Formula) -> str:
+    """The text with the call that gives the value of a formula; "" where there is none."""
+    text = one.value or one.text
+    return text if isinstance(text, str) and text.startswith("=") and "SVC_" in text else ""
 
-    shown = True
-    omitted = OMITTED
 
-    def __init__(self, sheets: Sequence[Sheet]) -> None:
-        self.values: dict[tuple[str, str], Value] = {
-            (sheet.name, one.at): one.value
-            for sheet in sheets
-            for one in sheet.cells
-            if not isinstance(one.value, Formula)
-        }
-        self._names = {
-            name: (sheet.name, at) for sheet in sheets for name, at in sheet.names.items()
-        }
-        self._tables = {one.name: one for sheet in sheets for one in sheet.tables}
+def _blocks(sheet: Sheet) -> Iterator[dict[str, Any]]:
+    """A sheet as `Contents` takes it: all cells without a formula, then each with one."""
+    cells = [(*_row_and_column(one.at), one.value) for one in sheet.cells]
+    constants = {(r, c): value for r, c, value in cells if not isinstance(value, Formula)}
+    height, width = (range(1, max(numbers) + 1) for numbers in zip(*constants, strict=True))
+    values = [[constants.get((row, column)) for column in width] for row in height]
+    yield {"name": sheet.name, "row": 1, "column": 1, "formulas": [], "values": values}
+    for row, column, value in cells:
+        if isinstance(value, Formula):
+            at = {"name": sheet.name, "row": row, "column": column}
+            yield {**at, "formulas": [[_text_with_call(value)]], "values": [[None]]}
 
-    def call(self, sheet: str, at: str, formula: Formula) -> Call | None:
-        """The call of a function of ours with the value of the formula, if there is one."""
-        from svc_tools.excel.functions import Call  # noqa: PLC0415 - as above
 
-        text = formula.value or formula.text
-        if not isinstance(text, str) or not text.startswith("="):
-            return None
-        row = int(at.lstrip(ascii_uppercase))
-        for one in calls_in(text):
-            if all(self._passes(guard, sheet, row) for guard in one.guards):
-                return Call(one.name, tuple(self._arguments(one, sheet, row)))
-        return None
+def _tables(sheet: Sheet) -> Iterator[dict[str, Any]]:
+    """The tables of a sheet as `Contents` takes them."""
+    for one in sheet.tables:
+        (head, left), (last, _) = map(_row_and_column, one.area.split(":"))
+        at = {"name": one.name, "sheet": sheet.name, "row": head + 1, "column": left}
+        yield {**at, "height": last - head, "columns": one.headings}
 
-    def cell(self, sheet: str, column: int, row: int) -> object:
-        """The value of a cell; no sheet has more columns than there are letters."""
-        return self.values.get((sheet, f"{ascii_uppercase[column - 1]}{row}"))
 
-    def named(self, name: str) -> Any:  # noqa: ANN401 - a cell's value
-        """The value of a workbook name for one fixed cell."""
-        return self.values[self._names[name]]
-
-    def in_table(self, table: str, heading: str, sheet: str, row: int) -> object:
-        """The value under a heading of a table in that row."""
-        return self.cell(sheet, self._tables[table].headings.index(heading) + 1, row)
-
-    def table_column(self, table: str, heading: str) -> object:
-        """The values of a table's column."""
-        one = self._tables[table]
-        first, last = (int(at.lstrip(ascii_uppercase)) for at in one.area.split(":"))
-        return [[self.in_table(table, heading, ORDERS, row)] for row in range(first + 1, last + 1)]
+def _row_and_column(at: str) -> tuple[int, int]:
+    letters = at.rstrip("0123456789")
+    return int(at.removeprefix(letters)), column_number(letters)
 
 
 def _shown(result: Any, host: Host) -> Value:  # noqa: ANN401 - of any function

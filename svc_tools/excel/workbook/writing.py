@@ -1,10 +1,8 @@
 """What a sheet consists of, how its cells look, and how sheets are written to a workbook file.
 
-The names of sheets, cells and columns are also those that the macros look for. The model is
-independent of the writer and of the spreadsheet; the looks are formats of XlsxWriter. The same
-sheets are written as the same bytes. Formulas are written without values: a spreadsheet computes
-them when it opens the file, and a viewer that cannot compute shows an empty cell, never a figure
-that nobody computed.
+The names of sheets, cells and columns are also those that the macros look for. The same sheets are
+written as the same bytes. A formula without a computed value is written without one: a viewer that
+cannot compute shows an empty cell, never a figure that nobody computed.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from importlib.resources import files
 from io import BytesIO
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_tools.atomic import whole_file
@@ -32,7 +31,7 @@ TEXTS: Any = tomllib.loads(files(__package__).joinpath("sheets.toml").read_text(
 XLWINGS = "0.37.8"
 """The version of xlwings whose VBA the workbook has: another one does not work with it."""
 START, LOOKUP, ORDERS, NEXUS = "Start", "Lookup", "Orders", "Nexus"
-"""The sheets, in order."""
+"""The sheets, in order. Orders is also the name of its table, which grows with its lines."""
 FROZEN = "SVC frozen"
 """The sheet that a freeze adds, with the source and date of what was frozen."""
 CONFIG = "xlwings.conf"
@@ -43,8 +42,6 @@ AS_OF = "SVC_AS_OF"
 """The cell with the day for every formula without a date in its row."""
 ROUNDING = "SVC_ROUNDING"
 """The cell with the rounding mode of taxes."""
-ORDERS_TABLE = "Orders"
-"""The table of order lines; its formulas and totals grow with it."""
 NEXUS_COLUMNS: tuple[str, ...] = tuple(TEXTS["nexus"]["widths"])
 """The headings of the cleanup, one record in each row below: values, never formulas, so that a tick
 stays with its record."""
@@ -57,9 +54,7 @@ NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
 NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 """The cell for the macros' messages."""
 
-_CALLS = re.compile(
-    rf"\b({'|'.join(sorted((one.name for one in FUNCTIONS), key=len, reverse=True))})\("
-)
+_CALLS = re.compile(rf"\b({'|'.join(one.name for one in FUNCTIONS)})\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +91,10 @@ class Host:
 
 Value: TypeAlias = "str | float | date | None"
 """The value of a cell."""
+Values: TypeAlias = "Mapping[str, Mapping[str, Value]]"
+"""The values of formulas, by sheet and cell."""
+Setting: TypeAlias = "Callable[[Any], object]"
+"""What is done with a page: a call on a worksheet of XlsxWriter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +124,6 @@ class Cell:
     to: str = ""
 
 
-Values: TypeAlias = "Mapping[str, Mapping[str, Value]]"
-"""The values of formulas, by sheet and cell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A list of choices in cells; for anything else, a message with a title asks what to do."""
-
-    area: str
-    values: tuple[str, ...]
-    title: str
-    message: str
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Conditional formatting: a formula for the first cell of the area, and a look of `LOOKS`."""
@@ -158,18 +143,6 @@ class Table:
     formulas: Mapping[str, Formula]
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
-    """A button at a cell that runs a macro; its offset and width are in pixels."""
-
-    at: str
-    caption: str
-    macro: str
-    shift: int = 0
-    drop: int = 2
-    width: int = 120
-
-
 @dataclass(slots=True)
 class Sheet:
     """A sheet: its contents, and how it is shown and printed.
@@ -179,57 +152,66 @@ class Sheet:
         widths: the widths of the columns from the first on, in characters.
         heights: the heights of rows that differ from the default, in points, by row number.
         names: the cells or areas with a workbook name, by the name.
-        frozen: the first cell that scrolls; "" for none.
-        repeated: the row at the top of each printed page; 0 for none.
-        landscape: whether it is printed in landscape.
-        pages: the number of printed pages; 0 for as many as needed.
-        as_text: cells in which numbers are texts on purpose, such as ZIPs.
-        printed: the cells that are printed; "" for all.
+        settings: all else of its page.
     """
 
     name: str
-    widths: tuple[float, ...]
+    widths: Sequence[float]
     cells: list[Cell] = field(default_factory=list)
     heights: dict[int, float] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-    buttons: list[Button] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    frozen: str = ""
-    repeated: int = 0
-    landscape: bool = False
-    pages: int = 0
-    as_text: list[str] = field(default_factory=list)
-    printed: str = ""
+    settings: list[Setting] = field(default_factory=list)
 
-    def put(
-        self,
-        at: str,
-        value: Value | Formula = None,
-        look: str = "text",
-        *,
-        to: str = "",
-    ) -> None:
-        """Add a cell."""
+    def refers_to(self, name: str) -> str:
+        """The absolute address of the cells with a workbook name."""
+        absolute = re.sub(r"([A-Z]+)(\d+)", r"$\1$\2", self.names[name])
+        return f"='{self.name}'!{absolute}"
+
+    def put(self, area: str, value: Value | Formula = None, look: str = "text") -> None:
+        """Add a cell, or several as one, such as A1:C1. A text with "=" first is a formula."""
+        at, _, to = area.partition(":")
+        if isinstance(value, str) and value.startswith("="):
+            value = Formula(value)
         self.cells.append(Cell(at, value, look, to))
+
+    def put_all(self, cells: Sequence[Sequence[str]]) -> None:
+        """Add cells of `sheets.toml`, each [area, value, look]."""
+        for area, value, look in cells:
+            self.put(area, value or None, look)
+
+    def set(self, method: str, *arguments: object) -> None:
+        """Add a setting: a method of XlsxWriter's worksheet, and its arguments."""
+        self.settings.append(methodcaller(method, *arguments))
+
+    def choose(self, area: str, values: Sequence[str], title: str, message: str) -> None:
+        """Offer a list of choices in cells; for anything else, a message asks what to do."""
+        error = {"error_type": "warning", "error_title": title, "error_message": message}
+        choices = {"validate": "list", "source": list(values), **error}
+        self.set("data_validation", area, choices)
+
+    def choose_state(self, area: str) -> None:
+        """Offer the postal codes; names may be typed."""
+        expected = "Postal codes such as TX, or names such as Texas, are expected. Use it anyway?"
+        self.choose(area, sorted(STATES), "State", expected)
+
+    def choose_type(self, area: str) -> None:
+        """Offer the types of nexus."""
+        expected = f"{', '.join(NEXUS_TYPES)}, or nothing. Use it anyway?"
+        self.choose(area, NEXUS_TYPES, "Type", expected)
+
+    def button(
+        self, at: str, caption: str, macro: str, *, shift: int = 0, drop: int = 2, width: int = 120
+    ) -> None:
+        """Add a button at a cell that runs a macro; its offset and width are in pixels."""
+        place = {"x_offset": shift, "y_offset": drop, "width": width, "height": _BUTTON_HEIGHT}
+        self.set("insert_button", at, {"caption": caption, "macro": macro, **place})
 
 
 def error_rule(area: str, cell: str) -> Rule:
     """A rule that makes errors red, texts and error values; `cell` is the first of the area."""
     return Rule(area, f'=IF(ISERROR({cell}),TRUE,LEFT({cell},1)="#")', "is_error")
-
-
-def state_choice(area: str) -> Choice:
-    """A list of postal codes; names may be typed."""
-    expected = "Postal codes such as TX, or names such as Texas, are expected. Use it anyway?"
-    return Choice(area, tuple(sorted(STATES)), "State", expected)
-
-
-def type_choice(area: str) -> Choice:
-    """A list of the types of nexus."""
-    types = ", ".join(NEXUS_TYPES)
-    return Choice(area, NEXUS_TYPES, "Type", f"{types}, or nothing. Use it anyway?")
 
 
 def _looks() -> dict[str, dict[str, object]]:
@@ -275,12 +257,6 @@ def write_sheets(
         OSError: it cannot be written.
         ImportError: XlsxWriter is not installed.
     """
-    content = _content(sheets, host, values or {}, vba)
-    with whole_file(path) as draft:
-        draft.write_bytes(content)
-
-
-def _content(sheets: Sequence[Sheet], host: Host, values: Values, vba: bytes | None) -> bytes:
     with needs("Writing a workbook", "excel"):
         import xlsxwriter  # noqa: PLC0415 - of an extra
     content = BytesIO()
@@ -293,24 +269,52 @@ def _content(sheets: Sequence[Sheet], host: Host, values: Values, vba: bytes | N
     if vba is not None:
         book.add_vba_project(BytesIO(vba), is_stream=True)
     formats = {name: book.add_format(look) for name, look in LOOKS.items()}
-    rules = {name: book.add_format(look) for name, look in LOOKS.items() if name.startswith("is_")}
     for sheet in sheets:
-        page, own = book.add_worksheet(sheet.name), values.get(sheet.name, {})
-        _SheetWriter(page, sheet, host, own, formats).write(rules)
-        for name, area in sheet.names.items():
-            book.define_name(name, f"='{sheet.name}'!{_absolute(area)}")
+        page = book.add_worksheet(sheet.name)
+        _write_page(page, sheet, host, (values or {}).get(sheet.name, {}), formats)
+        for name in sheet.names:
+            book.define_name(name, sheet.refers_to(name))
     book.close()
-    return content.getvalue()
+    with whole_file(path) as draft:
+        draft.write_bytes(content.getvalue())
 
 
-def _absolute(area: str) -> str:
-    """The same cells as an absolute address."""
-    from xlsxwriter.utility import xl_cell_to_rowcol, xl_rowcol_to_cell  # noqa: PLC0415 - as above
-
-    return ":".join(
-        xl_rowcol_to_cell(*xl_cell_to_rowcol(one), row_abs=True, col_abs=True)
-        for one in area.split(":")
-    )
+def _write_page(
+    page: Any,  # noqa: ANN401 - of a package without types
+    sheet: Sheet,
+    host: Host,
+    values: Mapping[str, Value],
+    formats: Mapping[str, Any],
+) -> None:
+    for column, width in enumerate(sheet.widths):
+        page.set_column(column, column, width)
+    for row, height in sheet.heights.items():
+        page.set_row(row - 1, height)
+    for table in sheet.tables:
+        columns = [
+            {"header": head, "formula": host.named(table.formulas[head])}
+            if head in table.formulas
+            else {"header": head}
+            for head in table.headings
+        ]
+        plain = {"style": None, "banded_rows": False}
+        page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
+    for cell in sheet.cells:
+        value = values.get(cell.at, "")
+        shown = NOTHING if values and value == "" else value
+        _write_cell(page, cell, host, shown, formats[cell.look])
+    for rule in sheet.rules:
+        condition = {"type": "formula", "criteria": rule.condition, "stop_if_true": True}
+        page.conditional_format(rule.area, {**condition, "format": formats[rule.look]})
+    page.hide_gridlines(2)
+    if color := TEXTS["tabs"].get(sheet.name):
+        page.set_tab_color(TEXTS["colors"].get(color, color))
+    page.set_paper(_LETTER)
+    page.set_margins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
+    page.fit_to_pages(1, 0)
+    page.set_footer("&L&A&C&D&RPage &P of &N")
+    for setting in sheet.settings:
+        setting(page)
 
 
 class _Shortest(float):
@@ -321,106 +325,23 @@ class _Shortest(float):
         return repr(float(self))
 
 
-class _SheetWriter:
-    """One sheet being written."""
-
-    def __init__(
-        self,
-        page: Any,  # noqa: ANN401 - of a package without types
-        sheet: Sheet,
-        host: Host,
-        values: Mapping[str, Value],
-        formats: dict[str, Any],
-    ) -> None:
-        self._page, self._sheet, self._host, self._formats = page, sheet, host, formats
-        self._values = values
-
-    def write(self, rules: dict[str, Any]) -> None:
-        """Write the whole sheet."""
-        sheet, page = self._sheet, self._page
-        for column, width in enumerate(sheet.widths):
-            page.set_column(column, column, width)
-        for row, height in sheet.heights.items():
-            page.set_row(row - 1, height)
-        for table in sheet.tables:
-            columns = [
-                {"header": head, "formula": self._host.named(table.formulas[head])}
-                if head in table.formulas
-                else {"header": head}
-                for head in table.headings
-            ]
-            plain = {"style": None, "banded_rows": False}
-            page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
-        for cell in sheet.cells:
-            self._cell(cell)
-        for rule in sheet.rules:
-            look = {"format": rules[rule.look], "stop_if_true": True}
-            condition = {"type": "formula", "criteria": rule.condition, **look}
-            page.conditional_format(rule.area, condition)
-        for choice in sheet.choices:
-            error = {"error_title": choice.title, "error_message": choice.message}
-            values = {"validate": "list", "source": list(choice.values)}
-            page.data_validation(choice.area, {**values, "error_type": "warning", **error})
-        for button in sheet.buttons if self._host.is_excel else ():
-            size = {"width": button.width, "height": _BUTTON_HEIGHT}
-            shift = {"x_offset": button.shift, "y_offset": button.drop}
-            action = {"caption": button.caption, "macro": button.macro}
-            page.insert_button(button.at, {**action, **size, **shift})
-        self._on_screen_and_paper()
-
-    def _cell(self, cell: Cell) -> None:
-        page, look, value = self._page, self._formats[cell.look], cell.value
-        if cell.to:
-            page.merge_range(f"{cell.at}:{cell.to}", "", look)
-            if value is None:
-                return
-        if isinstance(value, Formula):
-            self._formula(cell.at, value, look)
-        elif isinstance(value, str) and value.startswith("internal:"):
-            target, _, text = value.partition("|")
-            page.write_url(cell.at, target, look, text)
-        elif isinstance(value, str):
-            page.write_string(cell.at, value, look)
-        elif isinstance(value, int | float):
-            page.write_number(cell.at, _Shortest(value), look)
+def _write_cell(page: Any, cell: Cell, host: Host, shown: Value, look: object) -> None:  # noqa: ANN401
+    """Write a cell; `shown` is the value of a formula."""
+    at, value = cell.at, cell.value
+    if cell.to:
+        page.merge_range(f"{at}:{cell.to}", "", look)
+    if isinstance(value, Formula):
+        text = host.named(value)
+        if not value.area:
+            page.write_formula(at, text, look, shown)
+        elif host.is_excel:
+            page.write_dynamic_array_formula(f"{at}:{at}", text, look, shown)
         else:
-            page.write(cell.at, value, look)
-
-    def _formula(self, at: str, formula: Formula, look: object) -> None:
-        from xlsxwriter.utility import xl_cell_to_rowcol  # noqa: PLC0415 - as above
-
-        page, text, value = self._page, self._host.named(formula), self._values.get(at, "")
-        if value == "" and self._values:
-            value = NOTHING
-        if not formula.area:
-            page.write_formula(at, text, look, value)
-        elif self._host.is_excel:
-            page.write_dynamic_array_formula(f"{at}:{at}", text, look, value)
-        else:
-            page.write_array_formula(formula.area, text, look, value)
-            (top, left), (bottom, right) = (
-                xl_cell_to_rowcol(one) for one in formula.area.split(":")
-            )
-            for row in range(top, bottom + 1):  # in place of the zeros that XlsxWriter writes
-                for column in range(left + (row == top), right + 1):
-                    page.write_blank(row, column, None, look)
-
-    def _on_screen_and_paper(self) -> None:
-        sheet, page = self._sheet, self._page
-        page.hide_gridlines(2)
-        if color := TEXTS["tabs"].get(sheet.name):
-            page.set_tab_color(TEXTS["colors"].get(color, color))
-        if sheet.frozen:
-            page.freeze_panes(sheet.frozen)
-        if sheet.as_text:
-            page.ignore_errors({"number_stored_as_text": " ".join(sheet.as_text)})
-        if sheet.printed:
-            page.print_area(sheet.printed)
-        if sheet.landscape:
-            page.set_landscape()
-        page.set_paper(_LETTER)
-        page.set_margins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
-        page.fit_to_pages(1, sheet.pages)
-        page.set_footer("&L&A&C&D&RPage &P of &N")
-        if sheet.repeated:
-            page.repeat_rows(sheet.repeated - 1)
+            page.write_array_formula(value.area, text, look, shown)
+    elif isinstance(value, int | float):
+        page.write_number(at, _Shortest(value), look)
+    elif isinstance(value, str) and value.startswith("internal:"):
+        target, _, text = value.partition("|")
+        page.write_url(at, target, look, text)
+    else:
+        page.write(at, value, look)
