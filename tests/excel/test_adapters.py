@@ -107,6 +107,7 @@ def test_every_adapter_offers_the_functions_of_the_registry_with_their_help(exce
 
 ROOT = Path(__file__).parents[2]
 NEWER_THAN_3_8 = {"removeprefix", "removesuffix", "strict", "slots", "kw_only"}
+NEWER_THAN_3_8 |= {"VERIFY_X509_PARTIAL_CHAIN"}
 
 
 @pytest.fixture(scope="module")

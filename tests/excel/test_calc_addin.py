@@ -8,6 +8,7 @@ import socket
 import struct
 import sys
 import threading
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def call(name, arguments, **more):
 
 
 class Server:
-    """Answers each call with its own words, and remembers what was asked together."""
+    """Responds to each call with its arguments, and records which calls came together."""
 
     def __init__(self):
         self.asked = []
@@ -40,12 +41,18 @@ class Server:
         self.now = 0.0
         self.source = 1
         self.answers = {}
-        self.cells = module.Cells(FUNCTIONS, self.post, lambda: self.source, lambda: self.now)
+        self.cells = module.Cells(FUNCTIONS, self, lambda: self.now)
 
-    def post(self, calls):
+    def find(self):
+        return self.source
+
+    def request(self, method, path, content):
+        assert (method, path) == ("POST", "/excel/batch")
+        calls = content["calls"]
         self.calls.append(calls)
         self.asked.append([(one["f"], *one["a"]) for one in calls])
-        return [self.answers.get("".join(one["a"][-1:]), {"v": str(one["a"])}) for one in calls]
+        shown = [self.answers.get("".join(one["a"][-1:]), {"v": str(one["a"])}) for one in calls]
+        return {"results": shown}
 
     def value(self, name, arguments, foreseen=None, **more):
         ahead = foreseen and (lambda: (call(*one) for one in foreseen()))
@@ -78,7 +85,7 @@ def server():
     ],
 )
 def test_an_empty_cell_is_no_zero_and_a_zero_of_a_range_is_one(name, handed_over, asked):
-    assert module.request_arguments(FUNCTIONS[name], handed_over) == asked
+    assert call(name, handed_over) == {"f": name, "a": asked}
 
 
 def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_cached_apart(server):
@@ -234,7 +241,7 @@ def folder(tmp_path, monkeypatch):
 def link():
     found = server_module.Server()
     yield found
-    found._close()
+    found._connection.close()
 
 
 def send(link, calls=RATE):
@@ -282,7 +289,6 @@ def test_many_requests_go_over_one_connection_and_a_refresh_over_another(folder,
         link.request("POST", "/excel/refresh", {"cells": []}, long=True)
         assert len(one.connections) == 2
         assert len(one.seen) == 6
-        link._close()
 
 
 def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(folder, link):
@@ -291,7 +297,6 @@ def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(folder, l
         for _ in range(3):
             send(link)
         assert len(one.connections) == len(one.seen) == 3
-        link._close()
 
 
 def test_a_server_that_hangs_is_waited_for_once(folder, link, monkeypatch):
@@ -327,13 +332,12 @@ def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, li
             headers=served.headers,
         )
         assert link.find() > before
-        link._close()
 
 
 def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link, monkeypatch):
     tries = []
-    connected = link._connected
-    monkeypatch.setattr(link, "_connected", lambda: tries.append(1) or connected())
+    connect = HTTPConnection.connect
+    monkeypatch.setattr(HTTPConnection, "connect", lambda one: tries.append(1) or connect(one))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens there
         publish(folder, f"http://127.0.0.1:{taken.getsockname()[1]}", "a-token")
@@ -362,7 +366,15 @@ def test_a_refusal_is_an_error_and_never_a_result(folder, link, status, body, sa
         with pytest.raises(server_module.ServerError, match=said) as caught:
             send(link)
         assert "secret" not in str(caught.value)
-        link._close()
+
+
+def test_what_is_refused_for_one_cell_is_sent_for_the_next(folder, link):
+    with Answering(413) as one:
+        publish(folder, one.url, "a-token")
+        for _ in range(2):
+            with pytest.raises(server_module.RefusedError):
+                send(link)
+        assert len(one.seen) == 2
 
 
 OTHER_MACHINE = '{"url": "http://rates.example:80", "token": "t"}'

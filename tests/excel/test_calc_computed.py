@@ -477,6 +477,7 @@ def in_use(calc):
     cells |= {"B3": f'=SVC_RATE("NY";A3;{DAY})', "B4": f'=SVC_RATE("NY";A4;{DAY})'}
     cells |= {"B5": f'=IF(C1="on";SVC_RATE("NY";"10005";{DAY});"off")'}
     cells |= {"B6": f'=IF(LEN(C1)=3;SVC_RATE("NY";"10006";{DAY});"off")'}
+    cells |= {"B7": "=SVC.TOOLS.SVC_NEW(A1)"}  # of a later release
     calc.do("fill", cells=cells)
     return calc.do("column", address="B1:B6")
 

@@ -151,7 +151,7 @@ def assert_trusted_by_its_certificate_alone(folder, other):
         with pytest.raises(calc.ServerError, match="cannot be trusted"):
             link.request("POST", "/excel/batch", SUM)
     path.write_text(content, encoding="utf-8")
-    link._close()
+    link._connection.close()
 
 
 def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_get_an_error(folder, faults):

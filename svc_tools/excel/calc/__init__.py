@@ -15,7 +15,6 @@ import sys
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
 from svc_tools import config
@@ -23,17 +22,11 @@ from svc_tools.atomic import whole_file
 from svc_tools.display import render
 from svc_tools.excel.registry import FUNCTIONS
 
-if TYPE_CHECKING:
-    from svc_tools.excel.registry import Function, Parameter
-
 __all__ = ["calc_name", "start_command", "write_addin"]
-_COMPONENT = "svc.tools"
-"""The component with the functions: in capitals the prefix of their names in a saved file."""
-IDL_FILE = Path(__file__).parent / "types" / "XSalesTax.idl"
+_FOLDER = Path(__file__).parent
+IDL_FILE = _FOLDER / "types" / "XSalesTax.idl"
 LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
-_ADDIN = Path(__file__).parent / "addin"
-_SHARED = {"pythonpath/svc_formulas.py": Path(__file__).parents[1] / "formulas.py"}
-"""Modules of svc-tools itself that the add-in uses as well."""
+_GENERATED = ("CalcAddIns.xcu", "description.xml", "description.txt")
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that the format allows."""
 _READABLE = 0o644 << 16
@@ -78,14 +71,12 @@ def start_command() -> str | None:
 
 def addin_bytes() -> bytes:
     """The extension's content."""
-    files = {
-        path.relative_to(_ADDIN).as_posix(): path.read_bytes()
-        for path in _ADDIN.rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
-    }
-    files |= {name: path.read_bytes() for name, path in _SHARED.items()}
-    files |= {name: text.encode() for name, text in configuration().items()}
+    addin = _FOLDER / "addin"
+    paths = [one for one in addin.rglob("*") if one.is_file() and one.suffix != ".pyc"]
+    files = {one.relative_to(addin).as_posix(): one.read_bytes() for one in paths}
+    files["pythonpath/svc_formulas.py"] = _FOLDER.with_name("formulas.py").read_bytes()
     files[LIBRARY_FILE.name] = LIBRARY_FILE.read_bytes()
+    files |= {name: text.encode() for name, text in configuration().items()}
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name in sorted(files):
@@ -99,57 +90,34 @@ def addin_bytes() -> bytes:
 
 def configuration() -> dict[str, str]:
     """The generated files by their paths in the extension."""
-    names = ("CalcAddIns.xcu", "description.xml", "description.txt")
-    return {name: _rendered(name) for name in names} | {"functions.json": _for_addin()}
-
-
-def _rendered(name: str) -> str:
-    return render(
-        f"excel/calc/{name}",
-        component=_COMPONENT,
-        functions=FUNCTIONS,
-        argument=_argument_name,
-        version=__version__,
-    )
-
-
-def _argument_name(parameter: Parameter) -> str:
-    """An argument's name in the interface; users see that of the registry.
-
-    Some of those are keywords of UNO's language: `any`, `type` and others.
-    """
-    first, *others = parameter.name.split("_")
-    return f"{first}{''.join(other.capitalize() for other in others)}Given"
-
-
-def _for_addin() -> str:
-    """What the add-in itself needs to know of the functions."""
-    described = [
-        {
-            "name": one.name,
-            "place": _before_day(one),
-            "zeros": one.zeros,
-            "volatile": one.volatile,
-            "spills": one.spills,
-        }
-        for one in FUNCTIONS
-    ]
-    return json.dumps(described, indent=1) + "\n"
-
-
-def _before_day(function: Function) -> int:
-    """How many arguments name a place, which a day follows; 0 for a function without any."""
-    names = [one.name for one in function.parameters]
-    return names.index("as_of") if "as_of" in names else 0
+    described = []
+    for one in FUNCTIONS:
+        names = [parameter.name for parameter in one.parameters]
+        described.append(
+            {
+                "name": one.name,
+                "place": names.index("as_of") if "as_of" in names else 0,
+                "zeros": one.zeros,
+                "volatile": one.volatile,
+                "spills": one.spills,
+            }
+        )
+    made = {name: _rendered(name) for name in _GENERATED}
+    return {**made, "functions.json": json.dumps(described, indent=1) + "\n"}
 
 
 def idl() -> str:
     """The content of `IDL_FILE`: the interface in UNO's language.
 
     Every argument is `any`: one that is left out arrives as void, a range as rows. The first one,
-    the document with the calling cell, is filled in by Calc.
+    the document with the calling cell, is filled in by Calc. Their names end in "Given", because
+    `any`, `type` and others are keywords of UNO; users see those of the registry.
     """
     return _rendered(IDL_FILE.name) + "\n"
+
+
+def _rendered(name: str) -> str:
+    return render(f"excel/calc/{name}", functions=FUNCTIONS, version=__version__)
 
 
 def calc_name(name: str) -> str:
@@ -157,4 +125,4 @@ def calc_name(name: str) -> str:
 
     Calc shows, and accepts, the name of the registry.
     """
-    return f"{_COMPONENT.upper()}.{name}"
+    return f"SVC.TOOLS.{name}"

@@ -8,29 +8,21 @@ later: LibreOffice brings its own Python.
 from __future__ import annotations
 
 import re
-from functools import partial
+from contextlib import suppress
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any, Iterator
 
-import uno  # type: ignore[import-not-found]
-import unohelper  # type: ignore[import-not-found]
-from com.sun.star.awt.MessageBoxButtons import (  # type: ignore[import-not-found]
-    BUTTONS_OK,
-    BUTTONS_OK_CANCEL,
-)
-from com.sun.star.awt.MessageBoxResults import OK  # type: ignore[import-not-found]
-from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX  # type: ignore[import-not-found]
-from com.sun.star.sheet import ResultEvent, XVolatileResult  # type: ignore[import-not-found]
-from com.sun.star.task import XJobExecutor  # type: ignore[import-not-found]
-from svc_calc_cells import (  # type: ignore[import-not-found]
-    BadValue,
-    Cells,
-    functions_of,
-    key_of,
-    shown,
-)
-from svc_calc_server import RefusedError, Server, ServerError  # type: ignore[import-not-found]
-from svc_formulas import Book, Unknown  # type: ignore[import-not-found]
+import uno
+import unohelper
+from com.sun.star.awt.MessageBoxButtons import BUTTONS_OK, BUTTONS_OK_CANCEL
+from com.sun.star.awt.MessageBoxResults import OK
+from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX
+from com.sun.star.sheet import ResultEvent, XVolatileResult
+from com.sun.star.task import XJobExecutor
+from svc_calc_cells import BadValue, Cells, functions_of, key_of, shown
+from svc_calc_server import RefusedError, Server, ServerError
+from svc_formulas import Book, Unknown
 
 _TITLE = "Sales tax"
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
@@ -51,20 +43,7 @@ _ONE_CALL = re.compile(r'=(?:IF\([^()]*;"";)?SVC\.TOOLS\.SVC_\w+\([^()]*\)\)?', 
 _FUNCTIONS = functions_of(Path(__file__).with_name("functions.json").read_text(encoding="utf-8"))
 _server = Server()
 """One for all documents of this LibreOffice."""
-_since: list[str] = []
-"""The moment of a refresh, while the cells are computed after it."""
-_problem: list[str] = []
-"""Why the last cells got no result, for the menu: a cell shows one word."""
-
-
-def _post(calls: list[dict[str, Any]]) -> list[Any]:
-    content = {"calls": calls, "since": _since[0]} if _since else {"calls": calls}
-    results: list[Any] = _server.request("POST", "/excel/batch", content)["results"]
-    _problem.clear()
-    return results
-
-
-_cells = Cells(_FUNCTIONS, _post, _server.find)
+_cells = Cells(_FUNCTIONS, _server)
 _rows: dict[Any, Any] = {}
 _stored: dict[str, dict[str, Any]] = {}
 """By document the values in its file, of the one that was opened last without the server."""
@@ -78,27 +57,25 @@ class Document(Book):  # type: ignore[misc] # not found above
     """An empty cell as Calc passes it; this very object, to tell it from a 0."""
 
     def __init__(self, document: Any) -> None:
+        sheets = document.Sheets
         self._document = document
-        self._sheets = [document.Sheets.getByIndex(at) for at in range(document.Sheets.Count)]
-        self._names = [one.Name for one in self._sheets]
-        self._computed: dict[int, set[tuple[int, int]]] = {}
-        self._values: dict[int, dict[tuple[int, int], object]] = {}
+        self._sheets = {name: sheets.getByName(name) for name in sheets.ElementNames}
+        self._computed: dict[str, set[tuple[int, int]]] = {}
+        self._values: dict[str, dict[tuple[int, int], object]] = {}
         self._from_1904 = _from_1904(document)
         self._count = 0
-        self._at = (0, 0, 0, "")
 
-    def formulas(self) -> Iterator[tuple[int, int, str]]:
+    def formulas(self) -> Iterator[tuple[str, int, str]]:
         """Every formula with an SVC function, once all formulas are known."""
+        return ((sheet, row, text) for sheet, _, row, text in self._found())
+
+    def _found(self) -> list[tuple[str, int, int, str]]:
         found = []
-        for at, sheet in enumerate(self._sheets):
-            self._computed[at] = set()
-            for column, row, text in self._read(sheet, _FORMULAS, "getFormulaArray"):
-                self._computed[at].add((column, row))
-                if "SVC.TOOLS." in text.upper():
-                    found.append((at, column, row, text))
-        for self._at in found:
-            at, _, row, text = self._at
-            yield at, row, text
+        for name, sheet in self._sheets.items():
+            cells = list(self._read(sheet, _FORMULAS, "getFormulaArray"))
+            self._computed[name] = {(column, row) for column, row, _ in cells}
+            found += [(name, *cell) for cell in cells if "SVC.TOOLS." in cell[-1].upper()]
+        return found
 
     def stored(self) -> dict[str, Any]:
         """The values in the file, by the calls that gave them: only while it is being opened.
@@ -106,39 +83,33 @@ class Document(Book):  # type: ignore[misc] # not found above
         Later, a value may be that of other arguments: those before an edit.
         """
         self.shown = True
-        found = {}
+        found: dict[str, Any] = {}
         automatic = self._document.isAutomaticCalculationEnabled()
         self._document.enableAutomaticCalculation(False)  # noqa: FBT003 - reading computes nothing
         try:
-            for _, _, name, arguments in self.calls():
-                sheet, column, row, text = self._at
+            for sheet, column, row, text in self._found():
                 value = self.cell(sheet, column, row)
                 # an error in the file is read as 0, too
                 if value != 0 and not isinstance(value, dict) and _ONE_CALL.fullmatch(text):
-                    found[key_of(self.call(name, arguments))] = value
+                    calls, _ = self._calls(text, sheet, row)
+                    found.update((key_of(self.call(*one)), value) for one in calls)
         finally:
             self._document.enableAutomaticCalculation(automatic)
         return found
 
-    def call(self, name: str, arguments: list[object]) -> dict[str, Any]:
+    def call(self, name: str, arguments: list[object]) -> Any:
         """A call as the server reads it."""
         if name not in _FUNCTIONS:
+            return {"f": name, "a": []}  # of another release; the server looks nothing up
+        return _FUNCTIONS[name].call(arguments, from_1904=self._from_1904)
+
+    def sheet(self, name: str) -> str:
+        """The name of a sheet that is there."""
+        if name not in self._sheets:
             raise Unknown
-        found: dict[str, Any] = _FUNCTIONS[name].call(arguments, from_1904=self._from_1904)
-        return found
+        return name
 
-    def value(self, text: str, sheet: int, row: int) -> object:
-        """As the base class; Calc passes a truth value as a number."""
-        found = super().value(text, sheet, row)
-        return float(found) if isinstance(found, bool) else found
-
-    def sheet(self, name: str) -> int:
-        """The number of a sheet."""
-        if name not in self._names:
-            raise Unknown
-        return self._names.index(name)
-
-    def cell(self, sheet: int, column: int, row: int) -> object:
+    def cell(self, sheet: str, column: int, row: int) -> object:
         """The value of a cell, or only of a constant."""
         if not self.shown and (column, row) in self._computed[sheet]:
             raise Unknown
@@ -157,15 +128,16 @@ class Document(Book):  # type: ignore[misc] # not found above
             raise Unknown
         return super().value(cells.AbsoluteName, 0, 0)
 
-    def in_table(self, table: str, heading: str, sheet: int, row: int) -> object:  # noqa: ARG002 - of the table
+    def in_table(self, table: str, heading: str, sheet: str, row: int) -> object:  # noqa: ARG002 - of the table
         """The value under a heading of a named table."""
         tables = self._document.DatabaseRanges
         if not tables.hasByName(table):
             raise Unknown
         area = tables.getByName(table).DataArea
+        at = list(self._sheets)[area.Sheet]
         for column in range(area.StartColumn + 1, area.EndColumn + 2):
-            if self.cell(area.Sheet, column, area.StartRow + 1) == heading:
-                return self.cell(area.Sheet, column, row)
+            if self.cell(at, column, area.StartRow + 1) == heading:
+                return self.cell(at, column, row)
         raise Unknown
 
     def _read(self, sheet: Any, kinds: int, method: str) -> Iterator[tuple[int, int, Any]]:
@@ -210,6 +182,26 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
         names = ("svc.tools.XSalesTax", "com.sun.star.lang.XTypeProvider")
         return tuple(uno.getTypeByName(name) for name in names)
 
+    def computed(self, name: str, document: Any, *arguments: object) -> Any:
+        """What a cell shows: a value, a word, nothing for #N/A; an exception is #VALUE!."""
+        call = _FUNCTIONS[name].call(arguments, from_1904=_from_1904(document))
+        try:
+            value = _cells.value(call, partial(_calls_of, document))
+        except ServerError as error:
+            _cells.problem = str(error)
+            value = None if isinstance(error, RefusedError) else _offline(call, document)
+        except BadValue as error:
+            raise RuntimeError(str(error)) from None
+        if not isinstance(value, tuple):
+            return value
+        if len(_rows) > _MOST_ROWS:
+            _rows.clear()
+        return _rows.setdefault(value, Rows(value))
+
+
+for _name in _FUNCTIONS:
+    setattr(AddIn, _name, partialmethod(AddIn.computed, _name))
+
 
 def _from_1904(document: Any) -> str:
     """The name of a document whose numbers would be other days to the server; empty for others."""
@@ -218,26 +210,11 @@ def _from_1904(document: Any) -> str:
     return "" if same else document.Title or "This document"
 
 
-def _calls_of(document: Any) -> Iterator[Any]:
+def _calls_of(document: Any) -> Iterator[dict[str, Any]]:
     book = Document(document)
-    return (book.call(name, arguments) for _, _, name, arguments in book.calls())
-
-
-def _computed(name: str, document: Any, arguments: tuple[object, ...]) -> Any:
-    """What a cell shows: a value, a word, nothing for #N/A; an exception is #VALUE!."""
-    try:
-        call = _FUNCTIONS[name].call(arguments, from_1904=_from_1904(document))
-        value = _cells.value(call, partial(_calls_of, document))
-    except ServerError as error:
-        _problem[:] = [str(error)]
-        value = None if isinstance(error, RefusedError) else _offline(call, document)
-    except BadValue as error:
-        raise RuntimeError(str(error)) from None
-    if not isinstance(value, tuple):
-        return value
-    if len(_rows) > _MOST_ROWS:
-        _rows.clear()
-    return _rows.setdefault(value, Rows(value))
+    for _, _, name, arguments in book.calls():
+        if name in _FUNCTIONS:
+            yield book.call(name, arguments)
 
 
 def _offline(call: dict[str, Any], document: Any) -> Any:
@@ -257,19 +234,9 @@ def _offline(call: dict[str, Any], document: Any) -> Any:
     if opened not in _stored:
         _stored.clear()
         _stored[opened] = {}  # for the array formulas that are computed while the others are read
-        _stored[opened] = Document(document).stored()
+        with suppress(Unknown):  # it is too large
+            _stored[opened] = Document(document).stored()
     return _stored[opened].get(key_of(call), word)
-
-
-def _method(name: str) -> Any:
-    def method(_: AddIn, document: Any, *arguments: object) -> Any:
-        return _computed(name, document, arguments)
-
-    return method
-
-
-for _name in _FUNCTIONS:
-    setattr(AddIn, _name, _method(_name))
 
 
 class Menu(unohelper.Base, XJobExecutor):  # type: ignore[misc] # UNO's classes have no types
@@ -306,13 +273,13 @@ class Menu(unohelper.Base, XJobExecutor):  # type: ignore[misc] # UNO's classes 
             return ""
         report = _server.request("POST", "/excel/refresh", {**used, "confirmed": True}, long=True)
         if report["happened"]:
-            _since[:] = [report["since"]]
+            _cells.since = report["since"]
             _cells.forget()
             _rows.clear()
             try:
                 document.calculateAll()
             finally:
-                _since.clear()
+                _cells.since = None
         return str(report["message"])
 
     def _box(self, kind: Any, buttons: int, text: str) -> int:
@@ -321,10 +288,8 @@ class Menu(unohelper.Base, XJobExecutor):  # type: ignore[misc] # UNO's classes 
         if frame is None:  # LibreOffice runs without a window
             return 0
         window = frame.getContainerWindow()
-        pressed: int = (
-            window.getToolkit().createMessageBox(window, kind, buttons, _TITLE, text).execute()
-        )
-        return pressed
+        box = window.getToolkit().createMessageBox(window, kind, buttons, _TITLE, text)
+        return int(box.execute())
 
 
 def _status() -> str:
@@ -336,8 +301,8 @@ def _status() -> str:
     problem = found["problem"]
     if problem:
         lines += ["", problem["title"], problem["text"], problem["what_to_do"]]
-    if _problem:
-        lines += ["", f"The last cells got no result. {_problem[0]}", "Recalculate them."]
+    if _cells.problem:
+        lines += ["", f"The last cells got no result. {_cells.problem}", "Recalculate them."]
     return "\n".join(lines)
 
 

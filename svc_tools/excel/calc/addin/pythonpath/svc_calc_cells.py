@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import struct
 import time
-from collections import OrderedDict
 from datetime import date
 from typing import Any, Callable, Dict, Iterable, NamedTuple
 
-from svc_formulas import Patience  # type: ignore[import-not-found]
+from svc_formulas import Patience
 
 _CACHED = 60.0
 """Seconds for which a result serves identical calls: long enough for a recalculation of many cells,
@@ -27,7 +26,13 @@ _MOST_CALLS = 50_000
 _SPILLED = 200
 """Rows of what would spill elsewhere: in a range that is larger, Calc repeats a single row, and
 shows #N/A below several."""
-
+_ERRORS = {"na": 32767, "value": 519}
+"""Calc's numbers of #N/A and #VALUE!."""
+# inside rows Calc has an error as a NaN with the error's number in it
+_IN_ROWS = {
+    kind: struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000000 | number))[0]
+    for kind, number in _ERRORS.items()
+}
 
 Call = Dict[str, Any]
 """A call as the server reads it."""
@@ -51,13 +56,27 @@ class Function(NamedTuple):
     spills: bool
 
     def call(self, arguments: Iterable[object], *, from_1904: str = "") -> Call:
-        """A call with arguments as Calc passes them.
+        """A call as the server reads it: null is left out, "" an empty cell.
+
+        Calc passes a reference to one empty cell as the number 0, and empty cells of a range as "".
+        No state, ZIP, day or name is 0; next to an empty one of them an amount of 0 is an empty
+        cell too.
 
         Args:
-            arguments: see `request_arguments`.
+            arguments: as Calc passes them.
             from_1904: the document's name if it counts dates from 1904; the server refuses them.
         """
-        call = {"f": self.name, "a": request_arguments(self, arguments)}
+        given: list[Any] = []
+        for at, one in enumerate(arguments):
+            if isinstance(one, tuple):
+                given.append([list(row) for row in one])
+            else:
+                given.append("" if one == 0 and at not in self.zeros else one)
+        while given and given[-1] is None:
+            given.pop()
+        if len(given) > 1 and "" in given[1:3]:
+            given = ["" if at in self.zeros and one == 0 else one for at, one in enumerate(given)]
+        call = {"f": self.name, "a": given}
         return {**call, "from_1904": from_1904} if from_1904 else call
 
 
@@ -66,66 +85,32 @@ def functions_of(content: str) -> dict[str, Function]:
     return {one["name"]: Function(**one) for one in json.loads(content)}
 
 
-def error_number(code: int) -> float:
-    """An error inside rows: Calc has it as a NaN with the error's number in it."""
-    number: float = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000000 | code))[0]
-    return number
-
-
-_IN_ROWS = {"na": error_number(32767), "value": error_number(519)}
-"""#N/A and #VALUE!, with Calc's numbers."""
-
-
-def request_arguments(function: Function, arguments: Iterable[object]) -> list[Any]:
-    """The arguments as the server reads them: null is left out, "" an empty cell.
-
-    Calc passes a reference to one empty cell as the number 0, and empty cells of a range as "". No
-    state, ZIP, day or name is 0; next to an empty one of them an amount of 0 is an empty cell too.
-    """
-    given: list[Any] = []
-    for at, one in enumerate(arguments):
-        if isinstance(one, tuple):
-            given.append([list(row) for row in one])
-        elif one == 0 and at not in function.zeros:
-            given.append("")
-        else:
-            given.append(one)
-    while given and given[-1] is None:
-        given.pop()
-    if len(given) > 1 and "" in given[1:3]:
-        given = ["" if at in function.zeros and one == 0 else one for at, one in enumerate(given)]
-    return given
-
-
-class _Cached(NamedTuple):
-    result: Any
-    until: float
-    day: date
-
-
 class Cells:
     """Results of formulas, from the cache or from the server.
 
     Args:
         functions: by name.
-        post: sends calls and returns their results; raises what the cell cannot show.
-        source: a number that changes with the server.
+        server: a `svc_calc_server.Server`.
         clock: seconds.
+
+    Attributes:
+        since: the moment of a refresh, while the cells are computed after it.
+        problem: why the last cells got no result, for the menu: a cell shows one word.
     """
 
     def __init__(
         self,
         functions: dict[str, Function],
-        post: Callable[[list[Call]], list[Any]],
-        source: Callable[[], int],
+        server: Any,  # noqa: ANN401 - a module of the extension that this one does not load
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.since: str | None = None
+        self.problem = ""
         self._functions = functions
-        self._post = post
-        self._source = source
+        self._server = server
         self._clock = clock
-        self._cache: OrderedDict[str, _Cached] = OrderedDict()
-        self._cached_from = 0
+        self._cache: dict[str, tuple[Any, float]] = {}
+        self._cached_from: object = None
         self._patience = Patience(eager=False, clock=clock)
         self._session_patience = Patience(eager=True, clock=clock)
 
@@ -133,11 +118,7 @@ class Cells:
         """Request everything again."""
         self._cache.clear()
 
-    def value(
-        self,
-        call: Call,
-        ahead: Ahead | None = None,
-    ) -> Any:  # noqa: ANN401 - a cell's value, or rows of them
+    def value(self, call: Call, ahead: Ahead | None = None) -> Any:  # noqa: ANN401 - a value, or rows
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
         Args:
@@ -147,57 +128,52 @@ class Cells:
         Raises:
             BadValue: the cell shows #VALUE!.
         """
-        source = self._source()
+        source = (self._server.find(), date.today())  # noqa: DTZ011 - the user's day
         if source != self._cached_from:
             self.forget()
             self._cached_from = source
         key = key_of(call)
-        found = self._known(key) or self._requested(key, call, ahead)
-        return shown(self._functions[call["f"]], found.result)
+        if not self._is_known(key):
+            self._request(key, call, ahead)
+        return shown(self._functions[call["f"]], self._cache[key][0])
 
     def _is_of_session(self, call: Call) -> bool:
         return self._functions[call["f"]].volatile and not call["a"]
 
-    def _known(self, key: str) -> _Cached | None:
-        found = self._cache.get(key)
-        if found is None or self._clock() > found.until or found.day != date.today():  # noqa: DTZ011 - the user's day
-            return None
-        return found
+    def _is_known(self, key: str) -> bool:
+        return key in self._cache and self._clock() < self._cache[key][1]
 
-    def _requested(self, key: str, call: Call, ahead: Ahead | None) -> _Cached:
-        """The result of a call, requested in a burst with the other calls of the document.
+    def _request(self, key: str, call: Call, ahead: Ahead | None) -> None:
+        """Request a call; in a burst with the other calls of the document.
 
         What concerns the whole session goes last, after all that the document requests, and is not
         cached.
         """
         of_session = self._is_of_session(call)
         patience = self._session_patience if of_session else self._patience
-        calls: dict[str, Call] = {} if of_session else {key: call}
+        calls = {key: call}
         if ahead is not None and patience.is_due():
-            before = len(calls)
             self._add_calls(calls, ahead)
-            patience.read(helped=len(calls) > before)
-        calls[key] = call
-        self._send(calls)
-        patience.missed()
-        return self._cache.pop(key) if of_session else self._cache[key]
-
-    def _send(self, calls: dict[str, Call]) -> None:
-        results = self._post(list(calls.values()))
-        now, day = self._clock(), date.today()  # noqa: DTZ011 - the user's day
+            patience.read(helped=len(calls) > 1)
+        if of_session:
+            calls[key] = calls.pop(key)
+        content = {"calls": list(calls.values()), "since": self.since}
+        results = self._server.request("POST", "/excel/batch", content)["results"]
+        self.problem = ""
+        if len(self._cache) > _MOST:
+            self.forget()
+        now = self._clock()
         for one, result in zip(calls, results):  # noqa: B905 - as many, by the contract
             valid = _CACHED_ERRORS if "e" in result else _CACHED
-            self._cache.pop(one, None)
-            self._cache[one] = _Cached(result, now + valid, day)
-        while len(self._cache) > _MOST:
-            self._cache.popitem(last=False)
+            self._cache[one] = result, now + (0 if of_session and one == key else valid)
+        patience.missed()
 
     def _add_calls(self, calls: dict[str, Call], ahead: Ahead) -> None:
         """Add the other calls of the document that are not cached."""
         try:
             for call in ahead():
                 key = key_of(call)
-                if not self._is_of_session(call) and self._known(key) is None:
+                if not self._is_of_session(call) and not self._is_known(key):
                     calls.setdefault(key, call)
                 if len(calls) >= _MOST_CALLS:
                     break

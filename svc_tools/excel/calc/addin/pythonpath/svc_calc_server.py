@@ -17,16 +17,17 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
-_VARIABLE = "SVC_EXCEL"
-"""The folder of the server's file, where it is not the user's own."""
 _START = "Start it in a terminal: svc-tools excel serve"
 _WAIT, _LONG_WAIT = 120.0, 900.0
 """Seconds for a response, and for that of a refresh with thousands of lookups. What comes too late
 is cached by the server: the next recalculation shows it."""
 _CALM = 2.0
 """Seconds after a failure in which no request is sent: each cell would wait for its own failure."""
-_TRIES = 2
 _OK, _UNAUTHORIZED = 200, 401
+_THIS_CERTIFICATE = 0x80000
+"""Trust that very certificate: `ssl.VERIFY_X509_PARTIAL_CHAIN`, which Python 3.8 lacks."""
+_SETTINGS = {"win32": "AppData/Local", "darwin": "Library/Application Support"}
+"""The folder of settings within the user's own, where it is not `.config`."""
 
 
 class ServerError(Exception):
@@ -39,22 +40,14 @@ class RefusedError(ServerError):
 
 def server_file() -> Path:
     """The file with the address of the server; the rule is that of `config.excel_folder`."""
-    named = os.environ.get(_VARIABLE, "").strip()
-    folder = Path(named).expanduser() if named else _own_folder() / "svc-tools" / "excel"
-    return folder / "server.json"
-
-
-def _own_folder() -> Path:
-    """The folder of the user's settings on this system."""
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA", "").strip()
-        return Path(local) if local else Path.home() / "AppData" / "Local"
-    base = os.environ.get("XDG_CONFIG_HOME", "").strip()
-    if base and Path(base).is_absolute():
-        return Path(base)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path.home() / ".config"
+    folder = os.environ.get("SVC_EXCEL", "").strip()
+    if folder:
+        return Path(folder).expanduser() / "server.json"
+    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
+    base = Path(os.environ.get(variable, "").strip())
+    if not base.is_absolute():
+        base = Path.home() / _SETTINGS.get(sys.platform, ".config")
+    return base / "svc-tools" / "excel" / "server.json"
 
 
 class Server:
@@ -64,9 +57,10 @@ class Server:
         self._stamp: object = None
         self._url = ""
         self._token = ""
-        self._certificate: str | None = None
-        self._connection: http.client.HTTPConnection | None = None
-        self._failed: tuple[float, str] | None = None
+        self._trusted: ssl.SSLContext | None = None
+        self._connection = self._connected(_WAIT)
+        self._failure: ServerError | None = None
+        self._calm_until = 0.0
         self.starts = 0
 
     def __repr__(self) -> str:
@@ -86,10 +80,10 @@ class Server:
             if stamp != self._stamp:
                 self._read(path)
                 self._stamp = stamp
-        except FileNotFoundError:
-            raise ServerError(f"The local server was never started. {_START}") from None
         except (OSError, ValueError, KeyError, TypeError):
-            raise ServerError(f"{path} cannot be read. {_START}") from None
+            if path.exists():
+                raise ServerError(f"{path} cannot be read. {_START}") from None
+            raise ServerError(f"The local server was never started. {_START}") from None
         return self.starts
 
     def request(self, method: str, path: str, content: Any = None, *, long: bool = False) -> Any:  # noqa: ANN401 - JSON
@@ -104,93 +98,83 @@ class Server:
         Raises:
             ServerError: there is no response.
         """
-        if self._failed is not None and time.monotonic() - self._failed[0] < _CALM:
-            before = self.starts
-            if self.find() == before:
-                raise ServerError(self._failed[1])
+        self.find()
+        if self._failure is not None and time.monotonic() < self._calm_until:
+            raise self._failure.with_traceback(None)
+        body = None if content is None else json.dumps(content, allow_nan=False).encode()
+        connection = self._connected(_LONG_WAIT) if long else self._connection
         try:
-            response = self._response(method, path, content, long=long)
+            return self._response(connection, method, path, body)
+        except RefusedError:
+            raise  # other cells may request what it accepts
         except ServerError as error:
-            self._failed = (time.monotonic(), str(error))
+            self._failure, self._calm_until = error, time.monotonic() + _CALM
             raise
-        self._failed = None
-        return response
+        finally:
+            if long:
+                connection.close()
 
     def forget_failure(self) -> None:
         """Let the next request be sent, even right after a failure."""
-        self._failed = None
+        self._failure = None
 
-    def _response(self, method: str, path: str, content: Any, *, long: bool) -> Any:  # noqa: ANN401 - JSON
-        self.find()
-        if long:
-            self._close()
-        body = None if content is None else json.dumps(content, allow_nan=False).encode()
-        status, data = self._sent(method, path, body, _LONG_WAIT if long else _WAIT)
-        if status == _UNAUTHORIZED:
+    def _response(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None
+    ) -> Any:  # noqa: ANN401 - JSON
+        """Send a request; once more where an open connection was closed meanwhile."""
+        is_open = connection.sock is not None
+        headers = {"Authorization": "Bearer " + self._token, "Content-Type": "application/json"}
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            data = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            if isinstance(error, ssl.SSLError):
+                reason = getattr(error, "verify_message", "") or error.reason or "TLS failed"
+                raise ServerError(f"{self._url} cannot be trusted: {reason}. {_START}") from None
+            if isinstance(error, socket.timeout):  # no TimeoutError before Python 3.10
+                waited = f"{connection.timeout:.0f} s"
+                raise ServerError(f"{self._url} did not respond in {waited}.") from None
+            if is_open:
+                return self._response(connection, method, path, body)
+            raise ServerError(f"The local server does not respond. {_START}") from None
+        if response.status == _UNAUTHORIZED:
             raise ServerError(f"The local server does not know this add-in's token. {_START}")
-        if status != _OK:
-            raise RefusedError(f"The local server refused the request: {_reason(status, data)}")
+        if response.status != _OK:
+            reason = _reason(response.status, data)
+            raise RefusedError(f"The local server refused the request: {reason}")
         try:
             return json.loads(data)
         except ValueError:
             raise ServerError(f"{self._url} is not a server of svc-tools. {_START}") from None
 
-    def _sent(self, method: str, path: str, body: bytes | None, wait: float) -> tuple[int, bytes]:
-        """Send it; once more where an open connection was closed meanwhile."""
-        for _ in range(_TRIES):
-            fresh = self._connection is None
-            try:
-                connection = self._connection or self._connected()
-                self._connection = connection
-                connection.timeout = wait
-                if connection.sock is not None:
-                    connection.sock.settimeout(wait)
-                headers = {"Authorization": "Bearer " + self._token}
-                if body is not None:
-                    headers["Content-Type"] = "application/json"
-                connection.request(method, path, body, headers)
-                response = connection.getresponse()
-                return response.status, response.read()
-            except ssl.SSLError as error:
-                self._close()
-                reason = getattr(error, "verify_message", "") or error.reason or "TLS failed"
-                raise ServerError(f"{self._url} cannot be trusted: {reason}. {_START}") from None
-            except socket.timeout:  # noqa: UP041 - another one than TimeoutError before 3.10
-                self._close()
-                raise ServerError(f"{self._url} did not respond in {wait:.0f} s.") from None
-            except (OSError, http.client.HTTPException):
-                self._close()
-                if fresh:
-                    break
-        raise ServerError(f"The local server does not respond. {_START}")
-
-    def _connected(self) -> http.client.HTTPConnection:
+    def _connected(self, wait: float) -> http.client.HTTPConnection:
+        """A connection to the server, opened by its first request."""
         parts = urllib.parse.urlsplit(self._url)
-        host, port = parts.hostname or "localhost", parts.port
-        if parts.scheme != "https":
-            return http.client.HTTPConnection(host, port)
-        trusted = ssl.create_default_context(cafile=self._certificate)
-        if self._certificate is not None:  # that very certificate
-            trusted.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        return http.client.HTTPSConnection(host, port, context=trusted)
+        host = parts.hostname or "localhost"
+        if self._trusted is None:
+            return http.client.HTTPConnection(host, parts.port, timeout=wait)
+        return http.client.HTTPSConnection(host, parts.port, timeout=wait, context=self._trusted)
 
     def _read(self, path: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
         url, token = str(found["url"]).rstrip("/"), str(found["token"])
         if found.get("pid", 0) is None:  # another program may listen there meanwhile
             raise ServerError(f"The local server was stopped. {_START}")
-        if urllib.parse.urlsplit(url).hostname not in {"localhost", "127.0.0.1", "::1"}:
+        parts = urllib.parse.urlsplit(url)
+        if parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
             raise ValueError
-        self._url, self._token = url, token
-        self._certificate = found.get("certificate") or None
-        self._close()
-        self._failed = None
+        certificate, trusted = found.get("certificate"), None
+        if parts.scheme == "https":
+            trusted = ssl.create_default_context(cafile=certificate)
+            if certificate is not None:
+                trusted.verify_flags |= _THIS_CERTIFICATE
+        self._url, self._token, self._trusted = url, token, trusted
+        self._connection.close()
+        self._connection = self._connected(_WAIT)
+        self._failure = None
         self.starts += 1
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
 
 
 def _reason(status: int, data: bytes) -> str:
