@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from svc_tools.cells import text_of
 from svc_tools.excel.desk import RefreshPlan
-from svc_tools.excel.registry import FUNCTIONS, function
+from svc_tools.excel.registry import function
 from svc_tools.excel.results import (
     LOOKUP_FIELDS,
-    Facts,
     FieldSource,
     error_of,
-    field_cell,
     field_named,
     moment,
     rate_cell,
@@ -30,6 +27,7 @@ from svc_tools.excel.results import (
     units_or_error,
 )
 from svc_tools.excel.values import (
+    CENTS,
     OMITTED,
     BadValueError,
     CellError,
@@ -37,7 +35,6 @@ from svc_tools.excel.values import (
     aligned,
     cents_of,
     day_in,
-    dollars_cell,
     error_in,
     exact_sum,
     is_empty,
@@ -66,7 +63,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar
+    from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar, Shape
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.places import Place
     from svc_tools.roles import DateKind
@@ -83,11 +80,15 @@ error of a cell that holds one, `None` for an empty row."""
 class Call(NamedTuple):
     """One formula: the name of its function, and its arguments in the order of the registry.
 
-    Arguments at the end may be missing, which is the same as `OMITTED`.
+    Attributes:
+        arguments: those at the end may be missing, which is the same as `OMITTED`.
+        from_1904: the name of a workbook that counts dates from 1904 ("" where the host does not
+            give it): there a number or a date is refused as a day.
     """
 
     name: str
     arguments: tuple[Argument, ...] = ()
+    from_1904: str | None = None
 
 
 def evaluate(
@@ -103,25 +104,16 @@ def evaluate(
     which will be computed later, with them. No result from before `since`, the moment of a refresh,
     is used.
     """
-    formulas = [_guarded(call.name, _parse, desk, call) for call in calls]
-    others = (_guarded(call.name, _parse, desk, call) for call in ahead)
-    places = dict.fromkeys(
-        place
-        for one in (*formulas, *others)
-        if not isinstance(one, CellError)
-        for place in one.places
-    )
+    formulas = [_parsed(desk, call) for call in calls]
+    places = dict.fromkeys(place for one in formulas for place in one.places)
+    places |= dict.fromkeys(place for call in ahead for place in places_of(desk, call))
     outcomes = desk.look_up(places, since) if places else {}
-    return [
-        one if isinstance(one, CellError) else _guarded(call.name, one.finish, outcomes)
-        for one, call in zip(formulas, calls, strict=True)
-    ]
+    return [_guarded(call, one.finish, outcomes) for one, call in zip(formulas, calls, strict=True)]
 
 
 def places_of(desk: Desk, call: Call) -> Sequence[Place]:
     """The places that a formula looks up; none where it is an error. Nothing is looked up."""
-    formula = _guarded(call.name, _parse, desk, call)
-    return () if isinstance(formula, CellError) else formula.places
+    return _parsed(desk, call).places
 
 
 def refresh_plan(desk: Desk, cells: Iterable[Sequence[Call]], unknown: int = 0) -> RefreshPlan:
@@ -149,40 +141,45 @@ class ParsedFormula(NamedTuple):
     finish: Callable[[Outcomes], Result]
 
 
+_Function: TypeAlias = "Callable[[Desk, Call], ParsedFormula]"
+"""Parses a call with all of its arguments. Raises `CellError`."""
+
+
+def _parsed(desk: Desk, call: Call) -> ParsedFormula:
+    """The formula of a call; its result is the error of one that cannot be parsed."""
+    found = _guarded(call, _parse, desk, call)
+    return ParsedFormula((), lambda _: found) if isinstance(found, CellError) else found
+
+
 def _parse(desk: Desk, call: Call) -> ParsedFormula:
     compute = COMPUTED.get(call.name)
     if compute is None:
         raise BadValueError(f"There is no function {call.name[:40]}.")
-    names, required = _ARGUMENTS[call.name]
-    given = tuple(call.arguments)
+    expected = function(call.name)
+    names, given = expected.names, tuple(call.arguments)
     if len(given) > len(names):
         raise BadValueError(
             f"{call.name} has {len(names)} arguments at most, not {len(given)}:"
-            f" {function(call.name).signature}."
+            f" {expected.signature}."
         )
     given += (OMITTED,) * (len(names) - len(given))
-    for name, cell in zip(names[:required], given, strict=False):
+    for name, cell in zip(names[: expected.required], given, strict=False):
         # a state before a place is like an empty cell then: the place may name it
-        if cell is OMITTED and (name != "state" or required == 1):
-            raise BadValueError(f"{name} is left out: {function(call.name).signature}.")
-    return compute(desk, names, given)
+        if cell is OMITTED and (name != "state" or expected.required == 1):
+            raise BadValueError(f"{name} is left out: {expected.signature}.")
+    return compute(desk, call._replace(arguments=given))
 
 
-def _guarded(name: str, compute: Callable[..., _T], *arguments: object) -> _T | CellError:
+def _guarded(call: Call, compute: Callable[..., _T], *arguments: object) -> _T | CellError:
     """The result of a step; its error, where it fails."""
     try:
         return compute(*arguments)
     except CellError as error:
         return error
     except Exception as error:  # noqa: BLE001 - the cell gets a sentence, the log the type
-        _log.error("%s could not be computed: %s", name, type(error).__name__)
-        return NotAvailableError(
-            f"{name} could not be computed ({type(error).__name__}).", "FAILED"
-        )
-
-
-_Function: TypeAlias = "Callable[[Desk, Sequence[str], Sequence[object]], ParsedFormula]"
-"""Parses a formula, given the names and values of its arguments. Raises `CellError`."""
+        kind = type(error).__name__
+        _log.error("%s could not be computed: %s", call.name, kind)
+        return NotAvailableError(f"{call.name} could not be computed ({kind}).", "FAILED")
 
 
 def _without_places(finish: Callable[[], Result]) -> ParsedFormula:
@@ -190,15 +187,27 @@ def _without_places(finish: Callable[[], Result]) -> ParsedFormula:
     return ParsedFormula((), lambda _: finish())
 
 
+def _rows(call: Call) -> tuple[Shape, list[dict[str, Given]]]:
+    """The shape of the result, and for each of its cells the arguments by their names."""
+    names = function(call.name).names
+    shape, rows = aligned(names, call.arguments)
+    return shape, [dict(zip(names, row, strict=True)) for row in rows]
+
+
 def _places_of(queries: Iterable[Query]) -> list[Place]:
     return [one.place for one in queries if isinstance(one, Question)]
 
 
-def _result_of(query: Query, outcomes: Outcomes, facts: Facts) -> FieldSource | CellError | None:
+def _outcome_of(query: Question | Outcome, outcomes: Outcomes) -> Outcome:
+    return outcomes[query.place] if isinstance(query, Question) else query
+
+
+def _result_of(desk: Desk, query: Query, outcomes: Outcomes) -> FieldSource | CellError | None:
     """The result of a query; an error of a cell, or an empty row, as it is."""
-    if isinstance(query, Question):
-        return FieldSource(outcomes[query.place], query, facts)
-    return FieldSource(query, None, facts) if isinstance(query, Outcome) else query
+    if query is None or isinstance(query, CellError):
+        return query
+    question = query if isinstance(query, Question) else None
+    return FieldSource(_outcome_of(query, outcomes), question, desk)
 
 
 def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> _Function:
@@ -208,58 +217,43 @@ def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> 
         show: gives the cell for a result and its row of arguments by name. May raise `CellError`.
     """
 
-    def compute(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-        shape, cells = aligned(names, arguments)
-        rows = [dict(zip(names, row, strict=True)) for row in cells]
-        queries = [_query_of(row) for row in rows]
+    def shown(one: FieldSource | CellError | None, row: Mapping[str, Given]) -> Cell:
+        try:
+            return show(one, row) if isinstance(one, FieldSource) else one
+        except CellError as error:
+            return error
+
+    def compute(desk: Desk, call: Call) -> ParsedFormula:
+        shape, rows = _rows(call)
+        queries = [_query_of(call, row) for row in rows]
 
         def finish(outcomes: Outcomes) -> Result:
-            facts = Facts(desk)
-            results = (_result_of(one, outcomes, facts) for one in queries)
-            return shaped(
-                shape, [_shown(one, row, show) for one, row in zip(results, rows, strict=True)]
-            )
+            results = (_result_of(desk, one, outcomes) for one in queries)
+            return shaped(shape, list(map(shown, results, rows)))
 
         return ParsedFormula(_places_of(queries), finish)
 
     return compute
 
 
-def _shown(
-    one: FieldSource | CellError | None,
-    row: Mapping[str, Given],
-    show: Callable[[FieldSource, Mapping[str, Given]], Cell],
-) -> Cell:
-    if not isinstance(one, FieldSource):
-        return one
-    try:
-        return show(one, row)
-    except CellError as error:
-        return error
-
-
 _PLACE = ("state", "zip", "address", "city", "place", "lat", "lng", "country")
 """The cells that name a place, as the arguments and columns are called."""
 
 
-def _query_of(row: Mapping[str, Given], *, by_address: bool | None = None) -> Query:
+def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
     """The query of cells by the names of their arguments.
 
     An error in one of them is passed on. Cells that name no place (a state alone is not one) make
-    no query, whatever the others hold.
-
-    Args:
-        row: the cells. `as_of` left out means today; an empty cell does not.
-        by_address: whether the address must decide: a rate of the ZIP instead would look right. By
-            default where the row has one.
+    no query, whatever the others hold. `as_of` left out means today; an empty cell does not.
     """
     day = row.get("as_of", OMITTED)
-    workbook = getattr(day, "workbook", None)  # which counts dates from 1904
-    must = "address" in row if by_address is None else by_address
-    cells = map(row.get, _PLACE)
-    found = _cached_query(*cells, day if workbook is None else OMITTED, must)
-    if workbook is not None and isinstance(found, Question):
-        return Outcome("invalid", refusal_of_1904(workbook))
+    is_number = isinstance(day, int | float | date) and not isinstance(day, bool)
+    refusal = None if call.from_1904 is None or not is_number else refusal_of_1904(call.from_1904)
+    # a rate of the ZIP instead of the address would look right
+    must = call.name == "SVC_RATE_ADDRESS"
+    found = _cached_query(*map(row.get, _PLACE), OMITTED if refusal else day, must)
+    if refusal and isinstance(found, Question):
+        return Outcome("invalid", refusal)
     return error_in(*found) if isinstance(found, tuple) else found
 
 
@@ -332,40 +326,42 @@ def _word(name: str, cell: Given, words: Mapping[str, _T], default: _T) -> _T:
     return words[word]
 
 
-def svc_tax(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+def svc_tax(_: Desk, call: Call) -> ParsedFormula:
     """The tax on amounts; the amounts of a range are rounded together."""
-    shape, rows = aligned(names, arguments)
-    lines = [_tax_line(dict(zip(names, row, strict=True))) for row in rows]
+    shape, rows = _rows(call)
+    lines = [_tax_line(call, row) for row in rows]
 
     def finish(outcomes: Outcomes) -> Result:
-        shown: list[Cell] = [_rate_units(one, outcomes) for one in lines]
+        shown: list[Cell] = []
         taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
         for at, line in enumerate(lines):
-            units = shown[at]
-            if isinstance(line, _Line) and isinstance(units, int):
+            if not isinstance(line, _Line):
+                shown.append(line)
+                continue
+            outcome = _outcome_of(line.query, outcomes)
+            units = units_or_error(outcome, partial=line.partial)
+            shown.append(units)
+            if isinstance(units, int):
                 taxed.setdefault(line.rounding, []).append((at, line.cents, units))
         for rounding, factors in taxed.items():
             for (at, _, _), cents in zip(factors, _rounded(factors, rounding), strict=True):
-                shown[at] = dollars_cell(cents)
+                shown[at] = cents / CENTS  # the float nearest to the exact amount
         return shaped(shape, shown)
 
     return ParsedFormula(_places_of(one.query for one in lines if isinstance(one, _Line)), finish)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     query: Question | Outcome
     cents: int
     rounding: Rounding
     partial: bool
 
 
-def _tax_line(row: Mapping[str, Given]) -> _Line | CellError | None:
+def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
     """A parsed row; the reason why it cannot be used, or `None` where it has no amount."""
     amount = row["amount"]
-    if (error := error_in("amount", amount)) is not None:
-        return error
-    found = _query_of(row)
+    found = error_in("amount", amount) or _query_of(call, row)
     if isinstance(found, CellError):
         return found
     if is_empty(amount):
@@ -379,16 +375,6 @@ def _tax_line(row: Mapping[str, Given]) -> _Line | CellError | None:
         return _Line(found, cents_of(amount), rounding, partial)
     except CellError as error:
         return error
-
-
-def _rate_units(line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
-    """The rate of a line in units of 10^-5, an integer; else what its cell shows."""
-    if not isinstance(line, _Line):
-        return line
-    query = line.query
-    return units_or_error(
-        outcomes[query.place] if isinstance(query, Question) else query, partial=line.partial
-    )
 
 
 def _rounding(cell: Given) -> Rounding:
@@ -410,9 +396,9 @@ def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> lis
     return [int(one) for one in tax]
 
 
-def svc_sum(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+def svc_sum(_: Desk, call: Call) -> ParsedFormula:
     """The exact sum of a range."""
-    return _without_places(lambda: exact_sum(rows_of(names[0], arguments[0])))
+    return _without_places(lambda: exact_sum(rows_of("range", call.arguments[0])))
 
 
 _PLAIN = {2: ("state", "zip"), 3: ("state", "zip", "as_of")}
@@ -429,28 +415,23 @@ _OUR_TIME = range(36_526, 54_790)
 _Grid: TypeAlias = "list[list[Cell]]"
 
 
-def svc_lookup(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+def svc_lookup(desk: Desk, call: Call) -> ParsedFormula:
     """The fields of the result for each row."""
-    rows, wanted, headers = arguments
-    columns, lines = _table(rows_of(names[0], rows))
+    rows, wanted, headers = call.arguments
+    columns, lines = _table(rows_of("range", rows))
     fields = _fields(wanted)
     heads: _Grid = [[*fields]] if _has_headers(headers) else []
-    queries = [
-        _query_of({role: line[at] for role, at in columns.items()}, by_address=False)
-        for line in lines
-    ]
+    queries = [_query_of(call, {role: line[at] for role, at in columns.items()}) for line in lines]
 
     def finish(outcomes: Outcomes) -> Result:
-        facts = Facts(desk)
-        shown: _Grid = []
-        for query in queries:
-            one = _result_of(query, outcomes, facts)
-            shown.append(
-                [field_cell(name, one) for name in fields]
-                if isinstance(one, FieldSource)
-                else [one] * len(fields)
-            )
-        return heads + shown
+        results = (_result_of(desk, query, outcomes) for query in queries)
+        return heads + [
+            [
+                LOOKUP_FIELDS[name].read(one) if isinstance(one, FieldSource) else one
+                for name in fields
+            ]
+            for one in results
+        ]
 
     return ParsedFormula(_places_of(queries), finish)
 
@@ -560,7 +541,7 @@ def _single_cell(name: str, argument: object, expected: str) -> Scalar:
     return cell
 
 
-def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> ParsedFormula:
+def svc_fields(_: Desk, __: Call) -> ParsedFormula:
     """The fields with their forms and meanings, under a heading."""
 
     def finish() -> Result:
@@ -580,45 +561,41 @@ def _field(one: FieldSource, row: Mapping[str, Given]) -> Cell:
     pass_on_error("field", name)
     if not isinstance(name, str) or is_empty(name):
         raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
-    return field_cell(field_named(name), one)
+    return LOOKUP_FIELDS[field_named(name)].read(one)
 
 
 def _source(one: FieldSource, _: Mapping[str, Given]) -> Cell:
     """The source of a rate."""
     if one.outcome.found is None:
         return error_of(one.outcome)
-    source, edition = (field_cell(name, one) for name in ("lookup_source", "lookup_edition"))
+    source, edition = (
+        LOOKUP_FIELDS[name].read(one) for name in ("lookup_source", "lookup_edition")
+    )
     return f"{source}, edition {edition}" if edition else source
 
 
 def _of_session(session: Callable[[Desk], Cell], of_each: _Function) -> _Function:
     """A function of a state, a ZIP and a day, or without arguments of the whole session."""
 
-    def compute(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-        if all(one is OMITTED for one in arguments):
+    def compute(desk: Desk, call: Call) -> ParsedFormula:
+        if all(one is OMITTED for one in call.arguments):
             return _without_places(lambda: session(desk))
-        if OMITTED in arguments[:2]:
+        if OMITTED in call.arguments[:2]:
             raise BadValueError("Give state and zip, or no argument at all.")
-        return of_each(desk, names, arguments)
+        return of_each(desk, call)
 
     return compute
 
 
-_EVERY = "leave it out of the formula for {of}"
-
-
-def svc_nexus(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+def svc_nexus(desk: Desk, call: Call) -> ParsedFormula:
     """The registrations, under a heading."""
-    (argument,) = arguments
-    state: str | None = None
-    if argument is not OMITTED:
-        cell = _single_cell(names[0], argument, "one state")
-        if is_empty(cell):
-            raise BadValueError(f"state is an empty cell; {_EVERY.format(of='all states')}.")
-        state = _state(cell)
+    (argument,) = call.arguments
+    cell = OMITTED if argument is OMITTED else _single_cell("state", argument, "one state")
+    _refuse_empty("state", cell, "all states")
+    state = None if cell is OMITTED else _state(cell)
 
     def finish() -> Result:
-        rows: list[list[Cell]] = [
+        rows: _Grid = [
             [text or None for text in one.texts]
             for one in desk.register().records
             if state in {None, one.state}
@@ -628,13 +605,11 @@ def svc_nexus(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> 
     return _without_places(finish)
 
 
-def svc_nexus_status(
-    desk: Desk, names: Sequence[str], arguments: Sequence[object]
-) -> ParsedFormula:
+def svc_nexus_status(desk: Desk, call: Call) -> ParsedFormula:
     """Whether each state has a registration."""
-    shape, rows = aligned(names, arguments)
+    shape, rows = _rows(call)
     return _without_places(
-        lambda: shaped(shape, [_registration_status(desk, *row) for row in rows])
+        lambda: shaped(shape, [_registration_status(desk, *row.values()) for row in rows])
     )
 
 
@@ -645,12 +620,17 @@ def _registration_status(desk: Desk, state: Given, kind: Given) -> Cell:
         pass_on_error("type", kind)
         if is_empty(state):
             return None
-        code, wanted = _state(state), _type(kind)
+        _refuse_empty("type", kind, "any type")
+        code, wanted = _state(state), _word("type", kind, {one: one for one in NEXUS_TYPES}, None)
         kinds = {one.nexus_type for one in desk.register().records if one.state == code}
     except CellError as error:
         return error
-    there = bool(kinds) if wanted is None else wanted in kinds
-    return "registered" if there else "not registered"
+    return "registered" if (wanted in kinds if wanted else kinds) else "not registered"
+
+
+def _refuse_empty(name: str, cell: Given, left_out: str) -> None:
+    if cell is not OMITTED and is_empty(cell):
+        raise BadValueError(f"{name} is an empty cell; leave it out of the formula for {left_out}.")
 
 
 def _state(cell: Given) -> str:
@@ -663,12 +643,6 @@ def _state(cell: Given) -> str:
     return code
 
 
-def _type(cell: Given) -> str | None:
-    if cell is not OMITTED and is_empty(cell):
-        raise BadValueError(f"type is an empty cell; {_EVERY.format(of='any type')}.")
-    return _word("type", cell, {one: one for one in NEXUS_TYPES}, None)
-
-
 COMPUTED: Mapping[str, _Function] = {
     "SVC_RATE": _cells_showing(_rate),
     "SVC_RATE_ADDRESS": _cells_showing(_rate),
@@ -678,7 +652,7 @@ COMPUTED: Mapping[str, _Function] = {
     "SVC_SUM": svc_sum,
     "SVC_LOOKUP": svc_lookup,
     "SVC_FIELD": _cells_showing(_field),
-    "SVC_CONFIDENCE": _cells_showing(lambda one, _: field_cell("confidence", one)),
+    "SVC_CONFIDENCE": _cells_showing(lambda one, _: LOOKUP_FIELDS["confidence"].read(one)),
     "SVC_WARNINGS": _cells_showing(lambda one, _: sentences(one)),
     "SVC_STATUS": _cells_showing(lambda one, _: one.status),
     "SVC_FIELDS": svc_fields,
@@ -691,11 +665,3 @@ COMPUTED: Mapping[str, _Function] = {
     "SVC_NEXUS_STATUS": svc_nexus_status,
 }
 """The implementation of each function of the registry."""
-_ARGUMENTS = {
-    one.name: (
-        tuple(parameter.name for parameter in one.parameters),
-        sum(not parameter.optional for parameter in one.parameters),
-    )
-    for one in FUNCTIONS
-}
-"""The names of each function's arguments, and how many are required."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date, datetime
 
-    from svc_tools.excel.desk import Desk, ServiceInfo
+    from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Cell
     from svc_tools.lookup import Found, Outcome
     from svc_tools.places import Question
@@ -39,23 +38,6 @@ _RETRY_HINTS = {
 }
 
 
-class Facts:
-    """What fields show besides the result: read where one needs it, once for many cells."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    @cached_property
-    def service(self) -> ServiceInfo:
-        """The service."""
-        return self._desk.service
-
-    @cached_property
-    def today(self) -> date:
-        """The local day of now, for queries without a day."""
-        return self._desk.today
-
-
 @dataclass(frozen=True, slots=True)
 class FieldSource:
     """What the fields of one lookup are read from.
@@ -63,12 +45,12 @@ class FieldSource:
     Attributes:
         outcome: the outcome; for cells without a query, the reason.
         question: the query; `None` where the cells make none.
-        facts: the service and the day.
+        desk: has the service and the day.
     """
 
     outcome: Outcome
     question: Question | None
-    facts: Facts
+    desk: Desk
 
     @property
     def as_of(self) -> date | None:
@@ -76,7 +58,7 @@ class FieldSource:
         if self.question is None:
             return None
         at, day = self.outcome.looked_up_at, self.question.place.as_of
-        return day or (self.facts.today if at is None else at.astimezone().date())
+        return day or (self.desk.today if at is None else at.astimezone().date())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -219,13 +201,13 @@ def _as_of_status(one: FieldSource, found: Found) -> Cell:
 
 
 def _source(one: FieldSource) -> Cell:
-    found, name = one.outcome.found, one.facts.service.name
+    found, name = one.outcome.found, one.desk.service.name
     return f"{name}: {found.source}" if found and found.source else name
 
 
 def _edition(one: FieldSource) -> Cell:
     found = one.outcome.found
-    return (found.edition if found else None) or one.facts.service.edition
+    return (found.edition if found else None) or one.desk.service.edition
 
 
 LOOKUP_FIELDS: dict[str, _Field] = {
@@ -276,8 +258,3 @@ def field_named(text: str) -> str:
     raise BadValueError(
         f'There is no field "{text[:40]}".{hint} SVC_FIELDS() shows which there are.'
     )
-
-
-def field_cell(name: str, one: FieldSource) -> Cell:
-    """The value of a field of `LOOKUP_FIELDS`."""
-    return LOOKUP_FIELDS[name].read(one)

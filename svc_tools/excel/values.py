@@ -92,7 +92,7 @@ class BadValueError(CellError):
 
 Cell: TypeAlias = str | float | bool | CellError | None
 Result: TypeAlias = Cell | list[list[Cell]]
-_Shape: TypeAlias = tuple[int, int]
+Shape: TypeAlias = tuple[int, int]
 """Rows and columns."""
 PARTIAL = "#PARTIAL"
 """What a cell shows, as text in every host, where the result lacks a part of the rate."""
@@ -171,7 +171,7 @@ def rows_of(named: str, argument: object) -> Rows:
 
 def aligned(
     names: Sequence[str], arguments: Sequence[object]
-) -> tuple[_Shape, list[tuple[Given, ...]]]:
+) -> tuple[Shape, list[tuple[Given, ...]]]:
     """The shape of the result, and the arguments for each of its cells, row by row.
 
     A single cell, or what is left out, goes with every cell of the others; a column with every
@@ -202,7 +202,7 @@ def aligned(
     return whole, list(zip(*spread, strict=True))
 
 
-def _uneven(names: Sequence[str], shapes: Sequence[_Shape], name: str) -> str:
+def _uneven(names: Sequence[str], shapes: Sequence[Shape], name: str) -> str:
     sizes = ", ".join(
         f"{one} {rows:,} by {columns:,}"
         for one, (rows, columns) in zip(names, shapes, strict=True)
@@ -211,7 +211,7 @@ def _uneven(names: Sequence[str], shapes: Sequence[_Shape], name: str) -> str:
     return f"{name}: the ranges must have the same shape; here they are (rows by columns): {sizes}."
 
 
-def shaped(shape: _Shape, cells: Sequence[Cell]) -> Result:
+def shaped(shape: Shape, cells: Sequence[Cell]) -> Result:
     """Cells as rows of that shape; a single cell as a scalar."""
     if shape == _ONE:
         return cells[0]
@@ -221,7 +221,7 @@ def shaped(shape: _Shape, cells: Sequence[Cell]) -> Result:
 
 _MOST_DOLLARS = 9 * 10**11
 """Amounts below this keep their cents in 15 digits, and their tax fits 64 bits."""
-_CENTS = 100
+CENTS = 100
 _SNAP = Decimal("1e-6")
 """How far, in dollars, an amount may be from the whole cent that it is read as."""
 
@@ -238,8 +238,8 @@ def cents_of(amount: Given) -> int:
     if isinstance(amount, str):
         return _amount_of_text(amount)
     exact = _exact("amount", amount)
-    cents = round(exact * _CENTS)
-    if abs(exact - Decimal(cents) / _CENTS) > _SNAP:
+    cents = round(exact * CENTS)
+    if abs(exact - Decimal(cents) / CENTS) > _SNAP:
         raise BadValueError(
             f"amount: {exact:f} has a fraction of a cent; round it first, with ROUND(..., 2)."
         )
@@ -254,13 +254,8 @@ def _amount_of_text(text: str) -> int:
         cents = one_amount(text, "amount")
     except ValueError as error:
         raise BadValueError(f"{error}.") from None
-    _check_size("amount", Decimal(cents) / _CENTS)
+    _check_size("amount", Decimal(cents) / CENTS)
     return cents
-
-
-def dollars_cell(cents: int) -> float:
-    """Cents in dollars, as the float nearest to the exact amount."""
-    return cents / _CENTS
 
 
 def exact_sum(rows: Rows) -> float:
@@ -327,40 +322,6 @@ def refusal_of_1904(workbook: str = "") -> str:
         " Options > Advanced; Calc: Tools > Options > LibreOffice Calc > Calculate), then enter the"
         " dates again, or write them as text, such as 2026-05-01."
     )
-
-
-class _Number(float):
-    """A number of a workbook with the 1904 date system; where no day is expected any number."""
-
-    workbook = ""
-
-
-class _Date(date):
-    """A date cell of such a workbook."""
-
-    workbook = ""
-
-
-def of_1904(argument: Argument, workbook: str = "") -> Argument:
-    """An argument of such a workbook: its numbers and dates have the attribute `workbook`.
-
-    As days they are refused.
-    """
-    if isinstance(argument, list):
-        return [[_of_1904(cell, workbook) for cell in row] for row in argument]
-    return argument if argument is OMITTED else _of_1904(argument, workbook)
-
-
-def _of_1904(cell: Scalar, workbook: str) -> Scalar:
-    made: _Date | _Number
-    if isinstance(cell, date):
-        made = _Date(cell.year, cell.month, cell.day)
-    elif isinstance(cell, int | float) and not isinstance(cell, bool):
-        made = _Number(cell)
-    else:
-        return cell
-    made.workbook = workbook
-    return made
 
 
 def day_in(value: Scalar) -> date:

@@ -20,7 +20,7 @@ from svc_tools.excel.com.udfs import refreshed_at
 from svc_tools.excel.com.workbook import Area, Workbook
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.functions import Call, evaluate, refresh_plan
-from svc_tools.excel.values import CellError, ErrorCell, error_in, of_1904
+from svc_tools.excel.values import CellError, ErrorCell, error_in
 from svc_tools.excel.workbook.writing import FROZEN
 from svc_tools.extras import needs
 
@@ -52,9 +52,9 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
     """
     if not workbook.is_calculated:
         return f"Excel has not computed everything yet; press F9, then refresh. {NOTHING_CHANGED}"
-    from_1904 = workbook.counts_from_1904
+    from_1904 = workbook.name if workbook.counts_from_1904 else None
     cells, unknown = workbook.contents().in_use(
-        lambda name, given: Call(name, tuple(map(of_1904, given) if from_1904 else given))
+        lambda name, given: Call(name, tuple(given), from_1904)
     )
     plan = refresh_plan(desk, cells, unknown)
     if (plan.places or unknown) and not workbook.confirmed(f"{plan.sentence} Refresh now?"):

@@ -25,7 +25,7 @@ from svc_tools.excel.desk import the_desk
 from svc_tools.excel.formulas import Book, Patience, Unknown, calls_in
 from svc_tools.excel.functions import Call, evaluate, places_of
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
-from svc_tools.excel.values import OMITTED, CellError, NotAvailableError, of_1904
+from svc_tools.excel.values import OMITTED, CellError, NotAvailableError
 from svc_tools.extras import needs
 
 with needs("Excel through xlwings", "excel"):
@@ -62,8 +62,7 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
         desk = the_desk()
         alone = one.spills or one.volatile or any(isinstance(it, list) for it in call.arguments)
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
-            book = cell.sheet.book.name
-            call = Call(one.name, tuple(of_1904(given, book) for given in call.arguments))
+            call = call._replace(from_1904=cell.sheet.book.name)
             alone = True  # the other rows of the column are refused as well
         since, ahead = _since_and_ahead(desk, call, cell, alone=alone)
         return to_com(evaluate(desk, [call], ahead=ahead, since=since)[0])

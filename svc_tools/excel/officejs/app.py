@@ -40,7 +40,6 @@ from svc_tools.excel.values import (
     CellError,
     ErrorCell,
     NotAvailableError,
-    of_1904,
 )
 
 if TYPE_CHECKING:
@@ -308,12 +307,10 @@ def _call(number: int, call: object) -> Call | CellError:
     if len(given) > len(parameters):
         return BadValueError(f"{name} takes {len(parameters)} arguments; {len(given)} were given")
     missing = [OMITTED] * (len(parameters) - len(given))
+    book = call.get("from_1904") or None  # its name; `True` from an older extension
     try:
-        arguments: Iterable[Argument] = map(_argument, given)
-        if workbook := call.get("from_1904"):  # its name; `True` from an older extension
-            book = workbook if isinstance(workbook, str) else ""
-            arguments = (of_1904(one, book) for one in arguments)
-        return Call(name, (*arguments, *missing))
+        arguments = (*map(_argument, given), *missing)
+        return Call(name, arguments, book if isinstance(book, str | None) else "")
     except BadValueError as error:
         return error
 
