@@ -17,10 +17,11 @@ import logging
 import threading
 import weakref
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, source_of
@@ -33,12 +34,11 @@ from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import date
 
     from svc_sdk import Svc
-    from svc_tools.lookup import Run
-    from svc_tools.lookup.cache import CacheChoice
+    from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.nexus.register import Register
     from svc_tools.places import Place
 
@@ -49,9 +49,6 @@ _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
 _log = logging.getLogger(__name__)
-_T = TypeVar("_T")
-_Burst: TypeAlias = "Future[dict[Place, Outcome]]"
-"""The outcomes of places that one thread looks up, and others may wait for."""
 _desks: list[Desk] = []
 _making = threading.Lock()
 
@@ -64,8 +61,7 @@ def the_desk() -> Desk:
         return _desks[0]
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceInfo:
+class ServiceInfo(NamedTuple):
     """A service: its name for readers, and the edition of its rates where it is known."""
 
     name: str
@@ -77,8 +73,7 @@ class ServiceInfo:
         return f"{self.name}, edition {self.edition}" if self.edition else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshPlan:
+class RefreshPlan(NamedTuple):
     """What a refresh would look up.
 
     Attributes:
@@ -204,14 +199,14 @@ class Desk:
         key, the earlier ones stay.
         """
         session = self._session
-        wanted = dict.fromkeys(places)
+        wanted = list(dict.fromkeys(places))
         since = self._clock()
         with self._lock:
-            old = {key: one.outcome for key, one in session.results.items() if key in wanted}
-        burst = self._burst_result(session, list(wanted), since, None)
-        new = burst.outcomes
-        failures = [outcome.error for outcome in new.values() if not _is_result(outcome)]
-        why = next((why for why in failures if why), None)
+            old = {one: session.results[one].outcome for one in wanted if one in session.results}
+        burst = self._burst_result(session, wanted, since)
+        new, before = burst.outcomes, {**burst.stored, **old}
+        failures = {place: one.error for place, one in new.items() if not _is_result(one)}
+        why = next(filter(None, failures.values()), None)
         if not wanted:  # the cells are computed next: not where the service is away
             try:
                 check_key(session.client())
@@ -222,13 +217,11 @@ class Desk:
             session.note_outage(burst, since, ended_at)
             if len(failures) < len(new):
                 session.store(new, since, ended_at + _PAUSE)
-                failed = (place for place, outcome in new.items() if not _is_result(outcome))
-                session.not_renewed.update(dict.fromkeys(failed, since))
+                session.not_renewed.update(dict.fromkeys(failures, since))
         changed = sum(
-            (outcome.status, outcome.found) != (before.status, before.found)
-            for place, outcome in new.items()
-            if _is_result(outcome)
-            and (before := old.get(place) or burst.stored.get(place)) is not None
+            (new[place].status, new[place].found) != (one.status, one.found)
+            for place, one in before.items()
+            if place not in failures
         )
         register = session.register.refresh(session.client)
         return RefreshReport(since, len(new), changed, len(failures), why, register)
@@ -320,12 +313,8 @@ class Desk:
         session = self._session
         if session.left is not None:
             return session.left
-        with opened_cache(self._cache) as cache:
-            if cache is None:
-                return None
-            left = cache.quota(source_of(session.client()))
-            self._notes.update(dict.fromkeys(cache.notes))
-            return left
+        with self._opened_cache() as cache:
+            return None if cache is None else cache.quota(source_of(session.client()))
 
     def use(self, client: Svc | None) -> None:
         """Use another client, `None` for that of the settings; results of the former one go."""
@@ -340,75 +329,80 @@ class Desk:
             since = _EVER  # the clock was set back: each recalculation would be billed
         with self._lock:
             known = session.known(wanted, now, since)
-            missing = [place for place in wanted if place not in known]
+            bursts = {one: session.in_flight.get(one) for one in wanted if one not in known}
             waited_for = {
-                place: one.burst
-                for place in missing
-                if (one := session.in_flight.get(place)) is not None and one.requested_at >= since
+                one: burst for one, burst in bursts.items() if burst and burst.requested_at >= since
             }
-            own = [place for place in missing if place not in waited_for]
-            burst: _Burst = Future()
-            session.in_flight.update(dict.fromkeys(own, _InFlight(burst, now)))
+            own = [place for place in bursts if place not in waited_for]
+            burst = _Burst(now)
+            session.in_flight.update(dict.fromkeys(own, burst))
         if own:
             result = _BurstResult({})
-            paused = session.outage(now)
             try:
-                result = self._burst_result(session, own, since, paused)
+                result = self._burst_result(session, own, since, session.outage(now))
             finally:  # threads that wait for it are released whatever happens
                 with self._lock:
                     for place in own:
-                        if session.in_flight.get(place) == (burst, now):  # else a newer one
+                        if session.in_flight.get(place) is burst:  # else a newer one
                             del session.in_flight[place]
                     burst.set_result(result.outcomes)
                     ended_at = self._clock()  # a burst may take minutes
-                    retry_at = ended_at + _PAUSE
-                    if paused is None:
-                        session.note_outage(result, now, ended_at)
-                    else:
-                        retry_at = session.paused_until or ended_at
-                    session.store(result.outcomes, now, retry_at)
+                    session.note_outage(result, now, ended_at)
+                    session.store(result.outcomes, now, result.paused_until or ended_at + _PAUSE)
             known |= result.outcomes
         for place, other in waited_for.items():
             known[place] = other.result().get(place, _NOT_REACHED)
         return {place: known.get(place, _NOT_REACHED) for place in wanted}
 
     def _burst_result(
-        self, session: _Session, places: list[Place], since: datetime, paused: str | None
+        self, session: _Session, places: list[Place], since: datetime, outage: _Outage | None = None
     ) -> _BurstResult:
         """The outcomes of distinct places, looked up in one run.
 
-        No result older than `since` is read from the cache. `paused` is why no requests are sent,
-        but only the cache is read.
+        No result older than `since` is read from the cache. In an outage only the cache is read.
         """
         deadline = self._patience + _PER_PLACE * len(places)
         try:
-            with opened_cache(self._cache) as cache:
-                try:
-                    client = session.client()
-                    oldest = {
-                        one: max(since, session.not_renewed.get(one, _EVER)) for one in places
-                    }
-                    past_cache = max(oldest.values(), default=_EVER) > _EVER
-                    stored: Mapping[Place, Outcome] = {}
-                    if cache is not None and (paused is not None or past_cache):
-                        stored = cache.known(source_of(client), places, detail=False)
-                    known = {
-                        place: one
-                        for place, one in stored.items()
-                        if one.looked_up_at is not None and one.looked_up_at >= oldest[place]
-                    }
-                    rest = [place for place in places if place not in known]
-                    if paused is not None:
-                        return _BurstResult(dict.fromkeys(rest, not_attempted(paused)) | known)
-                    run = look_up(client, rest, cache=cache, refresh=past_cache, deadline=deadline)
-                    with self._lock:
-                        session.note_usage(run)
-                    return _BurstResult(run.outcomes | known, run.stopped, stored)
-                finally:
-                    self._notes.update(dict.fromkeys(cache.notes if cache is not None else ()))
+            with self._opened_cache() as cache:
+                client = session.client()
+                oldest = {one: max(since, session.not_renewed.get(one, _EVER)) for one in places}
+                past_cache = max(oldest.values(), default=_EVER) > _EVER
+                stored: Mapping[Place, Outcome] = {}
+                if cache is not None and (outage or past_cache):
+                    stored = cache.known(source_of(client), places, detail=False)
+                known = {
+                    place: one
+                    for place, one in stored.items()
+                    if one.looked_up_at is not None and one.looked_up_at >= oldest[place]
+                }
+                rest = [place for place in places if place not in known]
+                if outage:
+                    found = dict.fromkeys(rest, not_attempted(outage.why)) | known
+                    return _BurstResult(found, paused_until=outage.until)
+                run = look_up(client, rest, cache=cache, refresh=past_cache, deadline=deadline)
+                fresh = [one for one in run.outcomes.values() if not one.cached]
+                with self._lock:
+                    session.spent += sum(map(_is_result, fresh))
+                    session.left = session.left if run.quota is None else run.quota
+                return _BurstResult(run.outcomes | known, run.stopped, stored)
         except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
             outcome = Outcome("failed", _explained(error, "the places could not be looked up"))
             return _BurstResult(dict.fromkeys(places, outcome))
+
+    @contextmanager
+    def _opened_cache(self) -> Iterator[ResultStore | None]:
+        with opened_cache(self._cache) as cache:
+            try:
+                yield cache
+            finally:
+                self._notes.update(dict.fromkeys(cache.notes if cache is not None else ()))
+
+
+class _Outage(NamedTuple):
+    """Why no requests are sent, and until when."""
+
+    why: str
+    until: datetime
 
 
 class _BurstResult(NamedTuple):
@@ -417,11 +411,15 @@ class _BurstResult(NamedTuple):
     outcomes: dict[Place, Outcome]
     stopped: str | None = None
     stored: Mapping[Place, Outcome] = MappingProxyType({})
+    paused_until: datetime | None = None
 
 
-class _InFlight(NamedTuple):
-    burst: _Burst
-    requested_at: datetime
+class _Burst(Future["dict[Place, Outcome]"]):
+    """The outcomes of places that one thread looks up, and others may wait for."""
+
+    def __init__(self, requested_at: datetime) -> None:
+        super().__init__()
+        self.requested_at = requested_at
 
 
 class _Cached(NamedTuple):
@@ -434,30 +432,19 @@ class _Session:
     """The results of one client; another client begins another session.
 
     Its results and its outage are read and changed under the desk's lock.
-
-    Attributes:
-        results: the outcomes by place, with the time until which they are valid.
-        not_renewed: the places for which a refresh got no result, and its moment: an older one
-            on the disk is not used.
-        in_flight: the places that are being looked up.
-        paused_until: until when no requests are sent, because the service failed as a whole.
-        register: the account's nexus records.
-        spent: how many lookups the service responded to.
-        left: how many the account has left, by the last response that reports it.
     """
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
         self.results: dict[Place, _Cached] = {}
+        # without a result of a refresh, by its moment: an older one on the disk is not used
         self.not_renewed: dict[Place, datetime] = {}
-        self.in_flight: dict[Place, _InFlight] = {}
-        self.paused_until: datetime | None = None
+        self.in_flight: dict[Place, _Burst] = {}
+        self.paused: _Outage | None = None
         self.register = _RegisterCache(clock)
         self.spent = 0
         self.left: int | None = None
-        self._why_paused = ""
-        self._worked_at: datetime | None = None
+        self._worked_at = self._forgets_at = _EVER
         self._days = LocalDays()
-        self._forgets_at = _EVER
         self._client = client
         self._making = threading.Lock()
 
@@ -506,30 +493,24 @@ class _Session:
             )
             self.results[place] = _Cached(outcome, until or retry_at, since)
 
-    def note_usage(self, run: Run) -> None:
-        """Count what a run spent: a quota counts a lookup that ends with a rate or without one."""
-        self.spent += sum(_is_result(one) and not one.cached for one in run.outcomes.values())
-        self.left = self.left if run.quota is None else run.quota
-
-    def outage(self, now: datetime) -> str | None:
-        """Why no requests are sent now; `None` where they are."""
-        return self._why_paused if self.paused_until and now < self.paused_until else None
+    def outage(self, now: datetime) -> _Outage | None:
+        """The outage of now, in which no requests are sent."""
+        return self.paused if self.paused and now < self.paused.until else None
 
     def note_outage(self, burst: _BurstResult, requested_at: datetime, now: datetime) -> None:
         """Take account of a burst: one result in it, or since it began, and the service works.
 
         An error response for one place means nothing for the others.
         """
+        if burst.paused_until is not None:
+            return
         fresh = [one for one in burst.outcomes.values() if not one.cached]
         if any(map(_is_result, fresh)):
-            self.paused_until, self._worked_at = None, now
-            return
-        if self._worked_at is not None and self._worked_at > requested_at:
-            return
-        without_response = (one.error for one in fresh if one.looked_up_at is None)
-        why = burst.stopped or next((error for error in without_response if error), None)
-        if why is not None:
-            self._why_paused, self.paused_until = why, now + _PAUSE
+            self.paused, self._worked_at = None, now
+        elif self._worked_at <= requested_at:
+            without_response = (one.error for one in fresh if one.looked_up_at is None)
+            why = burst.stopped or next(filter(None, without_response), None)
+            self.paused = _Outage(why, now + _PAUSE) if why else self.paused
 
 
 def _is_result(outcome: Outcome) -> bool:
@@ -552,34 +533,30 @@ class _RegisterCache:
         self._clock = clock
         self._lock = threading.Lock()
         self._days = LocalDays()
-        self._listing: tuple[Register, datetime] | None = None
-        self._failure: tuple[NotAvailableError, datetime] | None = None
+        self._known: tuple[Register | NotAvailableError, datetime] | None = None
 
     def current(self, client: Callable[[], Svc]) -> Register:
         """The register, as it was listed this day; see `Desk.register`."""
-        if (register := self._valid(self._listing)) is not None:
-            return register  # also while it is being listed again
-        with self._lock:
-            if (register := self._valid(self._listing)) is not None:
-                return register
-            if (failure := self._valid(self._failure)) is not None:
-                raise NotAvailableError(failure.message, failure.word)
-            return self._list(client)
+        found = self._valid()  # also while it is being listed again
+        if found is None:
+            with self._lock:
+                found = self._valid() or self._listed(client)
+        if isinstance(found, NotAvailableError):
+            raise NotAvailableError(found.message, found.word)
+        return found
 
     def refresh(self, client: Callable[[], Svc]) -> str | None:
         """List it again, if any cell has used it; why that failed, if so: the old one stays."""
         with self._lock:
-            if self._listing is not None or self._failure is not None:
-                try:
-                    self._list(client)
-                except NotAvailableError as error:
-                    return error.message
-            return None
+            found = None if self._known is None else self._listed(client)
+        return found.message if isinstance(found, NotAvailableError) else None
 
-    def _valid(self, found: tuple[_T, datetime] | None) -> _T | None:
-        return found[0] if found is not None and self._clock() < found[1] else None
+    def _valid(self) -> Register | NotAvailableError | None:
+        known = self._known
+        return known[0] if known is not None and self._clock() < known[1] else None
 
-    def _list(self, client: Callable[[], Svc]) -> Register:
+    def _listed(self, client: Callable[[], Svc]) -> Register | NotAvailableError:
+        """The register or why it cannot be listed, which is valid for a minute."""
         from svc_tools import nexus  # noqa: PLC0415 - few cells need it
 
         _, day_ends = self._days.of(self._clock())
@@ -592,7 +569,8 @@ class _RegisterCache:
             elif not isinstance(error, nexus.RegisterError):
                 why = _explained(error, "the nexus records could not be listed")
             failure = NotAvailableError(why, word)
-            self._failure = failure, self._clock() + _PAUSE
-            raise failure from None
-        self._listing = register, day_ends
+            if not isinstance(self._valid(), nexus.Register):
+                self._known = failure, self._clock() + _PAUSE
+            return failure
+        self._known = register, day_ends
         return register

@@ -1,8 +1,7 @@
 """The functions of the spreadsheet: names, arguments and help, the same in every adapter.
 
 They are listed in `functions.toml`. What they compute is in `functions`; the adapters convert the
-values of each host. `EXAMPLES` has a formula for each function, which the task pane inserts and the
-guide shows.
+values of each host.
 """
 
 from __future__ import annotations
@@ -72,14 +71,13 @@ class Function:
 
     @property
     def zeros(self) -> list[int]:
-        """The positions of the arguments where the number 0 is not an empty cell.
+        """The positions of the amounts, where the number 0 is not an empty cell.
 
         Desktop Excel passes the empty cells of a range as the number 0, Excel on the web as null.
-        No state, ZIP, day or name is 0, and no place of the country lies at 0 degrees: there a 0
-        is an empty cell. In an amount an empty cell counts as much as a 0.
+        No state, ZIP, day or name is 0, and no place of the country lies at 0 degrees. In an
+        amount an empty cell counts as much as a 0.
         """
-        amounts = {("SVC_TAX", "amount"), ("SVC_SUM", "range")}
-        return [at for at, one in enumerate(self.parameters) if (self.name, one.name) in amounts]
+        return [0] if self.name in {"SVC_TAX", "SVC_SUM"} else []
 
 
 _LISTED = tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))
@@ -88,13 +86,11 @@ _ARGUMENTS = _LISTED.pop("arguments")
 
 def _function(name: str, listed: Mapping[str, Any]) -> Function:
     """A function of `functions.toml`."""
-    parameters = [
-        Parameter(named, {**_ARGUMENTS, **listed}[named], argument != named)
-        for argument in listed["arguments"].split()
-        for named in [argument.rstrip("?")]
-    ]
-    marks = {mark: listed.get(mark, False) for mark in ("spills", "volatile")}
-    return Function(name, listed["help"], tuple(parameters), **marks)
+    help_of = {**_ARGUMENTS, **listed}
+    arguments = [(one.rstrip("?"), one.endswith("?")) for one in listed["arguments"].split()]
+    parameters = tuple(Parameter(one, help_of[one], optional) for one, optional in arguments)
+    spills, volatile = listed.get("spills", False), listed.get("volatile", False)
+    return Function(name, listed["help"], parameters, spills, volatile)
 
 
 FUNCTIONS = tuple(_function(name, listed) for name, listed in _LISTED.items())
@@ -115,16 +111,11 @@ Argument: TypeAlias = "str | float | bool | date | list[list[str | float]]"
 EXAMPLES: Mapping[str, tuple[Argument, ...]] = {
     name: tuple(listed["example"]) for name, listed in _LISTED.items()
 }
-"""The arguments of an example of each function, by its name."""
+"""The arguments of an example of each function, which the task pane inserts and the guide shows."""
 
 
 def formula(name: str, arguments: Sequence[Argument]) -> str:
-    """The formula as typed into a cell of an English Excel.
-
-    Args:
-        name: the name of the function in the spreadsheet.
-        arguments: its arguments, in order.
-    """
+    """The formula as typed into a cell of an English Excel."""
     return f"={name}({', '.join(map(_typed, arguments))})"
 
 

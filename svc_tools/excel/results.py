@@ -98,22 +98,17 @@ def units_or_error(outcome: Outcome, *, partial: bool) -> int | CellError | str:
 
 def error_of(outcome: Outcome) -> CellError:
     """The error of a cell that has no rate."""
-    word = outcome.status.upper()
-    if outcome.status == "invalid":
-        return BadValueError(_why(outcome), word)
-    return NotAvailableError(_why(outcome), word)
+    kind = BadValueError if outcome.status == "invalid" else NotAvailableError
+    return kind(_why(outcome), outcome.status.upper())
 
 
 def _why(outcome: Outcome) -> str:
     """Why there is no complete rate, in sentences."""
     # what starts with the name of an argument stays lower case: "as_of is an empty cell"
     reason = outcome.error or meaning_of(outcome.status)
-    parts = [_with_period(reason) if outcome.status == "invalid" else _sentence(reason)]
-    if outcome.support_reference:
-        parts.append(f"Support reference {outcome.support_reference}.")
-    if outcome.status in _RETRY_HINTS:
-        parts.append(_RETRY_HINTS[outcome.status])
-    return " ".join(parts)
+    shown = _with_period(reason) if outcome.status == "invalid" else _sentence(reason)
+    reference = outcome.support_reference and f"Support reference {outcome.support_reference}."
+    return " ".join(filter(None, [shown, reference, _RETRY_HINTS.get(outcome.status)]))
 
 
 def sentences(one: FieldSource) -> str | None:
@@ -125,10 +120,9 @@ def sentences(one: FieldSource) -> str | None:
     codes.pop("partial", None)  # its warnings say what is missing
     if "several_rates" in codes:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
-    meanings = [_meaning(code, found) for code in codes]
-    if outcome.status == "partial" and not meanings:
-        meanings = [_sentence(meaning_of("partial"))]
-    return " ".join(meanings) or None
+    if outcome.status == "partial" and not codes:
+        codes["partial"] = None
+    return " ".join(_meaning(code, found) for code in codes) or None
 
 
 def _meaning(code: str, found: Found) -> str:

@@ -65,10 +65,12 @@ class CellError(Exception):
             "#WORD message".
     """
 
-    def __init__(self, message: str, word: str) -> None:
+    word = "N/A"
+
+    def __init__(self, message: str, word: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.word = word
+        self.word = word or self.word
 
     @property
     def text(self) -> str:
@@ -79,15 +81,11 @@ class CellError(Exception):
 class NotAvailableError(CellError):
     """There is no result: not found, refused, failed, unsupported, or not attempted."""
 
-    def __init__(self, message: str, word: str = "N/A") -> None:
-        super().__init__(message, word)
-
 
 class BadValueError(CellError):
     """An argument cannot be used."""
 
-    def __init__(self, message: str, word: str = "INVALID") -> None:
-        super().__init__(message, word)
+    word = "INVALID"
 
 
 Cell: TypeAlias = str | float | bool | CellError | None
@@ -112,24 +110,17 @@ def is_empty(value: object) -> bool:
 
 def error_in(named: str, value: object) -> NotAvailableError | None:
     """The error to pass on where an argument is itself an error; `None` where it is not."""
-    if isinstance(value, ErrorCell):
-        text = value.text
-    elif isinstance(value, str) and value.startswith("#") and _ERROR.match(value):
-        text = value
-    else:
+    text = value.text if isinstance(value, ErrorCell) else value
+    word = _ERROR.match(text) if isinstance(text, str) and text.startswith("#") else None
+    if word is None and not isinstance(value, ErrorCell):
         return None
-    word = _ERROR.match(text)
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     message = f"{named}: the cell holds {shown}; fix that cell first."
-    return NotAvailableError(message, word[1] if word else "N/A")
+    return NotAvailableError(message, word[1] if word else None)
 
 
 def pass_on_error(name: str, value: object) -> None:
-    """Raise the error that a cell holds.
-
-    Raises:
-        NotAvailableError: it holds one.
-    """
+    """Raise `error_in` of a cell, if it holds one."""
     if (error := error_in(name, value)) is not None:
         raise error
 
@@ -143,13 +134,11 @@ def scalar(value: object) -> Scalar:
     Raises:
         BadValueError: no cell can hold a value of its type.
     """
-    if value is None or isinstance(value, str):
-        return value
     if isinstance(value, Decimal):
         value = float(value) if value.is_finite() else math.nan
     if isinstance(value, int | float):
         return value if abs(value) < _TOO_LARGE else ErrorCell("#NUM!")
-    if isinstance(value, date | ErrorCell):
+    if value is None or isinstance(value, str | date | ErrorCell):
         return value
     raise BadValueError(f"A cell cannot hold a value of the kind {type(value).__name__}.")
 
@@ -191,8 +180,15 @@ def aligned(
     whole = (height, width)
     for name, shape in zip(names, shapes, strict=True):
         if whole not in shapes or shape[0] not in {1, height} or shape[1] not in {1, width}:
-            raise BadValueError(_uneven(names, shapes, name))
-
+            sizes = ", ".join(
+                f"{one} {rows:,} by {columns:,}"
+                for one, (rows, columns) in zip(names, shapes, strict=True)
+                if (rows, columns) != _ONE
+            )
+            raise BadValueError(
+                f"{name}: the ranges must have the same shape; here they are (rows by columns):"
+                f" {sizes}."
+            )
     spread = []
     for grid, (rows, columns) in zip(grids, shapes, strict=True):
         lines = grid if rows == height else grid * height
@@ -200,15 +196,6 @@ def aligned(
             [cell for line in lines for cell in (line if columns == width else line * width)]
         )
     return whole, list(zip(*spread, strict=True))
-
-
-def _uneven(names: Sequence[str], shapes: Sequence[Shape], name: str) -> str:
-    sizes = ", ".join(
-        f"{one} {rows:,} by {columns:,}"
-        for one, (rows, columns) in zip(names, shapes, strict=True)
-        if (rows, columns) != _ONE
-    )
-    return f"{name}: the ranges must have the same shape; here they are (rows by columns): {sizes}."
 
 
 def shaped(shape: Shape, cells: Sequence[Cell]) -> Result:
@@ -227,9 +214,7 @@ _SNAP = Decimal("1e-6")
 
 
 def cents_of(amount: Given) -> int:
-    """An amount of dollars in whole cents.
-
-    Text may be an amount as usually written: $1,234.50, (15.00).
+    """An amount of dollars in whole cents; as text it may be as usually written: (1,234.50).
 
     Raises:
         CellError: it is not an amount, or has a fraction of a cent.
@@ -268,20 +253,18 @@ def exact_sum(rows: Rows) -> float:
     total = Decimal(0)
     for number, row in enumerate(rows, 1):
         for place, cell in enumerate(row, 1):
-            if not is_empty(cell):
-                total += _summand(f"row {number}, column {place} of the range", cell)
+            if is_empty(cell):
+                continue
+            where = f"row {number}, column {place} of the range"
+            pass_on_error(where, cell)
+            if isinstance(cell, str):
+                raise BadValueError(
+                    f'{where}: the cell holds the text "{cell[:40]}", which SUM would pass over;'
+                    " make it a number, for instance with VALUE."
+                )
+            total += _exact(where, cell)
     _check_size("the sum", total)
     return float(total)
-
-
-def _summand(where: str, cell: Scalar) -> Decimal:
-    pass_on_error(where, cell)
-    if isinstance(cell, str):
-        raise BadValueError(
-            f'{where}: the cell holds the text "{cell[:40]}", which SUM would pass over; make'
-            " it a number, for instance with VALUE."
-        )
-    return _exact(where, cell)
 
 
 def _exact(named: str, cell: Given) -> Decimal:
@@ -336,37 +319,37 @@ def day_in(value: Scalar) -> date:
             " changes with time."
         )
     if isinstance(value, date):
-        return _in_range(value.date() if isinstance(value, datetime) else value)
-    if isinstance(value, bool):
-        raise BadValueError(f"as_of: {str(value).upper()} is not a day; {_EXPECTED}.")
-    if isinstance(value, int | float):
-        return _of_number(value)
-    return _day_of_text(str(value))
+        day: date | None = value.date() if isinstance(value, datetime) else value
+        shown = str(day)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        day, shown = _day_of_number(value), f"{value:.15g}"
+    else:
+        shown = str(value).upper() if isinstance(value, bool) else f'"{str(value).strip()[:40]}"'
+        day = _day_of_text(str(value).strip().lstrip("'").strip())
+    # a date cell with 0 is of 1899
+    if day is None or (day - FIRST_DAY).days not in _SERIALS:
+        raise BadValueError(f"as_of: {shown} is not a day from 1982 to 2091; {_EXPECTED}.")
+    return day
 
 
-def _of_number(value: float) -> date:
-    day = int(value // 1)  # the fraction is the time of day
+def _day_of_number(value: float) -> date | None:
+    """A day by its number in the sheet, whose fraction is the time, or written as 20260501."""
+    day = int(value // 1)
     if day in _SERIALS:
         return FIRST_DAY + timedelta(days=day)
-    if day == value and day in _WRITTEN and (found := iso_day(str(day))):
-        return _in_range(found)
-    raise BadValueError(
-        f"as_of: {value:.15g} is not the number of a day from 1982 to 2091; {_EXPECTED}."
-    )
+    return iso_day(str(day)) if day == value and day in _WRITTEN else None
 
 
-def _day_of_text(text: str) -> date:
-    shown = text.strip().lstrip("'").strip()
-    day = iso_day(shown) or _read(shown, None)
-    if day is not None:
-        return _in_range(day)
-    month_first, day_first = _read(shown, "month first"), _read(shown, "day first")
+def _day_of_text(text: str) -> date | None:
+    if day := iso_day(text) or _read(text, None):
+        return day
+    month_first, day_first = _read(text, "month first"), _read(text, "day first")
     if month_first and day_first and month_first != day_first:
         raise BadValueError(
-            f'as_of: "{shown}" may be {month_first} (month first) or {day_first} (day first); write'
+            f'as_of: "{text}" may be {month_first} (month first) or {day_first} (day first); write'
             " the one that is meant in that form, or give a date cell."
         )
-    raise BadValueError(f'as_of: "{shown[:40]}" is not a date; {_EXPECTED}.')
+    return None
 
 
 def _read(text: str, order: str | None) -> date | None:
@@ -377,10 +360,3 @@ def _read(text: str, order: str | None) -> date | None:
         return dates.day(text)
     except ValueError:
         return None
-
-
-def _in_range(day: date) -> date:
-    """A plausible day of a sale; a date cell with 0 is of 1899."""
-    if (day - FIRST_DAY).days not in _SERIALS:
-        raise BadValueError(f"as_of: {day} is not a day from 1982 to 2091; {_EXPECTED}.")
-    return day
