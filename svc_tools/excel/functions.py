@@ -33,6 +33,7 @@ from svc_tools.excel.values import (
     CellError,
     NotAvailableError,
     aligned,
+    as_text,
     cents_of,
     day_in,
     error_in,
@@ -59,7 +60,7 @@ from svc_tools.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from svc_tools.excel.desk import Desk
@@ -236,6 +237,7 @@ def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> 
     return compute
 
 
+_ACCEPT = ("partial",)
 _PLACE = ("state", "zip", "address", "city", "place", "lat", "lng", "country")
 """The cells that name a place, as the arguments and columns are called."""
 
@@ -269,20 +271,18 @@ def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | Non
         return None
     try:
         state, zip_code, address, city, place, lat, lng, country = map(_plain, _PLACE, cells)
-        if by_address and address is None:
-            raise BadValueError(  # noqa: TRY301 - one way out for all
-                "address: the cell is empty; use SVC_RATE for a ZIP Code alone, SVC_RATE_PLACE"
-                " for a city."
-            )
         found = where(Cells(state, zip_code, address, city, place, lat, lng, country))
+        mode = found.place.mode if isinstance(found, Question) else None
+        if by_address and (address is None or mode not in {None, "address"}):
+            given = f'"{str(address)[:40]}" has {len(str(address))} characters, which is no address'
+            shown = "the cell is empty" if address is None else f"{given} in one line"
+            return Outcome(
+                "invalid",
+                f"address: {shown}; give street and city, or use SVC_RATE for a ZIP Code alone,"
+                " SVC_RATE_PLACE for a city.",
+            )
         if isinstance(found, Refusal):
             return refused(Refusal(found.status, found.reason.replace("location:", "place:", 1)))
-        if by_address and found.place.mode != "address":
-            shown = str(address)
-            raise BadValueError(  # noqa: TRY301 - as above
-                f'address: "{shown[:40]}" has {len(shown)} characters, which is no address in one'
-                " line; give street and city separately, or use SVC_RATE with the ZIP Code."
-            )
         return on_day(found, None if as_of is OMITTED else day_in(as_of))
     except BadValueError as error:
         return Outcome("invalid", error.message)
@@ -292,38 +292,33 @@ def _plain(name: str, cell: Given) -> str | float | None:
     """A cell as text or number; an integer in a text column as its digits."""
     if is_empty(cell):
         return None
-    if isinstance(cell, bool | date):
-        shown = str(cell).upper() if isinstance(cell, bool) else f"the date {cell}"
-        raise BadValueError(f"{name}: the cell holds {shown}, not a text or number.")
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        raise BadValueError(f"{name}: the cell holds {as_text(cell)}, not a text or number.")
     if isinstance(cell, float) and cell.is_integer() and name not in {"lat", "lng"}:
         return str(int(cell))
-    return cell if isinstance(cell, str | int | float) else None
+    return cell
 
 
 def _rate(one: FieldSource, row: Mapping[str, Given]) -> Cell:
     """The combined rate."""
-    units = units_or_error(one.outcome, partial=_accepts_partial(row["accept"]))
+    units = units_or_error(one.outcome, partial=_word("accept", row["accept"], _ACCEPT) is not None)
     return rate_cell(units) if isinstance(units, int) else units
 
 
-def _accepts_partial(cell: Given) -> bool:
-    return not is_empty(cell) and _word("accept", cell, {"partial": True}, default=False)
-
-
-def _word(name: str, cell: Given, words: Mapping[str, _T], default: _T) -> _T:
-    """The meaning of an argument that is one of some words; `default` where it is empty.
+def _word(name: str, cell: Given, words: Collection[str]) -> str | None:
+    """An argument that is one of some words; `None` where it is empty.
 
     Raises:
         CellError: it is none of them.
     """
     if is_empty(cell):
-        return default
+        return None
     pass_on_error(name, cell)
-    word = cell.strip().casefold() if isinstance(cell, str) else ""
+    word = as_text(cell).strip().casefold()
     if word not in words:
-        shown = str(cell).upper() if isinstance(cell, bool) else str(cell)[:40]
-        raise BadValueError(f'{name}: expected {", ".join(words)} or nothing, not "{shown}".')
-    return words[word]
+        shown = f'{", ".join(words)} or nothing, not "{as_text(cell)}"'
+        raise BadValueError(f"{name}: expected {shown}.")
+    return word
 
 
 def svc_tax(_: Desk, call: Call) -> ParsedFormula:
@@ -371,8 +366,8 @@ def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
             raise BadValueError(
                 "zip: there is an amount and no ZIP Code, so no tax can be computed."
             )
-        rounding, partial = _rounding(row["rounding"]), _accepts_partial(row["accept"])
-        return _Line(found, cents_of(amount), rounding, partial)
+        partial = _word("accept", row["accept"], _ACCEPT) is not None
+        return _Line(found, cents_of(amount), _rounding(row["rounding"]), partial)
     except CellError as error:
         return error
 
@@ -382,7 +377,7 @@ def _rounding(cell: Given) -> Rounding:
         return "half_up"
     from svc_tools.frames.taxes.rounding import ROUNDINGS  # noqa: PLC0415 - loads pandas
 
-    return cast("Rounding", _word("rounding", cell, {one: one for one in ROUNDINGS}, "half_up"))
+    return cast("Rounding", _word("rounding", cell, ROUNDINGS))
 
 
 def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> list[int]:
@@ -401,12 +396,6 @@ def svc_sum(_: Desk, call: Call) -> ParsedFormula:
     return _without_places(lambda: exact_sum(rows_of("range", call.arguments[0])))
 
 
-_PLAIN = {2: ("state", "zip"), 3: ("state", "zip", "as_of")}
-"""The columns of a range without headings, by their number."""
-_EXPECTED = (
-    "expected headings such as State, ZIP Code, Address, City and Date, or columns of state, ZIP"
-    " and perhaps day"
-)
 _BY_NAME = Role("place", frozenset({"place"}))
 """The column of names of cities or counties, which no frame has."""
 _SAMPLED = 20
@@ -440,9 +429,13 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
     """The number of the column of each cell of a query, and the rows below the headings."""
     heads, *lines = rows
     if not _are_headings(heads):
-        if len(heads) not in _PLAIN:
-            raise BadValueError(f"range: it has {len(heads)} columns and no headings; {_EXPECTED}.")
-        return {name: at for at, name in enumerate(_PLAIN[len(heads)])}, rows
+        if len(heads) not in {2, 3}:
+            raise BadValueError(
+                f"range: it has {len(heads)} columns and no headings; expected headings such as"
+                " State, ZIP Code, Address, City and Date, or columns of state, ZIP and perhaps"
+                " day."
+            )
+        return dict(zip(("state", "zip", "as_of"), range(len(heads)), strict=False)), rows
     for cell in heads:
         pass_on_error("range", cell)
     labels = [cell for cell in heads if isinstance(cell, str) and not is_empty(cell)]
@@ -513,25 +506,22 @@ def _is_day(cell: Scalar) -> bool:
 
 def _fields(wanted: object) -> tuple[str, ...]:
     """The requested fields; all of them where none is named."""
-    if wanted is OMITTED:
-        return tuple(LOOKUP_FIELDS)
-    cells = [cell for row in rows_of("fields", wanted) for cell in row if not is_empty(cell)]
-    named = [name for cell in cells for name in _names(cell)]
+    named: list[str] = []
+    for row in rows_of("fields", None if wanted is OMITTED else wanted):
+        for cell in row:
+            pass_on_error("fields", cell)
+            if not isinstance(cell, str | None):
+                raise BadValueError(f"fields: expected names of fields, not {as_text(cell)}.")
+            parts = (cell or "").replace(";", ",").split(",")
+            named += [field_named(part) for part in parts if part.strip()]
     return tuple(named) or tuple(LOOKUP_FIELDS)
-
-
-def _names(cell: Scalar) -> list[str]:
-    pass_on_error("fields", cell)
-    if not isinstance(cell, str):
-        raise BadValueError(f"fields: expected names of fields, not {str(cell)[:40]}.")
-    return [field_named(part) for part in cell.replace(";", ",").split(",") if part.strip()]
 
 
 def _has_headers(argument: object) -> bool:
     """The argument `headers`; empty or left out means FALSE."""
     cell = OMITTED if argument is OMITTED else _single_cell("headers", argument, "TRUE or FALSE")
-    known = str(bool(cell)) if cell in {0, 1} else cell  # the numbers are truth values as well
-    return _word("headers", known, {"true": True, "false": False}, default=False)
+    known = bool(cell) if cell in {0, 1} else cell  # the numbers are truth values as well
+    return _word("headers", known, ("true", "false")) == "true"
 
 
 def _single_cell(name: str, argument: object, expected: str) -> Scalar:
@@ -621,7 +611,7 @@ def _registration_status(desk: Desk, state: Given, kind: Given) -> Cell:
         if is_empty(state):
             return None
         _refuse_empty("type", kind, "any type")
-        code, wanted = _state(state), _word("type", kind, {one: one for one in NEXUS_TYPES}, None)
+        code, wanted = _state(state), _word("type", kind, NEXUS_TYPES)
         kinds = {one.nexus_type for one in desk.register().records if one.state == code}
     except CellError as error:
         return error

@@ -119,6 +119,11 @@ def error_in(named: str, value: object) -> NotAvailableError | None:
     return NotAvailableError(message, word[1] if word else None)
 
 
+def as_text(cell: object) -> str:
+    """A cell in a message: TRUE, or at most 40 characters."""
+    return str(cell).upper() if isinstance(cell, bool) else str(cell)[:40]
+
+
 def pass_on_error(name: str, value: object) -> None:
     """Raise `error_in` of a cell, if it holds one."""
     if (error := error_in(name, value)) is not None:
@@ -270,8 +275,7 @@ def exact_sum(rows: Rows) -> float:
 def _exact(named: str, cell: Given) -> Decimal:
     """A number at a spreadsheet's 15 significant digits."""
     if isinstance(cell, bool | date) or not isinstance(cell, int | float):
-        shown = str(cell).upper() if isinstance(cell, bool) else str(cell)[:40]
-        raise BadValueError(f"{named}: the cell holds {shown}, which is no amount.")
+        raise BadValueError(f"{named}: the cell holds {as_text(cell)}, which is no amount.")
     exact = Decimal(cell) if isinstance(cell, int) else Decimal(f"{cell:.15g}")
     _check_size(named, exact)
     return exact
@@ -324,7 +328,7 @@ def day_in(value: Scalar) -> date:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         day, shown = _day_of_number(value), f"{value:.15g}"
     else:
-        shown = str(value).upper() if isinstance(value, bool) else f'"{str(value).strip()[:40]}"'
+        shown = as_text(value)
         day = _day_of_text(str(value).strip().lstrip("'").strip())
     # a date cell with 0 is of 1899
     if day is None or (day - FIRST_DAY).days not in _SERIALS:
