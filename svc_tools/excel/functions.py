@@ -274,8 +274,8 @@ def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | Non
         found = where(Cells(state, zip_code, address, city, place, lat, lng, country))
         mode = found.place.mode if isinstance(found, Question) else None
         if by_address and (address is None or mode not in {None, "address"}):
-            given = f'"{str(address)[:40]}" has {len(str(address))} characters, which is no address'
-            shown = "the cell is empty" if address is None else f"{given} in one line"
+            size = f"{len(str(address))} characters, which is no address in one line"
+            shown = "the cell is empty" if address is None else f'"{str(address)[:40]}" has {size}'
             return Outcome(
                 "invalid",
                 f"address: {shown}; give street and city, or use SVC_RATE for a ZIP Code alone,"

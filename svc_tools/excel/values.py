@@ -110,10 +110,10 @@ def is_empty(value: object) -> bool:
 
 def error_in(named: str, value: object) -> NotAvailableError | None:
     """The error to pass on where an argument is itself an error; `None` where it is not."""
-    text = value.text if isinstance(value, ErrorCell) else value
-    word = _ERROR.match(text) if isinstance(text, str) and text.startswith("#") else None
-    if word is None and not isinstance(value, ErrorCell):
+    if not isinstance(value, ErrorCell) and not (isinstance(value, str) and _ERROR.match(value)):
         return None
+    text = value.text if isinstance(value, ErrorCell) else value
+    word = _ERROR.match(text)
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     message = f"{named}: the cell holds {shown}; fix that cell first."
     return NotAvailableError(message, word[1] if word else None)
