@@ -54,11 +54,13 @@ class Server:
         shown = [self.answers.get("".join(one["a"][-1:]), {"v": str(one["a"])}) for one in calls]
         return {"results": shown}
 
-    def value(self, name, arguments, foreseen=None, **more):
-        ahead = foreseen and (lambda: (call(*one) for one in foreseen()))
+    def value(self, name, arguments, foreseen=list, **more):
+        def ahead():
+            return (call(*one) for one in foreseen())
+
         return self.cells.value(call(name, arguments, **more), ahead)
 
-    def rate(self, zip_code, foreseen=None, state="TX"):
+    def rate(self, zip_code, foreseen=list, state="TX"):
         return self.value("SVC_RATE", (state, zip_code, None, None), foreseen)
 
 
@@ -331,7 +333,7 @@ def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, li
             json={"cells": [], "confirmed": True},
             headers=served.headers,
         )
-        assert link.find() > before
+        assert link.find() != before
 
 
 def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link, monkeypatch):

@@ -27,8 +27,6 @@ _FOLDER = Path(__file__).parent
 IDL_FILE = _FOLDER / "types" / "XSalesTax.idl"
 LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
 _GENERATED = ("CalcAddIns.xcu", "description.xml", "description.txt")
-_BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The time of every entry: the earliest that the format allows."""
 _READABLE = 0o644 << 16
 
 
@@ -47,9 +45,8 @@ def write_addin(path: str | Path) -> Path:
         raise ValueError(
             f"LibreOffice knows extensions by their ending: {path.name!r} does not end in .oxt"
         )
-    content = addin_bytes()
     with whole_file(path) as draft:
-        draft.write_bytes(content)
+        draft.write_bytes(addin_bytes())
     return path
 
 
@@ -70,7 +67,7 @@ def start_command() -> str | None:
 
 
 def addin_bytes() -> bytes:
-    """The extension's content."""
+    """The extension's content, not compressed, as compressors differ in their bytes."""
     addin = _FOLDER / "addin"
     paths = [one for one in addin.rglob("*") if one.is_file() and one.suffix != ".pyc"]
     files = {one.relative_to(addin).as_posix(): one.read_bytes() for one in paths}
@@ -80,8 +77,7 @@ def addin_bytes() -> bytes:
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, _BEGINNING)
-            entry.compress_type = zipfile.ZIP_STORED  # compressors differ in their bytes
+            entry = zipfile.ZipInfo(name)  # of 1980, the earliest time that the format allows
             entry.external_attr = _READABLE
             entry.create_system = 3  # Unix, wherever it is built
             archive.writestr(entry, files[name])

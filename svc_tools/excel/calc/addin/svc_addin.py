@@ -20,7 +20,7 @@ from com.sun.star.awt.MessageBoxResults import OK
 from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX
 from com.sun.star.sheet import ResultEvent, XVolatileResult
 from com.sun.star.task import XJobExecutor
-from svc_calc_cells import BadValue, Cells, functions_of, key_of, shown
+from svc_calc_cells import Cells, functions_of, key_of, shown
 from svc_calc_server import RefusedError, Server, ServerError
 from svc_formulas import Book, Unknown
 
@@ -190,8 +190,6 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
         except ServerError as error:
             _cells.problem = str(error)
             value = None if isinstance(error, RefusedError) else _offline(call, document)
-        except BadValue as error:
-            raise RuntimeError(str(error)) from None
         if not isinstance(value, tuple):
             return value
         if len(_rows) > _MOST_ROWS:

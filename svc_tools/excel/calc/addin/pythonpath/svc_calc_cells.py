@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import struct
 import time
+from contextlib import suppress
 from datetime import date
 from typing import Any, Callable, Dict, Iterable, NamedTuple
 
@@ -26,18 +27,14 @@ _MOST_CALLS = 50_000
 _SPILLED = 200
 """Rows of what would spill elsewhere: in a range that is larger, Calc repeats a single row, and
 shows #N/A below several."""
-_ERRORS = {"na": 32767, "value": 519}
-"""Calc's numbers of #N/A and #VALUE!."""
-# inside rows Calc has an error as a NaN with the error's number in it
 _IN_ROWS = {
     kind: struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000000 | number))[0]
-    for kind, number in _ERRORS.items()
+    for kind, number in (("na", 32767), ("value", 519))
 }
+"""#N/A and #VALUE! inside rows: Calc has an error there as a NaN with the error's number in it."""
 
 Call = Dict[str, Any]
 """A call as the server reads it."""
-Ahead = Callable[[], Iterable[Call]]
-"""Reads the calls of a document."""
 
 
 class BadValue(Exception):  # noqa: N818 - the cell shows #VALUE!
@@ -118,7 +115,7 @@ class Cells:
         """Request everything again."""
         self._cache.clear()
 
-    def value(self, call: Call, ahead: Ahead | None = None) -> Any:  # noqa: ANN401 - a value, or rows
+    def value(self, call: Call, ahead: Callable[[], Iterable[Call]]) -> Any:  # noqa: ANN401 - or rows
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
         Args:
@@ -143,8 +140,8 @@ class Cells:
     def _is_known(self, key: str) -> bool:
         return key in self._cache and self._clock() < self._cache[key][1]
 
-    def _request(self, key: str, call: Call, ahead: Ahead | None) -> None:
-        """Request a call; in a burst with the other calls of the document.
+    def _request(self, key: str, call: Call, ahead: Callable[[], Iterable[Call]]) -> None:
+        """Request a call; in a burst with the other calls of the document that are not cached.
 
         What concerns the whole session goes last, after all that the document requests, and is not
         cached.
@@ -152,8 +149,14 @@ class Cells:
         of_session = self._is_of_session(call)
         patience = self._session_patience if of_session else self._patience
         calls = {key: call}
-        if ahead is not None and patience.is_due():
-            self._add_calls(calls, ahead)
+        if patience.is_due():
+            with suppress(Exception):  # the other cells request their own results
+                for one in ahead():
+                    named = key_of(one)
+                    if not self._is_of_session(one) and not self._is_known(named):
+                        calls[named] = one
+                    if len(calls) >= _MOST_CALLS:
+                        break
             patience.read(helped=len(calls) > 1)
         if of_session:
             calls[key] = calls.pop(key)
@@ -163,22 +166,10 @@ class Cells:
         if len(self._cache) > _MOST:
             self.forget()
         now = self._clock()
-        for one, result in zip(calls, results):  # noqa: B905 - as many, by the contract
+        for named, result in zip(calls, results):  # noqa: B905 - as many, by the contract
             valid = _CACHED_ERRORS if "e" in result else _CACHED
-            self._cache[one] = result, now + (0 if of_session and one == key else valid)
+            self._cache[named] = result, now + (0 if of_session and named == key else valid)
         patience.missed()
-
-    def _add_calls(self, calls: dict[str, Call], ahead: Ahead) -> None:
-        """Add the other calls of the document that are not cached."""
-        try:
-            for call in ahead():
-                key = key_of(call)
-                if not self._is_of_session(call) and not self._is_known(key):
-                    calls.setdefault(key, call)
-                if len(calls) >= _MOST_CALLS:
-                    break
-        except Exception:  # noqa: BLE001, S110 - the other cells request their own results
-            pass
 
 
 def key_of(call: Call) -> str:

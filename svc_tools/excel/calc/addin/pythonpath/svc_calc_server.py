@@ -61,14 +61,13 @@ class Server:
         self._connection = self._connected(_WAIT)
         self._failure: ServerError | None = None
         self._calm_until = 0.0
-        self.starts = 0
 
     def __repr__(self) -> str:
         """The address; never the token."""
         return f"Server({self._url!r})"
 
-    def find(self) -> int:
-        """Read the server's file if it changed; a number that grows with each change.
+    def find(self) -> object:
+        """Read the server's file if it changed; the same value until it changes.
 
         Raises:
             ServerError: there is no such file, or it cannot be used.
@@ -84,7 +83,7 @@ class Server:
             if path.exists():
                 raise ServerError(f"{path} cannot be read. {_START}") from None
             raise ServerError(f"The local server was never started. {_START}") from None
-        return self.starts
+        return self._stamp
 
     def request(self, method: str, path: str, content: Any = None, *, long: bool = False) -> Any:  # noqa: ANN401 - JSON
         """The JSON of the response to a request.
@@ -174,7 +173,6 @@ class Server:
         self._connection.close()
         self._connection = self._connected(_WAIT)
         self._failure = None
-        self.starts += 1
 
 
 def _reason(status: int, data: bytes) -> str:
