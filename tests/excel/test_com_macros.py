@@ -116,6 +116,14 @@ def test_a_refreshed_workbook_that_counts_from_1904_looks_up_what_has_no_date_ce
     assert rates["C3"].value.startswith("#INVALID orders.xlsm counts dates from 1904")
 
 
+def test_a_day_that_is_left_out_is_today_in_a_refresh(excel, rates, faults):
+    rates["C1"] = '=SVC_RATE(A1,B1,,"partial")'
+    faults.seen.clear()
+    refresh(excel)
+    assert excel.app.told[-2].startswith("2 lookups for 2 cells.")
+    assert sorted(zips_asked(faults)) == ["78701", "78702"]
+
+
 def test_a_place_known_only_when_it_is_computed_is_said_and_looked_up_then(excel, rates, faults):
     rates["C3"] = '=SVC_RATE(A1,B3,"2026-02-01")'
     rates["C4"] = Cell(None, '=IF(LEFT(A1)="T",SVC_RATE(A1,B2,"2026-02-01"))')

@@ -10,17 +10,16 @@ macros of the register.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
 from svc_tools.display import counted, first_of
 from svc_tools.excel.com.udfs import refreshed_at
-from svc_tools.excel.com.workbook import Area, Workbook
+from svc_tools.excel.com.workbook import Area, Sheet, Workbook, shown_text
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.functions import Call, evaluate, refresh_plan
-from svc_tools.excel.values import CellError, ErrorCell, error_in
+from svc_tools.excel.values import CellError, error_in
 from svc_tools.excel.workbook.writing import FROZEN
 from svc_tools.extras import needs
 
@@ -30,7 +29,6 @@ with needs("Excel through xlwings", "excel"):
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from svc_tools.excel.com.workbook import Sheet
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Scalar
 
@@ -70,12 +68,14 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
         _log.warning("the workbook could not be computed: %s", type(error).__name__)
         return f"{report.sentence} Excel could not compute the workbook; press Ctrl+Alt+F9."
     after = _shown(workbook)
-    changed = [(where, before[where], now) for where, now in after.items() if where in before]
-    changed = [one for one in changed if one[1] != one[2]]
-    if not changed:
+    lines = [
+        f"{where}: {shown_text(before[where]) or '(empty)'} -> {shown_text(now) or '(empty)'}"
+        for where, now in after.items()
+        if where in before and before[where] != now
+    ]
+    if not lines:
         return f"{report.sentence} No cell changed."
-    lines = [f"{where}: {_cell_text(was)} -> {_cell_text(now)}" for where, was, now in changed]
-    return _listed(f"{report.sentence} {counted(len(changed), 'cell')} changed:", lines)
+    return _listed(f"{report.sentence} {counted(len(lines), 'cell')} changed:", lines)
 
 
 def _listed(text: str, lines: Sequence[str]) -> str:
@@ -90,14 +90,6 @@ def _shown(workbook: Workbook) -> dict[str, Scalar]:
         for sheet in workbook.sheets
         for cell, value in sheet.calls().items()
     }
-
-
-def _cell_text(value: Scalar) -> str:
-    if isinstance(value, ErrorCell):
-        return value.text
-    if value is None:
-        return "(empty)"
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def freeze(book: Workbook, desk: Desk) -> str:
@@ -127,7 +119,7 @@ def freeze(book: Workbook, desk: Desk) -> str:
     if blocks and not book.confirmed(question):
         return NOTHING_CHANGED
     done: list[Block] = []
-    with book.suspended():
+    with book.app.properties(calculation="manual", screen_updating=False):
         if blocks:
             _note_source(book, desk, blocks)
         for block in blocks:
@@ -144,21 +136,14 @@ def freeze(book: Workbook, desk: Desk) -> str:
     return _listed(f"{text} {counted(len(left), 'cell')} {stay}:", left) if left else text
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The cells with the result of one formula: a single cell, or those of an array.
-
-    Attributes:
-        sheet: their sheet.
-        area: where they are.
-        values: what they show.
-        why: why they cannot become values; "" where they can.
-    """
+class Block(NamedTuple):
+    """The cells with the result of one formula: a single cell, or those of an array."""
 
     sheet: Sheet
     area: Area
     values: Sequence[Sequence[Scalar]]
     why: str
+    """Why they cannot become values; "" where they can."""
 
     @property
     def size(self) -> int:
@@ -174,11 +159,11 @@ class Block:
 def _blocks(sheet: Sheet, within: Sequence[Area] | None = None) -> list[Block]:
     """Each formula of a sheet, or of some cells, once, with all cells of its result."""
     calls = sheet.calls()
-    arrays = bool(calls) and sheet.has_arrays(sheet.used)
+    arrays = bool(calls) and sheet.has_arrays()
     taken: set[Area] = set()
     found = []
     for cell, value in calls.items():
-        inside = within is None or any(cell.within(block) for block in within)
+        inside = within is None or any(block.holds(cell) for block in within)
         if cell in taken or not inside:
             continue
         array = sheet.array(cell) if arrays else None
@@ -190,11 +175,11 @@ def _blocks(sheet: Sheet, within: Sequence[Area] | None = None) -> list[Block]:
 
 def _no_value(sheet: Sheet, area: Area, values: Sequence[Sequence[Scalar]]) -> str:
     """Why cells cannot become values; "" where they can."""
-    if sheet.protected:
+    if sheet.api.ProtectContents:
         return "the sheet is protected"
     for value in (value for row in values for value in row):
         if error_in("", value) is not None:
-            return str(getattr(value, "text", value))
+            return shown_text(value)
     if sheet.is_text(area):
         return "the cell is formatted as text, in which a number would become a text"
     return ""
@@ -223,7 +208,8 @@ def _frozen_sheet(workbook: Workbook) -> Sheet:
         ValueError: a sheet of that name has other headings.
     """
     heading = Area(1, 1, 1, len(FROZEN_COLUMNS))
-    sheet = workbook.sheet(FROZEN)
+    named = (one for one in workbook.sheets if one.name.casefold() == FROZEN.casefold())
+    sheet = next(named, None)
     if sheet is None:
         sheet = workbook.add_sheet(FROZEN)
         sheet.put(heading, [FROZEN_COLUMNS])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from svc_tools import config, nexus
 from svc_tools.display import counted, first_of
 from svc_tools.excel.com.macros import NOTHING_CHANGED, macro
-from svc_tools.excel.com.workbook import Area
+from svc_tools.excel.com.workbook import Area, shown_text
 from svc_tools.excel.values import FIRST_DAY, CellError, pass_on_error, refusal_of_1904
 from svc_tools.excel.workbook.writing import (
     ADD,
@@ -182,7 +182,7 @@ class _Rows:
     def __init__(self, workbook: Workbook) -> None:
         self._workbook = workbook
         found = workbook.named(NEXUS_HEADINGS)
-        if found is None or tuple(map(_text, found[0].values(found[1])[0])) != NEXUS_COLUMNS:
+        if found is None or tuple(map(shown_text, found[0].values(found[1])[0])) != NEXUS_COLUMNS:
             raise ValueError(
                 f"There is no sheet with the headings {', '.join(NEXUS_COLUMNS)}, named"
                 f" {NEXUS_HEADINGS}. svc-tools excel workbook makes one."
@@ -194,11 +194,11 @@ class _Rows:
         marks, ended = {}, False
         for at, cells in enumerate(self.sheet.values(below), below.row):
             row = dict(zip(_COLUMNS, cells, strict=True))
-            ended = ended or not _text(row["state"])
-            mark = _text(row["remove"]).casefold()
+            ended = ended or not shown_text(row["state"])
+            mark = shown_text(row["remove"]).casefold()
             if not ended or mark == ADD:
                 self.all[at], marks[at] = row, mark
-        self.is_list = any(_text(row["plan"]) for row in self.all.values())
+        self.is_list = any(shown_text(row["plan"]) for row in self.all.values())
         self.to_add = [at for at, mark in marks.items() if mark == ADD]
         self.ticked = [at for at, mark in marks.items() if mark not in {"", ADD}]
         sent_or_listed = {at for at, row in self.all.items() if row["plan"] or row["receipt"]}
@@ -213,7 +213,7 @@ class _Rows:
         if lines:
             block = self._block(len(lines))
             for at, cells in enumerate(self.sheet.values(block), block.row):
-                if at not in self.all and any(map(_text, cells)):
+                if at not in self.all and any(map(shown_text, cells)):
                     raise ValueError(
                         f"The records need {len(lines):,} rows, and something else stands in row"
                         f" {at}. {NOTHING_CHANGED} Clear that row, or move it."
@@ -223,7 +223,7 @@ class _Rows:
             self.sheet.put(block, [[line[name] for name in _COLUMNS] for line in lines])
         for at in self.all:  # last: rows that the user typed stay until the plan is written
             if at > self._head + len(lines):
-                self.sheet.clear(Area(at, self._left, 1, len(_COLUMNS)))
+                self.sheet.put(Area(at, self._left, 1, len(_COLUMNS)), [[None] * len(_COLUMNS)])
 
     def removals(self) -> partial[Receipt]:
         """The removal of what is ticked in the plan."""
@@ -258,7 +258,7 @@ class _Rows:
 
     def fields(self, row: dict[str, Scalar]) -> dict[str, str]:
         """The texts of a row, its type under both names; a date cell is a day, unless of 1904."""
-        texts = {name: _text(cell) for name, cell in row.items()}
+        texts = {name: shown_text(cell) for name, cell in row.items()}
         since = row["registered_at"]
         if isinstance(since, float) and self._workbook.counts_from_1904:
             raise ValueError(refusal_of_1904(self._workbook.name))
@@ -270,7 +270,7 @@ class _Rows:
         """Write outcomes to their rows, and where the receipt is; what was added is unmarked."""
         items = {item.key: item for item in receipt.items}
         for at, row in self.all.items():
-            state, kind = _text(row["state"]), _text(row["type"])
+            state, kind = shown_text(row["state"]), shown_text(row["type"])
             item = items.get((state_of(state) or state, nexus_type_of(kind) or kind))
             if item is None or (item.action == ADD) is not (at in self.to_add):
                 continue
@@ -285,7 +285,7 @@ class _Rows:
         """The distinct receipts that the selected rows name; else those that any row names."""
         chosen = self._workbook.selected()
         areas = chosen[1] if chosen is not None and chosen[0].name == self.sheet.name else []
-        paths = {at: path for at, row in self.all.items() if (path := _text(row["receipt"]))}
+        paths = {at: path for at, row in self.all.items() if (path := shown_text(row["receipt"]))}
         selected = [
             path
             for at, path in paths.items()
@@ -313,13 +313,6 @@ def _outcome(item: ReceiptItem) -> str:
     if (item.action, item.status) == (ADD, "changed"):
         word = "there already"
     return f"{word.replace('_', ' ')}: {item.message}" if item.message else word
-
-
-def _text(value: Scalar) -> str:
-    """What a cell shows; the number of a date cell is shown as such."""
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    return "" if value is None else str(getattr(value, "text", value)).strip()
 
 
 SVC_NEXUS_LIST = macro("SVC_NEXUS_LIST", list_records, "List the records, with suggestions.")

@@ -10,12 +10,15 @@ a date.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from svc_tools.excel.formulas import Contents, calls_in
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, ErrorCell, scalar
+from svc_tools.extras import needs
+
+with needs("Excel through xlwings", "excel"):
+    from xlsxwriter.utility import xl_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,8 +53,6 @@ _ERRORS = {
 }
 _Com: TypeAlias = Any
 """A COM object of Excel; its properties have no types here."""
-_MANUAL = -4135  # xlCalculationManual
-_DONE = 0  # xlDone
 _TEXT_INPUT = 2  # what an input box returns
 _AS_TEXT = "@"
 """The number format that makes a typed number a text."""
@@ -103,7 +104,7 @@ def _cell(value: object, limit: int) -> _ComCell:
     if value is None:
         return ""
     if isinstance(value, CellError):
-        return cut(value.text, limit)
+        value = value.text
     if isinstance(value, str):
         return cut(value, limit)
     if isinstance(value, bool):
@@ -142,11 +143,8 @@ class Area(NamedTuple):
     @property
     def address(self) -> str:
         """The address, such as B2 or B2:C9."""
-        first = f"{_name(self.column)}{self.row}"
-        if (self.height, self.width) == (1, 1):
-            return first
-        last = f"{_name(self.column + self.width - 1)}{self.row + self.height - 1}"
-        return f"{first}:{last}"
+        top, left = self.row - 1, self.column - 1
+        return str(xl_range(top, left, top + self.height - 1, left + self.width - 1))
 
     def cells(self) -> Iterator[Area]:
         """Its cells, row after row."""
@@ -154,40 +152,30 @@ class Area(NamedTuple):
             for column in range(self.column, self.column + self.width):
                 yield Area(row, column)
 
-    def within(self, other: Area) -> Area | None:
-        """The intersection with another block; `None` where they do not overlap."""
-        top, left = max(self.row, other.row), max(self.column, other.column)
-        bottom = min(self.row + self.height, other.row + other.height)
-        right = min(self.column + self.width, other.column + other.width)
-        if bottom <= top or right <= left:
-            return None
-        return Area(top, left, bottom - top, right - left)
+    def holds(self, cell: Area) -> bool:
+        """Whether a single cell is one of its cells."""
+        down, across = cell.row - self.row, cell.column - self.column
+        return 0 <= down < self.height and 0 <= across < self.width
 
 
-def _name(column: int) -> str:
-    """The letters of a column."""
-    name = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        name = chr(ord("A") + rest) + name
-    return name
+def shown_text(value: Scalar) -> str:
+    """What a cell shows, as text; the number of a date cell is shown as such."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if value is None else str(getattr(value, "text", value)).strip()
 
 
 class Workbook:
     """The workbook whose macro runs."""
 
     def __init__(self, book: xw.Book) -> None:
-        self._book = book
+        self.app = book.app
         self.api: _Com = book.api
 
     @property
     def sheets(self) -> list[Sheet]:
         """The worksheets, in order."""
         return [Sheet(one) for one in self.api.Worksheets]
-
-    def sheet(self, name: str) -> Sheet | None:
-        """The sheet of that name, ignoring case as Excel does; `None` if it does not exist."""
-        return next((one for one in self.sheets if one.name.casefold() == name.casefold()), None)
 
     def add_sheet(self, name: str) -> Sheet:
         """Add a sheet after the last; the active sheet stays active."""
@@ -218,19 +206,21 @@ class Workbook:
     def contents(self) -> Contents:
         """All cells with what they show, workbook names and tables, to read the calls from."""
         sheets = self.sheets
-        return Contents(
+        found = Contents(
             [one.contents() for one in sheets],
             {str(one.Name): str(one.RefersTo) for one in self.api.Names},
             [table for one in sheets for table in one.tables()],
         )
+        found.omitted = OMITTED
+        return found
 
     def show(self, text: str) -> None:
         """Show a message."""
-        self._book.app.alert(cut(text, _BOX), _TITLE)
+        self.app.alert(cut(text, _BOX), _TITLE)
 
     def confirmed(self, text: str) -> bool:
         """Show a question with Yes and No; whether Yes was chosen."""
-        return self._book.app.alert(cut(text, _BOX), _TITLE, buttons="yes_no") == "yes"
+        return self.app.alert(cut(text, _BOX), _TITLE, buttons="yes_no") == "yes"
 
     def prompt(self, text: str) -> str | None:
         """Prompt for a text; `None` where it was canceled."""
@@ -252,24 +242,11 @@ class Workbook:
     @property
     def is_calculated(self) -> bool:
         """Whether Excel has no pending calculation."""
-        return int(self.api.Application.CalculationState) == _DONE
+        return int(self.api.Application.CalculationState) == 0  # xlDone
 
     def calculate(self) -> None:
         """Compute every formula again."""
         self.api.Application.CalculateFull()
-
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Suspend calculation and screen updates."""
-        app = self.api.Application
-        before = app.Calculation
-        app.Calculation = _MANUAL
-        app.ScreenUpdating = False
-        try:
-            yield
-        finally:
-            app.ScreenUpdating = True
-            app.Calculation = before
 
 
 class Sheet:
@@ -331,10 +308,10 @@ class Sheet:
             found is None and any(self._range(one).NumberFormat == _AS_TEXT for one in area.cells())
         )
 
-    def has_arrays(self, area: Area) -> bool:
+    def has_arrays(self) -> bool:
         """Whether some of the cells may be part of an array."""
-        cells = self._range(area)
-        found = (cells.HasArray, _if_there(cells, "HasSpill", lacking=False))
+        used = self.api.UsedRange
+        found = (used.HasArray, _if_there(used, "HasSpill", lacking=False))
         return any(one is not False for one in found)  # None where only some are
 
     def array(self, cell: Area) -> Area | None:
@@ -368,24 +345,14 @@ class Sheet:
         for cell, width in zip(heading.cells(), widths, strict=True):
             self._range(cell).ColumnWidth = width
 
-    def clear(self, area: Area) -> None:
-        """Clear the contents of cells; formats stay."""
-        self._range(area).ClearContents()
-
-    @property
-    def protected(self) -> bool:
-        """Whether the sheet is protected."""
-        return bool(self.api.ProtectContents)
-
     def _range(self, area: Area) -> _Com:
         return self.api.Range(area.address)
 
 
 def _has_calls(formula: object) -> bool:
     """Whether a formula calls one of the registry's functions."""
-    if not isinstance(formula, str) or not formula.startswith("="):
-        return False
-    return "SVC_" in formula.upper() and any(one.name in _NAMES for one in calls_in(formula))
+    is_formula = isinstance(formula, str) and formula.startswith("=") and "SVC_" in formula.upper()
+    return is_formula and any(one.name in _NAMES for one in calls_in(formula))
 
 
 def _rows(found: _Com, area: Area) -> Sequence[Sequence[_Com]]:
