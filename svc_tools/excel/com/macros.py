@@ -50,7 +50,7 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
     """
     if not workbook.is_calculated:
         return f"Excel has not computed everything yet; press F9, then refresh. {NOTHING_CHANGED}"
-    from_1904 = workbook.name if workbook.counts_from_1904 else None
+    from_1904 = workbook.from_1904
     cells, unknown = workbook.contents().in_use(
         lambda name, given: Call(name, tuple(given), from_1904)
     )
@@ -63,7 +63,7 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
         return report.sentence
     refreshed_at[workbook.api.FullName] = report.since
     try:
-        workbook.calculate()
+        workbook.api.Application.CalculateFull()
     except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
         _log.warning("the workbook could not be computed: %s", type(error).__name__)
         return f"{report.sentence} Excel could not compute the workbook; press Ctrl+Alt+F9."

@@ -90,13 +90,13 @@ def preview(workbook: Workbook, desk: Desk) -> str:
 def remove(workbook: Workbook, desk: Desk) -> str:
     """Remove what is ticked."""
     rows = _Rows(workbook)
-    return _make(workbook, desk, rows, rows.removals(), "remove them")
+    return _make(rows, desk, rows.removals(), "remove them")
 
 
 def add(workbook: Workbook, desk: Desk) -> str:
     """Add the rows that are marked so."""
     rows = _Rows(workbook)
-    return _make(workbook, desk, rows, rows.additions(), "add them")
+    return _make(rows, desk, rows.additions(), "add them")
 
 
 def undo(workbook: Workbook, desk: Desk) -> str:
@@ -108,9 +108,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
             f"The rows name {len(paths) or 'no'} receipts. {NOTHING_CHANGED} Select a cell in a row"
             " whose receipt is to be undone; svc-tools nexus receipts shows all receipts."
         )
-    return _make(
-        workbook, desk, rows, partial(nexus.restore, nexus.read_receipt(paths[0])), "undo it"
-    )
+    return _make(rows, desk, partial(nexus.restore, nexus.read_receipt(paths[0])), "undo it")
 
 
 def _dry(rows: _Rows, desk: Desk, change: partial[Receipt]) -> Receipt:
@@ -139,7 +137,7 @@ def _before(dry: Receipt) -> str:
     return "\n".join([dry.sentence, *lines, *filter(None, notes)])
 
 
-def _make(workbook: Workbook, desk: Desk, rows: _Rows, change: partial[Receipt], doing: str) -> str:
+def _make(rows: _Rows, desk: Desk, change: partial[Receipt], doing: str) -> str:
     """Make a change, once the user has seen its requests and typed their number.
 
     Where nothing is to be sent, nothing is confirmed, unless a run that broke off has sent it: then
@@ -151,11 +149,10 @@ def _make(workbook: Workbook, desk: Desk, rows: _Rows, change: partial[Receipt],
     broke_off = any(item.step for item in dry.items) and not (dry.kind == "apply" and rows.receipts)
     if not count and not broke_off:
         return text
-    if not workbook.confirmed(f"{text}\n\nGo on?"):
-        return NOTHING_CHANGED
     doing = doing if count else "finish the receipt of a run that broke off"
-    typed = workbook.prompt(f"{counted(count, 'request')}. To {doing}, type the number: {count}")
-    if typed != str(count):
+    number = f"{counted(count, 'request')}. To {doing}, type the number: {count}"
+    confirmed = rows.workbook.confirmed(f"{text}\n\nGo on?")
+    if not confirmed or rows.workbook.prompt(number) != str(count):
         return NOTHING_CHANGED
     receipt = change(desk.client, dry_run=False)
     text = "\n".join([receipt.sentence, *receipt.advice, f"Receipt: {receipt.path}"])
@@ -163,7 +160,7 @@ def _make(workbook: Workbook, desk: Desk, rows: _Rows, change: partial[Receipt],
         rows.show_items(receipt)
         rows.show(text)
         desk.refresh_register()
-        workbook.calculate()
+        rows.workbook.api.Application.CalculateFull()
     return text
 
 
@@ -180,7 +177,7 @@ class _Rows:
     """
 
     def __init__(self, workbook: Workbook) -> None:
-        self._workbook = workbook
+        self.workbook = workbook
         found = workbook.named(NEXUS_HEADINGS)
         if found is None or tuple(map(shown_text, found[0].values(found[1])[0])) != NEXUS_COLUMNS:
             raise ValueError(
@@ -260,10 +257,11 @@ class _Rows:
         """The texts of a row, its type under both names; a date cell is a day, unless of 1904."""
         texts = {name: shown_text(cell) for name, cell in row.items()}
         since = row["registered_at"]
-        if isinstance(since, float) and self._workbook.counts_from_1904:
-            raise ValueError(refusal_of_1904(self._workbook.name))
-        if isinstance(since, float) and int(since) in _DATE_CELLS:
-            texts["registered_at"] = str(FIRST_DAY + timedelta(days=int(since)))
+        if isinstance(since, float):
+            if self.workbook.from_1904:
+                raise ValueError(refusal_of_1904(self.workbook.from_1904))
+            if int(since) in _DATE_CELLS:
+                texts["registered_at"] = str(FIRST_DAY + timedelta(days=int(since)))
         return texts | {"nexus_type": texts["type"]}
 
     def show_items(self, receipt: Receipt) -> None:
@@ -283,7 +281,7 @@ class _Rows:
     @property
     def receipts(self) -> list[str]:
         """The distinct receipts that the selected rows name; else those that any row names."""
-        chosen = self._workbook.selected()
+        chosen = self.workbook.selected()
         areas = chosen[1] if chosen is not None and chosen[0].name == self.sheet.name else []
         paths = {at: path for at, row in self.all.items() if (path := shown_text(row["receipt"]))}
         selected = [
@@ -295,7 +293,7 @@ class _Rows:
 
     def show(self, text: str) -> str:
         """Show a text in the message cell."""
-        if (cells := self._workbook.named(NEXUS_MESSAGE)) is not None:
+        if (cells := self.workbook.named(NEXUS_MESSAGE)) is not None:
             cells[0].put(cells[1]._replace(height=1, width=1), [[text]])
         return text
 

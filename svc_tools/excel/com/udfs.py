@@ -32,7 +32,7 @@ with needs("Excel through xlwings", "excel"):
     import xlwings as xw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from svc_tools.excel.com.workbook import ComResult
     from svc_tools.excel.desk import Desk
@@ -43,7 +43,7 @@ __all__ = [one.name for one in FUNCTIONS]  # what `import *` of the workbook's m
 _CALLER = "calling_cell"
 _RESERVED = frozenset({"type", "range"})
 """Names that VBA reserves, or that its generated code uses."""
-_FUNCTIONS = {one.name: one for one in FUNCTIONS}
+_IN_COLUMNS = {one.name for one in FUNCTIONS if not (one.spills or one.volatile)}
 _FIXED = re.compile(r"=.*!R[0-9]+C[0-9]+")
 """The reference of a workbook name that is the same cell everywhere."""
 _MOST_ROWS = 50_000
@@ -58,7 +58,10 @@ _log = logging.getLogger(__name__)
 def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | None) -> ComResult:
     """What a cell that calls a function shows; nothing is raised. A program has no cell."""
     try:
-        call = Call(one.name, tuple(map(from_com, arguments)))
+        given = [from_com(argument) for argument in arguments]
+        while given and given[-1] is OMITTED:  # as in the text of a formula
+            given.pop()
+        call = Call(one.name, tuple(given))
         desk = the_desk()
         alone = one.spills or one.volatile or any(isinstance(it, list) for it in call.arguments)
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
@@ -128,17 +131,12 @@ class _Column(Book):
         self._first = max(used.row, cell.row - _MOST_ROWS)
         self._last = min(used.row + used.shape[0] - 1, cell.row + _MOST_ROWS)
         self._columns: dict[int, tuple[Sequence[object], Sequence[object]]] = {}
-        self._passed = self._arguments_as_written()
-
-    def _arguments_as_written(self) -> Mapping[str, Argument]:
-        """What this cell was passed, by the text of the argument: also results of formulas."""
-        calls = [
-            one for one in calls_in(str(self._cell.api.Formula)) if one.name == self._call.name
-        ]
-        if len(calls) != 1:
-            return {}
-        written = (text.replace("$", "") for text in calls[0].arguments)
-        return dict(zip(written, self._call.arguments, strict=False))
+        # what this cell was passed, by the text of the argument: also results of formulas
+        self._passed: dict[str, Argument] = {}
+        own = [one for one in calls_in(str(cell.api.Formula)) if one.name == call.name]
+        if len(own) == 1:
+            written = (text.replace("$", "") for text in own[0].arguments)
+            self._passed.update(zip(written, call.arguments, strict=False))
 
     def others(self) -> list[Call]:
         """The calls of the other rows; none where this cell's own call is not among those read."""
@@ -147,10 +145,9 @@ class _Column(Book):
         own, others = False, []
         for _, row, name, arguments in self.calls():
             call = Call(name, tuple(arguments))
-            function = _FUNCTIONS.get(name)
-            if row == self._cell.row and _without_omitted(call) == _without_omitted(self._call):
+            if row == self._cell.row and call == self._call:
                 own = True
-            elif function is not None and not (function.spills or function.volatile):
+            elif name in _IN_COLUMNS:
                 others.append(call)
         return others if own else []
 
@@ -173,8 +170,7 @@ class _Column(Book):
         """The amount: a row whose formula shows a number now will need its rate."""
         self.shown = True
         try:
-            found: Argument = self.value(text, sheet, row)
-            return found
+            return self.value(text, sheet, row)  # type: ignore[no-any-return]
         finally:
             self.shown = False
 
@@ -216,52 +212,33 @@ def _is_formula(text: object) -> bool:
     return isinstance(text, str) and text.startswith("=")
 
 
-def _without_omitted(call: Call) -> Call:
-    """The call without the arguments at its end that are left out."""
-    arguments = call.arguments
-    while arguments and arguments[-1] is OMITTED:
-        arguments = arguments[:-1]
-    return Call(call.name, arguments)
-
-
 def _function(one: Function) -> Callable[..., Any]:
     """A function with the signature, help and decorators from which xlwings makes VBA."""
-    count = len(one.parameters)
-    wants_cell = one.name == "SVC_LOOKUP" or any(p.name == "as_of" for p in one.parameters)
+    names = [f"{it.name}_" if it.name in _RESERVED else it.name for it in one.parameters]
+    wants_cell = one.name == "SVC_LOOKUP" or any(it.name == "as_of" for it in one.parameters)
 
     def function(*arguments: Any) -> ComResult:  # noqa: ANN401 - what xlwings passes
-        cell = arguments[count] if len(arguments) > count else None
-        return _computed(one, arguments[:count], cell)
+        cell = arguments[len(names)] if len(arguments) > len(names) else None
+        return _computed(one, arguments[: len(names)], cell)
 
+    required = inspect.Parameter.empty
+    defaults = [OMITTED if it.optional else required for it in one.parameters]
+    taken = dict(zip(names, defaults, strict=True)) | ({_CALLER: None} if wants_cell else {})
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [
-        inspect.Parameter(
-            _vba_name(parameter.name),
-            kind,
-            default=OMITTED if parameter.optional else inspect.Parameter.empty,
-        )
-        for parameter in one.parameters
-    ]
-    if wants_cell:
-        parameters.append(inspect.Parameter(_CALLER, kind, default=None))
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, kind, default=default) for name, default in taken.items()]
+    )
     function.__name__ = function.__qualname__ = one.name
     function.__doc__ = one.help
     function.__annotations__ = {}  # xlwings would take them for converters
     marked: Any = function
-    for parameter in one.parameters:
-        name = _vba_name(parameter.name)
+    for name, parameter in zip(names, one.parameters, strict=True):
         marked = xw.arg(name, ndim=2, err_to_str=True, doc=parameter.help)(marked)
     if wants_cell:
         # not the argument `caller` of xlwings: that needs early binding, which is often broken
         marked = xw.arg(_CALLER, xw.Range, vba="Application.Caller")(marked)
     made: Callable[..., Any] = xw.func(category=CATEGORY, volatile=one.volatile)(marked)
     return made
-
-
-def _vba_name(name: str) -> str:
-    """An argument's name in VBA: the registry's, with a "_" where VBA reserves it."""
-    return f"{name}_" if name in _RESERVED else name
 
 
 globals().update({one.name: _function(one) for one in FUNCTIONS})

@@ -230,23 +230,14 @@ class Workbook:
         return None if typed is False or typed is None else str(typed).strip()
 
     @property
-    def name(self) -> str:
-        """The name of its file."""
-        return str(self.api.Name)
-
-    @property
-    def counts_from_1904(self) -> bool:
-        """Whether the workbook uses the 1904 date system."""
-        return bool(self.api.Date1904)
+    def from_1904(self) -> str | None:
+        """The name of the workbook where it uses the 1904 date system, for the refusal of dates."""
+        return str(self.api.Name) if self.api.Date1904 else None
 
     @property
     def is_calculated(self) -> bool:
         """Whether Excel has no pending calculation."""
         return int(self.api.Application.CalculationState) == 0  # xlDone
-
-    def calculate(self) -> None:
-        """Compute every formula again."""
-        self.api.Application.CalculateFull()
 
 
 class Sheet:
@@ -351,8 +342,9 @@ class Sheet:
 
 def _has_calls(formula: object) -> bool:
     """Whether a formula calls one of the registry's functions."""
-    is_formula = isinstance(formula, str) and formula.startswith("=") and "SVC_" in formula.upper()
-    return is_formula and any(one.name in _NAMES for one in calls_in(formula))
+    if not isinstance(formula, str) or not formula.startswith("="):
+        return False
+    return "SVC_" in formula.upper() and any(one.name in _NAMES for one in calls_in(formula))
 
 
 def _rows(found: _Com, area: Area) -> Sequence[Sequence[_Com]]:

@@ -162,11 +162,8 @@ def _result(sheet: Sheet) -> None:
     # the word of SVC_STATUS, which takes no addresses
     word = f'=IF({status}="ok",IF({review},"review","ok"),{status})'
     sheet.put("C9", Formula(word, value=f"=SVC_STATUS($A$6,$B$6,{AS_OF})"), "status")
-    sheet.rules += [
-        error_rule("A9:C9", "$A$9"),
-        Rule("C9", '=$C$9="ok"', "is_good"),
-        Rule("A9:C9", '=OR($C$9="partial",$C$9="review")', "is_partial"),
-    ]
+    sheet.rules.append(error_rule("A9:C9", "$A$9"))
+    sheet.rules += [Rule(*one) for one in TEXTS["lookup"]["rules"]]
 
 
 def _fields(sheet: Sheet) -> int:
@@ -314,11 +311,7 @@ def _order_rules(sheet: Sheet, last: int) -> None:
         error_rule(f"I{first}:I{last}", f"I{first}"),
         Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
         error_rule("E5:G5", "E5"),
-        Rule("F5", "=F5>0", "is_partial"),
-        Rule("H5:I5", "=IF(ISERROR(H5),TRUE,H5>0)", "is_error"),
-        Rule("A6:J6", "=IF(ISERROR($H$5),TRUE,$H$5>0)", "is_error"),
-        Rule("A6:J6", '=OR($F$5>0,NOT(ISERROR(SEARCH("no amount",$A$6))))', "is_partial"),
-        Rule("A6:J6", "=COUNT($G$5)>0", "is_good"),
+        *(Rule(*one) for one in _ORDERS["rules"]),
     ]
     sheet.choose_state(f"C{first}:C{last}")
 
