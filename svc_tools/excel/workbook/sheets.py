@@ -226,7 +226,7 @@ _FIRST_ORDER = _ORDER_HEAD + 1
 
 def orders_sheet(host: Host, *, example: bool) -> Sheet:
     """The sheet of order lines, with the example lines or empty."""
-    lines = EXAMPLES if example else ()
+    lines = [(*line[:4], float(line[4])) for line in EXAMPLES] if example else []
     last = _ORDER_HEAD + len(lines) + _EMPTY_ORDER_ROWS
     sheet = Sheet(ORDERS, (13, 13, 13, 13, 14, 14, 14, 14, 14, 88))
     sheet.set("freeze_panes", f"A{_FIRST_ORDER}")
@@ -238,18 +238,24 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
     formulas = {}
     for place, (heading, column) in enumerate(_ORDERS["columns"].items()):
         letter, look = "ABCDEFGHIJ"[place], column["look"]
-        text = column.get(host.key, column.get("formula"))
-        if text:
+        if text := column.get(host.key, column.get("formula")):
             formulas[heading] = Formula(re.sub(r"\[@(\w+)\]", rf"{ORDERS}[[#This Row],[\1]]", text))
         right = "money" in look or "rate" in look
         sheet.put(f"{letter}{_ORDER_HEAD}", heading, "head_right" if right else "head")
-        for row in range(_FIRST_ORDER, last + 1):
-            typed = [*lines, *[(None,) * 5] * _EMPTY_ORDER_ROWS][row - _FIRST_ORDER]
-            value = formulas.get(heading) or typed[place]
-            sheet.put(f"{letter}{row}", float(value) if isinstance(value, Decimal) else value, look)
+        for row, line in enumerate([*lines, *[()] * _EMPTY_ORDER_ROWS], _FIRST_ORDER):
+            typed = line[place] if place < len(line) else None
+            sheet.put(f"{letter}{row}", formulas.get(heading, typed), look)
     area = f"A{_ORDER_HEAD}:J{last}"
     sheet.tables.append(Table(ORDERS, area, tuple(_ORDERS["columns"]), formulas))
-    _order_rules(sheet, last)
+    first = _FIRST_ORDER
+    sheet.rules += [
+        *_line_rules("F", "H", first, last),
+        error_rule(f"I{first}:I{last}", f"I{first}"),
+        Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
+        error_rule("E5:G5", "E5"),
+        *(Rule(*one) for one in _ORDERS["rules"]),
+    ]
+    sheet.choose_state(f"C{first}:C{last}")
     if host.is_excel:
         _refresh_and_freeze(sheet, "J1", 0)
     return sheet
@@ -302,18 +308,6 @@ def _total(at: str, lines: int, cells: Mapping[str, Value]) -> Value:
         "A6": " ".join([*said, *[_VERDICT["examples"]] * bool(lines)]),
     }
     return totals[at]
-
-
-def _order_rules(sheet: Sheet, last: int) -> None:
-    first = _FIRST_ORDER
-    sheet.rules += [
-        *_line_rules("F", "H", first, last),
-        error_rule(f"I{first}:I{last}", f"I{first}"),
-        Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
-        error_rule("E5:G5", "E5"),
-        *(Rule(*one) for one in _ORDERS["rules"]),
-    ]
-    sheet.choose_state(f"C{first}:C{last}")
 
 
 _NEXUS_ROWS = 40
