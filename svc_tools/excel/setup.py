@@ -42,7 +42,7 @@ _Found: TypeAlias = tuple[_Mark, str, str]
 """The check of one part: the mark, what was found, and what to do."""
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
-_RESTART = "Excel and `svc-tools excel serve` use it once they are started again."
+_RESTART = "Excel and `svc-tools excel serve` use another service once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 _START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
@@ -95,13 +95,13 @@ def use_account(address: str, key: SecretStr | None) -> str:
             checked = f"The key could not be checked: {error.message}."
     settings.remember(address, secret)
     stored = f"The cells use {address}; its key is in {settings.keyring_name()}."
-    return f"{stored} {checked} {_RESTART}{_overridden()}"
+    return f"{stored} {checked}{_overridden()}"
 
 
 def use_embedded() -> str:
     """Use the embedded service."""
     settings.choose_embedded()
-    return f"The cells use the embedded service with its own rate book. {_RESTART}{_overridden()}"
+    return f"The cells use the embedded service with its own rate book.{_overridden()}"
 
 
 def forget_key() -> str:
@@ -110,8 +110,8 @@ def forget_key() -> str:
     if address is None:
         return "The keyring has no key of svc-tools."
     return (
-        f"The key of {address} was removed. Cells show an error until there is another, or"
-        f" --embedded. {_RESTART}"
+        f"The key of {address} was removed. Cells show an error until there is another, or the"
+        " embedded service is chosen."
     )
 
 
@@ -129,6 +129,7 @@ def install() -> Iterator[str]:
         ConfigurationError: Excel starts another Python, or its add-ins cannot be changed.
         ImportError: xlwings is not installed.
     """
+    yield _RESTART
     yield use_this_python()
     yield load_addin()
     if SYSTEM == "win32":

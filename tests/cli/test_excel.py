@@ -187,7 +187,7 @@ def manifest_of(folder):
     """What the server writes over https."""
     folder.mkdir(exist_ok=True)
     path = folder / "svc-tools-manifest.xml"
-    pages.write_manifest(path, LocalGuard(8643, "https", SecretStr("a-token")))
+    settings.write_private(path, pages.manifest(LocalGuard(8643, "https", SecretStr("a-token"))))
     return path
 
 

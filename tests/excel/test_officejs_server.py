@@ -8,7 +8,6 @@ import json
 import os
 import re
 import socket
-import stat
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +35,7 @@ from svc_tools.excel.officejs.app import (
     BadRequestError,
     read_body,
     read_calls,
-    results_json,
+    results_of,
 )
 from svc_tools.excel.officejs.guard import ACTIONS, LARGEST_BODY, Guard
 from svc_tools.excel.officejs.pages import (
@@ -45,7 +44,6 @@ from svc_tools.excel.officejs.pages import (
     manifest,
     metadata,
     page,
-    write_manifest,
 )
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.setup import certificate_commands
@@ -413,7 +411,7 @@ def read(*calls):
 
 
 def sent(*results):
-    return json.loads(results_json(results))["results"]
+    return json.loads(json.dumps(results_of(results)))["results"]
 
 
 def test_what_is_left_out_an_empty_cell_and_an_error_value_are_three_things():
@@ -558,7 +556,7 @@ convert(...process.argv.slice(1, 3), false, "https://developer.microsoft.com/sch
 
 def test_the_manifest_is_what_the_parsers_of_the_vendor_read(tmp_path):
     path = tmp_path / "manifest.xml"
-    write_manifest(path, GUARD)
+    path.write_text(manifest(GUARD), encoding="utf-8")
     read = json.loads(vendor(tmp_path, READ, path))
     pane = f"{ORIGIN}/excel/taskpane.html?token=a-token_of-the-Tests&office=1"
     assert read["officeAppType"] == "TaskPaneApp"
@@ -650,13 +648,6 @@ def test_texts_keep_the_documented_lengths(root):
         assert all(len(one.get("DefaultValue")) <= most for one in texts)
     sizes = {one.get("size") for one in root.iter(f"{BT}Image") if one.get("size")}
     assert sizes == {"16", "32", "80"}  # those that are required
-
-
-def test_the_file_is_for_its_owner_alone_for_the_token_is_in_it(tmp_path):
-    path = tmp_path / "svc.xml"
-    write_manifest(path, GUARD)
-    assert path.read_text(encoding="utf-8") == manifest(GUARD)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 DESCRIBED = metadata(GUARD)["functions"]

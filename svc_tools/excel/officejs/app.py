@@ -17,6 +17,8 @@ Where that says "happened", the host computes the cells again, with its "since" 
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,14 +27,14 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from pydantic import SecretStr
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from svc_tools.excel import settings
 from svc_tools.excel.formulas import Contents
 from svc_tools.excel.functions import Call, evaluate, refresh_plan
 from svc_tools.excel.officejs import pages
-from svc_tools.excel.officejs.guard import Guard, in_thread, refusal
+from svc_tools.excel.officejs.guard import ROOT, Guard, in_thread, refusal
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import (
     OMITTED,
@@ -43,11 +45,13 @@ from svc_tools.excel.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
+    from starlette.requests import Request
     from starlette.types import ASGIApp
 
     from svc_tools.excel.desk import Desk
+    from svc_tools.excel.officejs.pages import Json
     from svc_tools.excel.values import Argument, Result, Scalar
     from svc_tools.loopback import LocalGuard
 
@@ -56,10 +60,11 @@ MOST_CALLS = 100_000
 _PARAMETERS = {one.name: one.parameters for one in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
 _STATIC = Path(__file__).parent / "static"
-_KINDS = {".css": "text/css", ".js": "text/javascript", ".png": "image/png"}
+_SCRIPT = "text/javascript"
+_KINDS = {".css": "text/css", ".js": _SCRIPT, ".png": "image/png"}
 _NOT_ALLOWED = 405
-_MADE = "functions.js"
-"""A file of the folder that is not served unchanged."""
+_ATTACHMENT = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
+_PREFLIGHT = {"access-control-allow-methods": "GET"}
 _HOSTS = (
     "https://*.officeapps.live.com https://*.live.com https://*.office.com https://*.office365.com"
     " https://*.sharepoint.com https://*.microsoft365.com https://*.cloud.microsoft"
@@ -71,145 +76,115 @@ _PAGE = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none';"
 )
-_OFFICE_PAGE = f"{_PAGE} script-src 'self' {_SCRIPTS}; frame-ancestors 'self' {_HOSTS}"
-_OWN_PAGE = f"{_PAGE} script-src 'self'; frame-ancestors 'none'"
+_POLICY = "content-security-policy"
+_OFFICE_PAGE = {_POLICY: f"{_PAGE} script-src 'self' {_SCRIPTS}; frame-ancestors 'self' {_HOSTS}"}
+_OWN_PAGE = {_POLICY: f"{_PAGE} script-src 'self'; frame-ancestors 'none'"}
 
 
 def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     """The app over a desk, behind its guard, which has the address and token for Excel."""
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    for kind in (HTTPException, BadRequestError, Exception):
-        app.add_exception_handler(kind, _refusal)
-    _add_files(app, guard)
-    _add_cells(app, desk)
-    _add_pane(app, desk)
-    _add_nexus(app, desk)
-    _add_static(app)  # last, since it matches every name
+    handled: tuple[type[Exception], ...] = (HTTPException, BadRequestError, Exception)
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        routes=[*_actions(desk), *_files(guard)],
+        exception_handlers=dict.fromkeys(handled, _refusal),
+    )
     return Guard(app, guard)
 
 
-def _add_files(app: FastAPI, guard: LocalGuard) -> None:
+def _files(guard: LocalGuard) -> list[Route]:
     """The files and pages that Excel, and the user who sets it up, load."""
 
-    @app.get("/excel/")
-    async def instructions() -> Response:
-        return _page(pages.help_page(guard), _OWN_PAGE)
+    def task_pane(request: Request) -> Response:
+        office = request.query_params.get("office") == "1"
+        headers = _OFFICE_PAGE if office else _OWN_PAGE
+        return HTMLResponse(pages.page(guard, office=office), headers=headers)
 
-    @app.get("/excel/manifest.xml")
-    async def manifest_xml() -> Response:
-        name = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
-        return Response(pages.manifest(guard), media_type="application/xml", headers=name)
+    def manifest(_: Request) -> Response:
+        return Response(pages.manifest(guard), headers=_ATTACHMENT, media_type="application/xml")
 
-    @app.get("/excel/functions.json")
-    async def functions_json() -> Response:
-        return _json(pages.metadata(guard))
-
-    @app.options("/excel/functions.json")
-    async def functions_json_preflight() -> Response:
-        return Response(status_code=204, headers={"access-control-allow-methods": "GET"})
-
-    @app.get("/excel/functions.js")
-    async def functions_js() -> Response:
-        return Response(pages.functions_script(guard), media_type="text/javascript")
-
-    @app.get("/excel/taskpane.html")
-    async def task_pane(office: str = "") -> Response:
-        in_office = office == "1"
-        return _page(pages.page(guard, office=in_office), _OFFICE_PAGE if in_office else _OWN_PAGE)
+    script = f"{ROOT}functions.js"
+    metadata = f"{ROOT}functions.json"
+    return [
+        Route(ROOT, lambda _: HTMLResponse(pages.help_page(guard), headers=_OWN_PAGE)),
+        Route(f"{ROOT}manifest.xml", manifest),
+        Route(metadata, lambda _: _json(pages.metadata(guard))),
+        Route(metadata, lambda _: Response(None, 204, _PREFLIGHT), methods=["OPTIONS"]),
+        Route(script, lambda _: Response(pages.functions_script(guard), media_type=_SCRIPT)),
+        Route(f"{ROOT}taskpane.html", task_pane),
+        Route(f"{ROOT}{{name}}", _static_file),  # last, since it matches every name
+    ]
 
 
-def _add_cells(app: FastAPI, desk: Desk) -> None:
-    """The calls of functions, from Excel and from Calc."""
+def _static_file(request: Request) -> Response:
+    path = {one.name: one for one in _STATIC.iterdir()}.get(request.path_params["name"])
+    if path is None or path.suffix not in _KINDS:
+        raise HTTPException(404)
+    return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
 
-    @app.post("/excel/batch")
-    async def batch(request: Request) -> Response:
+
+def _actions(desk: Desk) -> list[Route]:
+    """What cells and the task pane request; errors are part of the results."""
+    return [
+        _action("POST", "batch", lambda content: _computed(desk, content)),
+        _action("GET", "status", lambda _: pages.status(desk)),
+        _action("POST", "refresh", lambda content: _refreshed(desk, content)),
+        _action("POST", "key", lambda content: _with_key(desk, content)),
+        _action("DELETE", "key", lambda _: pages.forget_key(desk)),
+        _action("POST", "embedded", lambda _: pages.use_embedded(desk)),
+        _action("GET", "nexus", lambda _: pages.registrations(desk)),
+        _action("POST", "nexus", lambda content: _added(desk, content)),
+    ]
+
+
+def _action(method: str, name: str, work: Callable[[Json], Json]) -> Route:
+    """The route of an action: JSON in, JSON out."""
+
+    async def respond(request: Request) -> Response:
         body = await request.body()
-        results = await in_thread(lambda: _computed(desk, body))
-        return Response(results, media_type="application/json")
+        try:
+            return await in_thread(lambda: _json(work(read_body(body))))
+        finally:
+            if method != "GET" and name != "batch":  # Calc must not use earlier results
+                settings.renew_server()
+
+    return Route(f"{ROOT}{name}", respond, methods=[method])
 
 
-def _computed(desk: Desk, body: bytes) -> bytes:
-    """The results of the calls in a body, with their places looked up together."""
-    content = read_body(body)
+def _computed(desk: Desk, content: Json) -> Json:
+    """The results of the calls in a request, with their places looked up together."""
     calls = read_calls(content)
     given = [one for one in calls if not isinstance(one, CellError)]
     results = iter(evaluate(desk, given, since=_since(content)))
-    return results_json(one if isinstance(one, CellError) else next(results) for one in calls)
+    return results_of(one if isinstance(one, CellError) else next(results) for one in calls)
 
 
-def _add_pane(app: FastAPI, desk: Desk) -> None:
-    """What the task pane shows and does; errors are part of the results."""
-
-    @app.get("/excel/status")
-    async def status() -> Response:
-        return _json(await in_thread(lambda: pages.status(desk)))
-
-    @app.post("/excel/refresh")
-    async def refresh(request: Request) -> Response:
-        content = read_body(await request.body())
-        plan = await in_thread(lambda: refresh_plan(desk, *_used(content)))
-        if content.get("confirmed") is not True:
-            return _json(pages.plan(plan))
-        return await _changed(lambda: pages.refresh(desk, plan))
-
-    @app.post("/excel/key")
-    async def use_key(request: Request) -> Response:
-        address, key = map(read_body(await request.body()).get, ("address", "key"))
-        if not (isinstance(address, str) and isinstance(key, str)):  # None is no key "None"
-            raise BadRequestError('expected {"address": text, "key": text}')
-        return await _changed(lambda: pages.use_key(desk, address, SecretStr(key)))
-
-    @app.delete("/excel/key")
-    async def forget_key() -> Response:
-        return await _changed(lambda: pages.forget_key(desk))
-
-    @app.post("/excel/embedded")
-    async def use_embedded() -> Response:
-        return await _changed(lambda: pages.use_embedded(desk))
+def _refreshed(desk: Desk, content: Json) -> Json:
+    plan = refresh_plan(desk, *_used(content))
+    return pages.refresh(desk, plan) if content.get("confirmed") is True else pages.plan(plan)
 
 
-def _add_nexus(app: FastAPI, desk: Desk) -> None:
-    """The registrations of the task pane: listed, and one added once its state is typed."""
-
-    @app.get("/excel/nexus")
-    async def registrations() -> Response:
-        return _json(await in_thread(lambda: pages.registrations(desk)))
-
-    @app.post("/excel/nexus")
-    async def add_registration(request: Request) -> Response:
-        content = read_body(await request.body())
-        record, typed = content.get("record"), content.get("typed")
-        texts = (*record.values(), typed or "") if isinstance(record, dict) else ()
-        if not isinstance(record, dict) or not all(isinstance(one, str) for one in texts):
-            raise BadRequestError('expected {"record": {"state": text, ...}, "typed": text}')
-        return await _changed(lambda: pages.add_registration(desk, record, typed))
+def _with_key(desk: Desk, content: Json) -> Json:
+    address, key = content.get("address"), content.get("key")
+    if not (isinstance(address, str) and isinstance(key, str)):  # None is no key "None"
+        raise BadRequestError('expected {"address": text, "key": text}')
+    return pages.use_key(desk, address, SecretStr(key))
 
 
-async def _changed(work: Callable[[], Mapping[str, object]]) -> Response:
-    """The result of a change, after which Calc must not use earlier results."""
-    try:
-        return _json(await in_thread(work))
-    finally:
-        settings.renew_server()
+def _added(desk: Desk, content: Json) -> Json:
+    record, typed = content.get("record"), content.get("typed")
+    if not isinstance(record, dict) or not all(
+        isinstance(one, str) for one in (*record.values(), typed or "")
+    ):
+        raise BadRequestError('expected {"record": {"state": text, ...}, "typed": text}')
+    return pages.add_registration(desk, record, typed)
 
 
-def _add_static(app: FastAPI) -> None:
-    """The static files of the add-in, by name."""
-
-    @app.get("/excel/{name}")
-    async def file(name: str) -> Response:
-        path = {one.name: one for one in _STATIC.iterdir()}.get(name)
-        if path is None or path.suffix not in _KINDS or name == _MADE:
-            raise HTTPException(404)
-        return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
-
-
-def _json(content: Mapping[str, object]) -> Response:
-    return Response(json.dumps(content), media_type="application/json")
-
-
-def _page(html: str, policy: str) -> Response:
-    return Response(html, media_type="text/html", headers={"content-security-policy": policy})
+def _json(content: Json) -> Response:
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return Response(text, media_type="application/json")
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
@@ -225,14 +200,14 @@ class BadRequestError(ValueError):
     """The body is not a batch of calls; the message says what is expected."""
 
 
-def read_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body.
+def read_body(body: bytes) -> Json:
+    """The JSON object of a body; an empty one where there is no body.
 
     Raises:
         BadRequestError: it is none.
     """
     try:
-        content = json.loads(body, parse_constant=_refused)
+        content = json.loads(body or b"{}", parse_constant=_refused)
     except (ValueError, RecursionError):
         raise BadRequestError(f"The body is not JSON; {_EXPECTED}") from None
     if not isinstance(content, dict):
@@ -240,7 +215,11 @@ def read_body(body: bytes) -> dict[str, Any]:
     return content
 
 
-def read_calls(content: Mapping[str, Any]) -> list[Call | CellError]:
+def _refused(constant: str) -> float:
+    raise ValueError(constant)
+
+
+def read_calls(content: Json) -> list[Call | CellError]:
     """The calls of a request; an error for a call that this server cannot read or compute.
 
     One bad cell fails its own formula, not the thousands sent with it.
@@ -258,20 +237,18 @@ def read_calls(content: Mapping[str, Any]) -> list[Call | CellError]:
     return [_call(number, one) for number, one in enumerate(calls)]
 
 
-def _since(content: Mapping[str, Any]) -> datetime | None:
+def _since(content: Json) -> datetime | None:
     """The moment of a refresh; `None` where there was none."""
     if content.get("since") is None:
         return None
-    try:
+    with suppress(TypeError, ValueError):
         since = datetime.fromisoformat(content["since"])
-    except (TypeError, ValueError):
-        since = None
-    if since is None or since.tzinfo is None:
-        raise BadRequestError('"since" is expected as a time with its zone, as a refresh gives it')
-    return since
+        if since.tzinfo is not None:
+            return since
+    raise BadRequestError('"since" is expected as a time with its zone, as a refresh gives it')
 
 
-def _used(content: Mapping[str, Any]) -> tuple[list[list[Call]], int]:
+def _used(content: Json) -> tuple[list[list[Call]], int]:
     """The calls of each cell that a refresh is about, and how many cells have others.
 
     Raises:
@@ -292,10 +269,8 @@ def _used(content: Mapping[str, Any]) -> tuple[list[list[Call]], int]:
     return [[one for one in calls if isinstance(one, Call)] for calls in read], unknown
 
 
-def _call(number: int, call: object) -> Call | CellError:
-    if not isinstance(call, dict):
-        raise BadRequestError(f"Call {number} cannot be read; {_EXPECTED}")
-    name, given = call.get("f"), call.get("a", [])
+def _call(number: int, call: Any) -> Call | CellError:  # noqa: ANN401 - what JSON holds
+    name, given = (call.get("f"), call.get("a", [])) if isinstance(call, dict) else (None, None)
     if not isinstance(name, str) or not isinstance(given, list):
         raise BadRequestError(f"Call {number} cannot be read; {_EXPECTED}")
     parameters = _PARAMETERS.get(name)
@@ -328,8 +303,8 @@ def _argument(given: object) -> Argument:
 def _scalar(given: Any) -> Scalar:  # noqa: ANN401 - what JSON holds
     if given is None or isinstance(given, str | bool | float):
         return given
-    if isinstance(given, int):
-        return _number(given)
+    if isinstance(given, int) and abs(given) <= sys.float_info.max:
+        return given
     if isinstance(given, dict) and isinstance(given.get("error"), str):
         return ErrorCell(given["error"][:40])
     raise BadValueError(
@@ -337,25 +312,12 @@ def _scalar(given: Any) -> Scalar:  # noqa: ANN401 - what JSON holds
     )
 
 
-def _number(given: int) -> float:
-    try:
-        float(given)
-    except OverflowError:
-        raise BadValueError("No cell holds a number as large.") from None
-    return given
+def results_of(results: Iterable[Result]) -> Json:
+    """The response to a batch."""
+    return {"results": [_result(result) for result in results]}
 
 
-def _refused(constant: str) -> float:
-    raise BadRequestError(f"{constant} is no number of JSON")
-
-
-def results_json(results: Iterable[Result]) -> bytes:
-    """The body of the response."""
-    content = {"results": [_result_json(result) for result in results]}
-    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _result_json(result: Result) -> dict[str, Any]:
+def _result(result: Result) -> Json:
     if isinstance(result, CellError):
         return _error(result)
     if isinstance(result, list):
@@ -369,5 +331,5 @@ def _cell(cell: object) -> object:
     return "" if cell is None else cell
 
 
-def _error(error: CellError) -> dict[str, Any]:
+def _error(error: CellError) -> Json:
     return {"e": "value" if isinstance(error, BadValueError) else "na", "m": error.message}

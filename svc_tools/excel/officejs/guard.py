@@ -13,8 +13,9 @@ import logging
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import parse_qs, parse_qsl, urlencode
+from urllib.parse import urlencode
 
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
@@ -36,17 +37,16 @@ accepted."""
 LARGEST_BODY = 32 * 1024 * 1024
 """The most bytes of a body. The add-in sends up to 4 MB, and more only for a single range."""
 _READS = {"GET", "HEAD"}
-_SCHEME = "bearer "
 _HEADERS = {
-    b"cache-control": b"no-store",
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",  # addresses contain the token
-    b"cross-origin-resource-policy": b"cross-origin",  # for the icons in Excel on the web
-    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",  # addresses contain the token
+    "cross-origin-resource-policy": "cross-origin",  # for the icons in Excel on the web
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
 _FOR_METADATA = {
-    b"access-control-allow-origin": b"*",
-    b"access-control-allow-private-network": b"true",
+    "access-control-allow-origin": "*",
+    "access-control-allow-private-network": "true",
 }
 _REFUSALS = {
     "FOREIGN": (403, "The request names another host, or comes from the page of another server"),
@@ -70,28 +70,25 @@ def origin_of(guard: LocalGuard) -> str:
 
 def judge(guard: LocalGuard, scope: Scope) -> str | None:
     """The code of the error for which a request is refused; `None` where it is accepted."""
-    headers = [(name.lower(), value.decode("latin-1")) for name, value in scope["headers"]]
-    hosts = [value for name, value in headers if name == b"host"]
-    origins = [value for name, value in headers if name == b"origin"]
-    method, path = scope["method"], scope["path"]
+    headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
+    origins = headers.getlist("origin")
     if path == _METADATA and method in {*_READS, "OPTIONS"}:
         origins = []  # also pages of Excel on the web
-    if guard.refuses(hosts, origins) is not None:
+    if guard.refuses(headers.getlist("host"), origins) is not None:
         return "FOREIGN"
-    if path == _METADATA and method == "OPTIONS":
-        return None  # the preflight request of a browser
     is_open = path == ROOT or (path.startswith(f"{ROOT}icon-") and path.endswith(".png"))
-    if method in _READS and is_open:
-        return None
-    authorization = next((value for name, value in headers if name == b"authorization"), "")
-    if authorization[: len(_SCHEME)].lower() == _SCHEME:
-        token = authorization[len(_SCHEME) :].strip()
-    elif method in _READS and path not in ACTIONS:
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        token = query.get("token", [""])[0]
-    else:
-        token = ""
-    return None if guard.accepts_token(token) else "UNKNOWN_TOKEN"
+    is_preflight = path == _METADATA and method == "OPTIONS"
+    if not is_preflight and not (is_open and method in _READS):
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            in_address = method in _READS and path not in ACTIONS
+            token = QueryParams(scope["query_string"]).get("token", "") if in_address else ""
+        if not guard.accepts_token(token.strip()):
+            return "UNKNOWN_TOKEN"
+    # of a body whose length is not given, or too large, nothing more is read
+    length = headers.get("content-length", "0")
+    is_known = length.isdigit() and "transfer-encoding" not in headers
+    return None if is_known and int(length) <= LARGEST_BODY else "TOO_LARGE"
 
 
 class Guard:
@@ -105,55 +102,39 @@ class Guard:
         """Handle one request."""
         if scope["type"] != "http":
             return
+        added = _HEADERS | (_FOR_METADATA if scope["path"] == _METADATA else {})
         begun = False
 
         async def headed(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = _with_headers(message["headers"], scope["path"])
+                headers = MutableHeaders(scope=message)
+                for name, value in added.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        code = judge(self._guard, scope) or _too_long(scope)
+        code = judge(self._guard, scope)
         if code is None:
-            code = await self._failure(_without_token(scope), receive, headed)
+            try:
+                await self._app(_without_token(scope), receive, headed)
+            except ClientDisconnect:
+                pass  # Excel does so with calls that it has sent again
+            except asyncio.CancelledError:
+                code = "ENDING"
+            except Exception as error:  # noqa: BLE001 - a stack trace may show what the user typed
+                _log.error("A request failed: %s", type(error).__name__)
+                code = "FAILED"
         if code is not None and not begun:
             await refusal(code)(scope, receive, headed)
-
-    async def _failure(self, scope: Scope, receive: Receive, send: Send) -> str | None:
-        """Run the app; the code of its failure."""
-        try:
-            await self._app(scope, receive, send)
-        except ClientDisconnect:
-            return None  # Excel does so with calls that it has sent again
-        except asyncio.CancelledError:
-            return "ENDING"
-        except Exception as error:  # noqa: BLE001 - a stack trace may show what the user typed
-            _log.error("A request failed: %s", type(error).__name__)
-            return "FAILED"
-        return None
-
-
-def _too_long(scope: Scope) -> str | None:
-    """Refuse a body that is too long, or whose length is not given: no more of it is read."""
-    headers = dict(scope["headers"])
-    length = headers.get(b"content-length", b"0")
-    is_known = length.isdigit() and b"transfer-encoding" not in headers
-    return None if is_known and int(length) <= LARGEST_BODY else "TOO_LARGE"
 
 
 def _without_token(scope: Scope) -> Scope:
     """The request without the token, which the app, and whatever traces it, does not need."""
-    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    query = QueryParams(scope["query_string"]).multi_items()
     rest = urlencode([(name, value) for name, value in query if name != "token"])
     headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
     return {**scope, "query_string": rest.encode("latin-1"), "headers": headers}
-
-
-def _with_headers(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
-    added = _HEADERS | (_FOR_METADATA if path == _METADATA else {})
-    there = {name.lower() for name, _ in headers}
-    return [*headers, *((name, value) for name, value in added.items() if name not in there)]
 
 
 def refusal(code: str, message: str = "") -> Response:

@@ -21,21 +21,19 @@ from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
 from svc_tools import config, nexus
-from svc_tools.atomic import whole_file
 from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
 from svc_tools.display import capital, render
-from svc_tools.excel import settings
+from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.excel.setup import DATA, certificate_commands
 from svc_tools.lookup.key_check import check_key, field_at_fault
 from svc_tools.lookup.outcomes import Trouble, explained
 from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import SecretStr
 
@@ -49,19 +47,14 @@ OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
 """Where Office add-ins must load the host's library from: the only address elsewhere."""
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(rf"\b{_PREFIX}(?=[A-Z])")
-_STATES = {
-    "http": "Plain http, which LibreOffice Calc accepts. Excel requires https, see below.",
-    "https": "https, which Excel accepts once this computer trusts the certificate.",
-}
 _LOCKED = (
     f"Address and key come from the environment ({config.URL_VARIABLE} and {config.KEY_VARIABLE})."
     " Change them there, then start svc-tools excel serve again."
 )
-_CONFIGURATION = "The configuration cannot be used"
 _CODES = (*codes_of("review"), *codes_of("warning"), *codes_of("confidence"))
 """The codes of a result, which the lookup form explains."""
 _OFFER = "Give address and key under “Service and key”, or choose the embedded service."
-Json: TypeAlias = dict[str, object]
+Json: TypeAlias = dict[str, Any]
 """A JSON object."""
 
 
@@ -123,24 +116,13 @@ def manifest(guard: LocalGuard) -> str:
     """The manifest of the add-in, as XML."""
     return render(
         "excel/manifest.xml",
-        id=DATA["addin"]["id"],
+        id=setup.DATA["addin"]["id"],
         version=_version(),
         origin=origin_of(guard),
         root=f"{origin_of(guard)}{ROOT}".rstrip("/"),
         token=quote(_token(guard), safe=""),
         namespace=NAMESPACE,
     )
-
-
-def write_manifest(path: Path, guard: LocalGuard) -> None:
-    """Write the manifest to a file that only its owner can read, since it contains the token.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    with whole_file(path) as draft:
-        draft.chmod(0o600)  # before anything is in it
-        draft.write_text(manifest(guard), encoding="utf-8")
 
 
 def _token(guard: LocalGuard) -> str:
@@ -177,8 +159,8 @@ def help_page(guard: LocalGuard) -> str:
     return render(
         "excel/help.html",
         origin=origin_of(guard),
-        state=_STATES[guard.scheme],
-        certificate=certificate_commands(),
+        scheme=guard.scheme,
+        certificate=setup.certificate_commands(),
         functions=_in_excel(),
     )
 
@@ -195,16 +177,17 @@ def function_id(name: str) -> str:
 
 def status(desk: Desk) -> Json:
     """The service, whether it responds, and the cached results; sends one unbilled request."""
-    described = settings.describe()
+    origin, address = settings.describe().known_from, _address()
+    locked = _LOCKED if origin == "environment" else None
     result: Json = {
         "service": "No service",
         "source": "",
         "words": desk.source,
         "notes": " ".join(desk.notes),
         "embedded": False,
-        "has_key": described.known_from == "settings" and bool(_address()),
-        "locked": _LOCKED if described.known_from == "environment" else None,
-        "address": _address(),
+        "has_key": origin == "settings" and bool(address),
+        "locked": locked,
+        "address": address,
         "cached": desk.cached,
         "oldest": desk.oldest.isoformat() if desk.oldest else None,
         "spent": desk.spent,
@@ -212,20 +195,15 @@ def status(desk: Desk) -> Json:
         "problem": None,
     }
     try:
-        client = desk.client
-        result |= {"left": desk.left}
-    except (ConfigurationError, ImportError) as error:
-        what_to_do = _LOCKED if result["locked"] else _OFFER
-        return result | _trouble(Trouble(_CONFIGURATION, str(error), what_to_do))
-    service = desk.service
-    embedded = isinstance(client, config.EmbeddedSvc)
-    result |= {"service": capital(service.name) if embedded else service.name, "embedded": embedded}
-    if service.edition:
-        result |= {"source": f"Rate book of {service.edition}"}
-    try:
+        client, result["left"] = desk.client, desk.left
+        service, embedded = desk.service, isinstance(desk.client, config.EmbeddedSvc)
+        name = capital(service.name) if embedded else service.name
+        result |= {"service": name, "embedded": embedded}
+        if service.edition:
+            result["source"] = f"Rate book of {service.edition}"
         check_key(client)
-    except SvcError as error:
-        return result | _trouble(explained(error))
+    except (ValueError, ImportError, SvcError) as error:
+        return result | _problem(error, "The configuration cannot be used", locked or _OFFER)
     return result
 
 
@@ -251,7 +229,7 @@ def registrations(desk: Desk) -> Json:
     try:
         register = nexus.list_register(desk.client)
     except (ValueError, ImportError, SvcError) as error:
-        return _refused("The registrations cannot be listed", error)
+        return _problem(error, "The registrations cannot be listed")
     return {"message": register.sentence, "rows": [one.texts for one in register.records]}
 
 
@@ -278,21 +256,14 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
             }
         if typed.strip().upper() != record["state"]:
             expected = f"Type {record['state']} to add it. Nothing was changed."
-            return _trouble(Trouble("This is not the state", "", expected), "nexus-typed")
+            return _problem("", "This is not the state", expected, "nexus-typed")
         receipt = nexus.add_registrations(client, [record], dry_run=False)
     except (ValueError, ImportError, SvcError) as error:
-        return _refused("The registration cannot be added", error)
+        return _problem(error, "The registration cannot be added")
     desk.refresh_register()
     name = "" if receipt.path is None else receipt.path.name
     undo = f"Its receipt undoes it: svc-tools nexus restore {name}"
     return {"message": " ".join([receipt.sentence, *receipt.advice, undo])}
-
-
-def _refused(title: str, error: Exception) -> Json:
-    """A problem of the registrations; nothing was changed."""
-    if isinstance(error, SvcError):
-        return _trouble(explained(error))
-    return _trouble(Trouble(title, str(error), ""))
 
 
 def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
@@ -303,55 +274,46 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
     """
     if locked := _locked():
         return locked
+    title, what_to_do, field = "The address cannot be used", "Correct it.", "address"
     try:
         address = settings.checked_address(address)
-    except ConfigurationError as error:
-        text = str(error).removeprefix("The address cannot be used: ")
-        return _trouble(Trouble("The address cannot be used", text, "Correct it."), "address")
-    try:
+        title, field = "This cannot be a key", "key"  # an empty one, or one that no header can hold
+        what_to_do = "Copy the key again, without anything around it."
         with Svc(key, base_url=address, max_retries=0) as client:
             check_key(client)
-    except ValueError as error:  # an empty key, or one that no header can hold
-        text = capital(str(error).removeprefix("api_key: "))
-        what_to_do = "Copy the key again, without anything around it."
-        return _trouble(Trouble("This cannot be a key", text, what_to_do), "key")
-    except SvcError as error:
-        return _trouble(explained(error), field_at_fault(error))
-    try:
-        address = settings.remember(address, key)
+        title, what_to_do = "The key cannot be stored", "It was not used."
+        settings.remember(address, key)
         keyring = settings.keyring_name()
-    except (ConfigurationError, ImportError) as error:
-        return _trouble(Trouble("The key cannot be stored", str(error), "It was not used."), "key")
+    except SvcError as error:
+        return _problem(error, title, field=field_at_fault(error))
+    except (ValueError, ImportError) as error:
+        text = str(error).removeprefix("api_key: ").removeprefix(f"{title}: ")
+        return _problem(capital(text), title, what_to_do, field)
     desk.use(None)
     return {"message": f"{address} accepts the key. It is stored in {keyring}."}
 
 
 def forget_key(desk: Desk) -> Json:
     """Remove the key from the keyring. The address stays: no other service is used unnoticed."""
-    if locked := _locked():
-        return locked
-    try:
-        address = settings.forget_key()
-    except (ConfigurationError, ImportError) as error:
-        return _trouble(Trouble("The key cannot be removed", str(error), "Then try again."))
-    desk.use(None)
-    if address is None:
-        return {"message": "There was no key to remove."}
-    return {"message": f"The key for {address} was removed. The cells have no service now."}
+    return _changed(desk, "The key cannot be removed", "Then try again.", setup.forget_key)
 
 
 def use_embedded(desk: Desk) -> Json:
     """Use the embedded service; keys in the keyring stay."""
+    title, what_to_do = "The embedded service cannot be used", "Or give address and key."
+    return _changed(desk, title, what_to_do, setup.use_embedded)
+
+
+def _changed(desk: Desk, title: str, what_to_do: str, change: Callable[[], str]) -> Json:
+    """Change the settings, and have the desk use them."""
     if locked := _locked():
         return locked
     try:
-        settings.choose_embedded()
-        desk.use(None)
-        source = desk.client and desk.source
+        message = change()
     except (ConfigurationError, ImportError) as error:
-        title = "The embedded service cannot be used"
-        return _trouble(Trouble(title, str(error), "Or give address and key."))
-    return {"message": f"The cells use the {source} from now on."}
+        return _problem(error, title, what_to_do)
+    desk.use(None)
+    return {"message": message}
 
 
 def _address() -> str:
@@ -367,8 +329,15 @@ def _locked() -> Json | None:
     """The problem of a service that the environment names: the pane cannot change it."""
     if settings.describe().known_from != "environment":
         return None
-    return _trouble(Trouble("The environment names the service", _LOCKED, "Nothing was changed."))
+    return _problem(_LOCKED, "The environment names the service", "Nothing was changed.")
 
 
-def _trouble(trouble: Trouble, field: str | None = None) -> Json:
+def _problem(
+    error: Exception | str, title: str, what_to_do: str = "", field: str | None = None
+) -> Json:
+    """A problem as the pane shows it; an error of the service has its own title and advice."""
+    if isinstance(error, SvcError):
+        trouble = explained(error)
+    else:
+        trouble = Trouble(title, str(error), what_to_do)
     return {"problem": asdict(trouble) | {"field": field}}

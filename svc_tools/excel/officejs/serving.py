@@ -17,7 +17,7 @@ from svc_tools import config
 from svc_tools.excel import settings, setup
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.guard import ROOT, origin_of
-from svc_tools.excel.officejs.pages import write_manifest
+from svc_tools.excel.officejs.pages import manifest
 from svc_tools.extras import needs
 from svc_tools.loopback import LocalGuard, listen_on_localhost, make_server
 
@@ -95,7 +95,7 @@ def _serve_alone(
         scheme: Literal["http", "https"] = "https" if cert else "http"
         guard = LocalGuard(sockets[0].getsockname()[1], scheme, token)
         if cert:  # Excel loads nothing over http: a manifest that it has stays as it is
-            write_manifest(setup.manifest_path(), guard)
+            settings.write_private(setup.manifest_path(), manifest(guard))
 
         def started() -> None:
             settings.publish_server(origin_of(guard), token, cert)
