@@ -62,7 +62,7 @@ class Description:
     Attributes:
         known_from: what names the service: the environment, the settings, or nothing (then it is
             the embedded service).
-        service: the address, or "embedded"; `None` where the configuration cannot be used.
+        service: the address, or "embedded"; `None` where neither can be read.
         key: the key, where there is an address.
         problem: why the configuration cannot be used, in a sentence.
     """
@@ -86,7 +86,7 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
     """
     found = describe()
-    if found.service is None:
+    if found.service is None or found.problem is not None:
         raise ConfigurationError(found.problem)
     if found.key is None:
         return config.connect("embedded")
@@ -99,21 +99,19 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
 def describe() -> Description:
     """The configured service, without a request; an error becomes a sentence."""
     origin: Literal["environment", "settings"] = "environment"
+    service = None
     try:
         account = config.configured()
         if account is not None:
             return Description(origin, account[1], account[0])
-        origin = "settings"
-        service = chosen()
+        origin, service = "settings", chosen()
         if service in {None, EMBEDDED}:
             return Description("settings" if service else "nothing", EMBEDDED)
-        key = stored_key(service)
-        if key is not None:
-            return Description(origin, checked_address(service), key)
-        problem = _NO_KEY.format(address=service)
+        key = stored_key(checked_address(service))
+        problem = _NO_KEY.format(address=service) if key is None else None
+        return Description(origin, service, key, problem)
     except (ConfigurationError, ImportError) as error:
-        problem = str(error)
-    return Description(origin, None, problem=problem)
+        return Description(origin, service, problem=str(error))
 
 
 def remember(address: str, key: SecretStr) -> str:

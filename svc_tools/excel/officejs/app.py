@@ -86,8 +86,6 @@ def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     handled: tuple[type[Exception], ...] = (HTTPException, BadRequestError, Exception)
     app = FastAPI(
         openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
         routes=[*_actions(desk), *_files(guard)],
         exception_handlers=dict.fromkeys(handled, _refusal),
     )
@@ -319,17 +317,13 @@ def results_of(results: Iterable[Result]) -> Json:
 
 def _result(result: Result) -> Json:
     if isinstance(result, CellError):
-        return _error(result)
+        return {"e": "value" if isinstance(result, BadValueError) else "na", "m": result.message}
     if isinstance(result, list):
         return {"v": [[_cell(cell) for cell in row] for row in result]}
     return {"v": _cell(result)}
 
 
-def _cell(cell: object) -> object:
+def _cell(cell: Any) -> Any:  # noqa: ANN401 - as above
     if isinstance(cell, CellError):
-        return _error(cell)
+        return _result(cell)
     return "" if cell is None else cell
-
-
-def _error(error: CellError) -> Json:
-    return {"e": "value" if isinstance(error, BadValueError) else "na", "m": error.message}

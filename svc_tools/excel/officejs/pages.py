@@ -177,17 +177,18 @@ def function_id(name: str) -> str:
 
 def status(desk: Desk) -> Json:
     """The service, whether it responds, and the cached results; sends one unbilled request."""
-    origin, address = settings.describe().known_from, _address()
-    locked = _LOCKED if origin == "environment" else None
+    described = settings.describe()
+    locked = _LOCKED if described.known_from == "environment" else None
+    address = None if described.service == settings.EMBEDDED else described.service
     result: Json = {
         "service": "No service",
         "source": "",
         "words": desk.source,
         "notes": " ".join(desk.notes),
         "embedded": False,
-        "has_key": origin == "settings" and bool(address),
+        "has_key": bool(address) and not locked,
         "locked": locked,
-        "address": address,
+        "address": address or "",
         "cached": desk.cached,
         "oldest": desk.oldest.isoformat() if desk.oldest else None,
         "spent": desk.spent,
@@ -314,15 +315,6 @@ def _changed(desk: Desk, title: str, what_to_do: str, change: Callable[[], str])
         return _problem(error, title, what_to_do)
     desk.use(None)
     return {"message": message}
-
-
-def _address() -> str:
-    """The address in the form at first."""
-    try:
-        chosen = settings.chosen()
-    except ConfigurationError:
-        return ""
-    return "" if chosen in {None, settings.EMBEDDED} else str(chosen)
 
 
 def _locked() -> Json | None:

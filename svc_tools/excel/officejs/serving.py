@@ -8,7 +8,7 @@ import signal
 import threading
 import webbrowser
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import httpx
 from pydantic import SecretStr
@@ -61,65 +61,57 @@ def serve(
 
     Raises:
         ValueError: the certificate cannot be used, or there is none for https.
-        OSError: the port is taken, or a file cannot be written.
-        ConfigurationError: what is stored cannot be used.
+        OSError: the port is taken.
+        ConfigurationError: what is stored cannot be used, or a file cannot be written.
     """
     config.excel_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(settings.lock_path())
     try:
-        lock.acquire(timeout=1)  # `excel check` holds it for a moment
+        with FileLock(settings.lock_path(), timeout=1):  # `excel check` holds it for a moment
+            pair = setup.choose_certificate(cert, key, https=https, say=say, confirm=confirm)
+            _serve_alone(port, pair, say, browser=browser)
     except Timeout:
         running = settings.read_server()
         where = f"on {running.url} (process {running.pid})" if running else "at the moment"
         say(f"A server already runs {where}; it serves Excel and Calc alike.")
         say("To change its options, stop it with Ctrl+C first.")
-        return
-    try:
-        pair = setup.choose_certificate(cert, key, https=https, say=say, confirm=confirm)
-        _serve_alone(port, pair, say, browser=browser)
-    finally:
-        lock.release()
 
 
 def _serve_alone(
     port: int | None, pair: tuple[Path, ...], say: Callable[[str], None], *, browser: bool
 ) -> None:
-    cert, key = pair or (None, None)
+    cert, private_key = pair or (None, None)
     before = settings.read_server()
     if port is None:
         port = (before and httpx.URL(before.url).port) or _DEFAULT_PORT
     sockets = listen_on_localhost(port)
+    # the same token, so that manifests stay valid
+    token = before.token if before else SecretStr(secrets.token_urlsafe(24))
+    guard = LocalGuard(sockets[0].getsockname()[1], "https" if cert else "http", token)
+    if cert:  # Excel loads nothing over http: a manifest that it has stays as it is
+        settings.write_private(setup.manifest_path(), manifest(guard))
+
+    def started() -> None:
+        settings.publish_server(origin_of(guard), token, cert)
+        _say_started(guard, cert, say, before.url if before else origin_of(guard))
+        if browser:
+            page = f"{origin_of(guard)}{ROOT}"
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
+
+    server = make_server(
+        make_app(the_desk(), guard),
+        started,
+        ssl_certfile=cert,
+        ssl_keyfile=private_key,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C: all is cleaned up
     try:
-        # the same token, so that manifests stay valid
-        token = before.token if before else SecretStr(secrets.token_urlsafe(24))
-        scheme: Literal["http", "https"] = "https" if cert else "http"
-        guard = LocalGuard(sockets[0].getsockname()[1], scheme, token)
-        if cert:  # Excel loads nothing over http: a manifest that it has stays as it is
-            settings.write_private(setup.manifest_path(), manifest(guard))
-
-        def started() -> None:
-            settings.publish_server(origin_of(guard), token, cert)
-            _say_started(guard, cert, say, "" if before is None else before.url)
-            if browser:
-                page = f"{origin_of(guard)}{ROOT}"
-                threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
-
-        server = make_server(
-            make_app(the_desk(), guard),
-            started,
-            ssl_certfile=cert,
-            ssl_keyfile=key,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        )
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C: all is cleaned up
         with suppress(KeyboardInterrupt):
             server.run(sockets)
         # no errors of lookups that end with it
         logging.getLogger("svc_tools").setLevel(logging.CRITICAL)
     finally:
         settings.withdraw_server()
-        for one in sockets:
-            one.close()
     say("The server has stopped; cells show #N/A until it runs again.")
 
 
@@ -129,12 +121,11 @@ def _say_started(
     origin = origin_of(guard)
     say(f"Serving the add-ins on {origin} (this machine only)")
     described = settings.describe()
-    embedded = described.service == settings.EMBEDDED
-    say(f"Service: {described.problem or ('embedded' if embedded else described.service)}")
+    say(f"Service: {described.problem or described.service}")
     if cert is None:
         say(f"This is plain http, which Calc accepts; Excel requires https: {setup.HTTPS}")
     else:
-        again = " again, since its address is another" * (before not in {"", origin})
+        again = "" if before == origin else " again, since its address is another"
         say(f"Certificate: {cert}")
         say(f"Manifest for Excel: {setup.manifest_path()}")
         say(f"To load it into Excel{again}, in another terminal: svc-tools excel install")
