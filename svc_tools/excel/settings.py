@@ -115,15 +115,19 @@ def describe() -> Description:
 
 
 def remember(address: str, key: SecretStr) -> str:
-    """Store the address in the settings and the key in the keyring.
+    """Store the address in the settings and the key, which replaces an earlier one, in the keyring.
 
     The key is stored first: without it the address would be half a configuration.
 
     Returns:
         The address as clients use it.
     """
-    address = checked_address(address)
-    store_key(address, key)
+    address, secret = checked_address(address), key.get_secret_value().strip()
+    if not secret:
+        raise ConfigurationError("The API key is empty; give the key of your account")
+    _in_keyring("set_password", address, secret)
+    if _in_keyring("get_password", address) != secret:
+        raise ConfigurationError(_NO_KEYRING.format(why=f"{keyring_name()} stores nothing"))
     _store({_SERVICE: address})
     return address
 
@@ -201,27 +205,17 @@ def _address(address: str) -> tuple[httpx.URL, str]:
     return url, str(url).rstrip("/")
 
 
-def store_key(address: str, key: SecretStr) -> None:
-    """Store the key of the service at an address; it replaces an earlier one."""
-    secret = key.get_secret_value().strip()
-    if not secret:
-        raise ConfigurationError("The API key is empty; give the key of your account")
-    _in_keyring("set_password", address, secret)
-    if _in_keyring("get_password", address) != secret:
-        raise ConfigurationError(_NO_KEYRING.format(why=f"{keyring_name()} stores nothing"))
-
-
 def stored_key(address: str) -> SecretStr | None:
-    """The stored key of the service at an address; `None` without one."""
+    """The stored key of the service at an address, as `chosen` gives it; `None` without one."""
     stored = _in_keyring("get_password", address)
     return SecretStr(stored) if stored else None
 
 
 def _in_keyring(method: str, address: str, *secret: str) -> str | None:
     """Call a method of the keyring for an address; errors become sentences without the key."""
-    backend, user = _keyring(), address.strip().rstrip("/")
+    backend = _keyring()
     try:
-        found: str | None = getattr(backend, method)(_KEYRING_SERVICE, user, *secret)
+        found: str | None = getattr(backend, method)(_KEYRING_SERVICE, address, *secret)
     except Exception as error:  # noqa: BLE001 - each keyring raises its own errors, perhaps with the key
         raise ConfigurationError(
             f"The keyring cannot be used ({type(error).__name__}): unlock it and try again, or set"

@@ -144,7 +144,7 @@ def test_a_key_stored_for_plain_http_earlier_is_sent_nowhere_and_can_be_removed(
     folder = tmp_path / "excel"
     folder.mkdir()
     (folder / "settings.json").write_text('{"service": "http://rates.example"}')
-    settings.store_key("http://rates.example", SecretStr(KEY))
+    keyring.set_password("svc-tools", "http://rates.example", KEY)
     with pytest.raises(settings.ConfigurationError, match="unencrypted to rates"):
         settings.client()
     assert run("install", "--forget-key")[0] == 0

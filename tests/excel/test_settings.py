@@ -32,7 +32,7 @@ import svc_tools
 from svc_tools import ConfigurationError, config
 from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
-from svc_tools.excel.settings import keyring_name, store_key, stored_key
+from svc_tools.excel.settings import keyring_name, stored_key
 from svc_tools.excel.workbook import XLWINGS
 
 ADDRESS = "https://rates.example"
@@ -181,14 +181,14 @@ def test_a_folder_that_cannot_be_found_is_an_error(monkeypatch):
 
 
 def test_a_key_is_stored_for_one_address_until_it_is_removed(keyring):
-    store_key(f"{ADDRESS}/", SecretStr(f" {KEY}\n"))
+    settings.remember(f"{ADDRESS}/", SecretStr(f" {KEY}\n"))
     assert keyring.kept == {("svc-tools", ADDRESS): KEY}
     assert stored_key(ADDRESS).get_secret_value() == KEY
     assert KEY not in repr(stored_key(ADDRESS))
     assert stored_key("https://other.example") is None
     with pytest.raises(ConfigurationError, match="empty"):
-        store_key(ADDRESS, SecretStr(" \n"))
-    store_key(ADDRESS, SecretStr("the-next-one"))
+        settings.remember(ADDRESS, SecretStr(" \n"))
+    settings.remember(ADDRESS, SecretStr("the-next-one"))
     assert stored_key(ADDRESS).get_secret_value() == "the-next-one"
     settings.choose_embedded()
     assert settings.forget_key() is None
@@ -219,7 +219,7 @@ OfOthers.__module__ = "keyrings.alt.file"
 def test_an_unsafe_or_locked_keyring_is_refused(monkeypatch, backend, reason):
     use_keyring(monkeypatch, backend)
     with pytest.raises(ConfigurationError, match=reason) as caught:
-        store_key(ADDRESS, SecretStr(KEY))
+        settings.remember(ADDRESS, SecretStr(KEY))
     assert "SVC_API_KEY" in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
     assert getattr(backend, "kept", {}) == {}
@@ -232,7 +232,7 @@ def test_of_several_keyrings_the_key_goes_to_the_safe_one(monkeypatch):
     safe, plain = MemoryKeyring(), PlainKeyring()
     monkeypatch.setattr(ChainerBackend, "backends", [safe, plain])
     use_keyring(monkeypatch, ChainerBackend())
-    store_key(ADDRESS, SecretStr(KEY))
+    settings.remember(ADDRESS, SecretStr(KEY))
     assert (list(safe.kept.values()), plain.kept) == ([KEY], {})
     monkeypatch.setattr(ChainerBackend, "backends", [plain])
     with pytest.raises(ConfigurationError, match="safely"):

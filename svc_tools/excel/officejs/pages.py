@@ -100,7 +100,7 @@ def _in_excel() -> list[dict[str, Any]]:
 
 def functions_script(guard: LocalGuard) -> str:
     """The JavaScript that registers every function and sends its calls to this server."""
-    settings = {
+    values = {
         "url": f"{origin_of(guard)}{ROOT}batch",
         "token": _token(guard),
         "start": "svc-tools excel serve",
@@ -109,7 +109,7 @@ def functions_script(guard: LocalGuard) -> str:
         ],
     }
     script = (_FOLDER / "static" / "functions.js").read_text(encoding="utf-8")
-    return script.replace("__CONFIG__", json.dumps(settings), 1)
+    return script.replace("__CONFIG__", json.dumps(values), 1)
 
 
 def manifest(guard: LocalGuard) -> str:
@@ -117,7 +117,7 @@ def manifest(guard: LocalGuard) -> str:
     return render(
         "excel/manifest.xml",
         id=setup.DATA["addin"]["id"],
-        version=_version(),
+        version=".".join([*re.findall(r"\d+", __version__), "0"][:4]),  # four numbers
         origin=origin_of(guard),
         root=f"{origin_of(guard)}{ROOT}".rstrip("/"),
         token=quote(_token(guard), safe=""),
@@ -129,19 +129,11 @@ def _token(guard: LocalGuard) -> str:
     return "" if guard.token is None else guard.token.get_secret_value()
 
 
-def _version() -> str:
-    """The version as the four numbers of a manifest."""
-    numbers = re.findall(r"\d+", __version__)[:4]
-    return ".".join([*numbers, "0", "0", "0", "0"][:4])
-
-
 def page(guard: LocalGuard, *, office: bool) -> str:
     """The page of the task pane, as HTML.
 
-    Args:
-        guard: has the token in the addresses of its files.
-        office: whether an Office host opens it: then it also loads the host's library and the
-            functions, and is the page of the shared runtime.
+    For an Office host it also loads the host's library and the functions: it is the page of the
+    shared runtime.
     """
     token = quote(_token(guard), safe="")
     return render(
