@@ -370,6 +370,7 @@ class Line:
 
 def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
+    config.excel_folder()  # raises where hardly anything is installed, or it is no path
     parts: dict[str, Callable[[], _Found]] = {"Packages": _packages}
     if SYSTEM == "win32":
         parts |= {"Excel's Python": _python, "Downloaded files": _downloads}
