@@ -222,7 +222,7 @@ def _frozen_sheet(workbook: Workbook) -> Sheet:
     return sheet
 
 
-def macro(name: str, act: Callable[[Workbook, Desk], str], help_text: str) -> Callable[[], None]:
+def macro(name: str, act: Callable[[Workbook, Desk], str]) -> Callable[[], None]:
     """A macro without arguments, as xlwings finds it; its name is what Alt+F8 shows.
 
     It runs on the active workbook and shows its message, or why it failed.
@@ -240,15 +240,11 @@ def macro(name: str, act: Callable[[Workbook, Desk], str], help_text: str) -> Ca
         book.show(text)
 
     run.__name__ = run.__qualname__ = name
-    run.__doc__ = help_text
+    run.__doc__ = str(act.__doc__).partition("\n")[0]
     run.__annotations__ = {}  # xlwings reads them
     made: Callable[[], None] = xw.sub(run)
     return made
 
 
-SVC_REFRESH = macro(
-    "SVC_REFRESH", refresh, "Look every place of the workbook up again, and compute its cells."
-)
-SVC_FREEZE = macro(
-    "SVC_FREEZE", freeze, "Replace formulas by their values: the selected ones, else all."
-)
+SVC_REFRESH = macro("SVC_REFRESH", refresh)
+SVC_FREEZE = macro("SVC_FREEZE", freeze)

@@ -88,13 +88,13 @@ def preview(workbook: Workbook, desk: Desk) -> str:
 
 
 def remove(workbook: Workbook, desk: Desk) -> str:
-    """Remove what is ticked."""
+    """Remove what is ticked, once the user has typed the number of requests."""
     rows = _Rows(workbook)
     return _make(rows, desk, rows.removals(), "remove them")
 
 
 def add(workbook: Workbook, desk: Desk) -> str:
-    """Add the rows that are marked so."""
+    """Add the rows that are marked so, once the user has typed the number of requests."""
     rows = _Rows(workbook)
     return _make(rows, desk, rows.additions(), "add them")
 
@@ -313,8 +313,8 @@ def _outcome(item: ReceiptItem) -> str:
     return f"{word.replace('_', ' ')}: {item.message}" if item.message else word
 
 
-SVC_NEXUS_LIST = macro("SVC_NEXUS_LIST", list_records, "List the records, with suggestions.")
-SVC_NEXUS_PREVIEW = macro("SVC_NEXUS_PREVIEW", preview, "Show the requests for the marked rows.")
-SVC_NEXUS_REMOVE = macro("SVC_NEXUS_REMOVE", remove, "Remove the ticked records once confirmed.")
-SVC_NEXUS_ADD = macro("SVC_NEXUS_ADD", add, f"Add the rows marked {ADD} once confirmed.")
-SVC_NEXUS_RESTORE = macro("SVC_NEXUS_RESTORE", undo, "Undo a receipt once confirmed.")
+SVC_NEXUS_LIST = macro("SVC_NEXUS_LIST", list_records)
+SVC_NEXUS_PREVIEW = macro("SVC_NEXUS_PREVIEW", preview)
+SVC_NEXUS_REMOVE = macro("SVC_NEXUS_REMOVE", remove)
+SVC_NEXUS_ADD = macro("SVC_NEXUS_ADD", add)
+SVC_NEXUS_RESTORE = macro("SVC_NEXUS_RESTORE", undo)

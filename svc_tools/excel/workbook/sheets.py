@@ -96,7 +96,7 @@ def _steps(sheet: Sheet, host: Host, row: int) -> int:
         sheet.put(f"A{row}", number, "number")
         sheet.put(f"B{row}", step["title"], "strong_top")
         if "button" in step:
-            sheet.button(f"B{row}", *step["button"], shift=4, width=150, drop=24)
+            sheet.button(f"B{row}", *step["button"])
         row = _text(sheet, row, host.said(step["text"]), least=3 if "button" in step else 1)
     return row
 
@@ -141,18 +141,13 @@ def lookup_sheet(host: Host, as_of: date) -> Sheet:
     sheet.put("A2:F2", TEXTS["lookup"]["lead"], "lead")
     sheet.put("F6", as_of, "typed_day")
     sheet.names[AS_OF] = "F6"
-    sheet.choose_state("A6")
+    sheet.choose("A6", "State")
     _result(sheet)
     last = _fields(sheet)
     _places(sheet, last + 3)
-    if host.is_excel:
-        _refresh_and_freeze(sheet, "E1", 20)
+    for button in host.texts["lookup_buttons"]:
+        sheet.button(*button)
     return sheet
-
-
-def _refresh_and_freeze(sheet: Sheet, at: str, shift: int) -> None:
-    sheet.button(at, "Refresh rates", "SVC_REFRESH", shift=shift)
-    sheet.button(at, "Freeze cells", "SVC_FREEZE", shift=shift + 130)
 
 
 def _result(sheet: Sheet) -> None:
@@ -200,7 +195,7 @@ def _places(sheet: Sheet, top: int) -> None:
         sheet.put(f"E{row}:F{row}", f"=SVC_WARNINGS({query})", "field")
         sheet.heights[row] = 32
     sheet.rules += _line_rules("C", "D", first, last)
-    sheet.choose_state(f"A{first}:A{last}")
+    sheet.choose(f"A{first}:A{last}", "State")
 
 
 def _line_rules(left: str, status: str, first: int, last: int) -> list[Rule]:
@@ -255,9 +250,9 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
         error_rule("E5:G5", "E5"),
         *(Rule(*one) for one in _ORDERS["rules"]),
     ]
-    sheet.choose_state(f"C{first}:C{last}")
-    if host.is_excel:
-        _refresh_and_freeze(sheet, "J1", 0)
+    sheet.choose(f"C{first}:C{last}", "State")
+    for button in host.texts["orders_buttons"]:
+        sheet.button(*button)
     return sheet
 
 
@@ -270,8 +265,7 @@ def _totals(sheet: Sheet, lines: int) -> None:
         value = partial(_total, area.partition(":")[0], lines)
         sheet.put(area, Formula(text.format(**_VERDICT["parts"]), value=value), look)
     sheet.names[ROUNDING] = "C5"
-    expected = "half_up, half_even, up or down is expected. Use it anyway?"
-    sheet.choose("C5", ("half_up", "half_even", "up", "down"), "Rounding", expected)
+    sheet.choose("C5", "Rounding")
 
 
 def _verdict() -> str:
@@ -330,8 +324,8 @@ def nexus_sheet(host: Host) -> Sheet:
     sheet.put_all([*texts["cells"], *host.texts["nexus_cells"]])
     status = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'
     sheet.put("E6", Formula(status, value=_NOT_LISTED), "shown")
-    sheet.choose_state("A6")
-    sheet.choose_type("C6")
+    sheet.choose("A6", "State")
+    sheet.choose("C6", "Type")
     sheet.rules.append(error_rule("E6", "$E$6"))
     if host.is_excel:
         _changes(sheet)
@@ -346,8 +340,8 @@ def nexus_sheet(host: Host) -> Sheet:
 def _changes(sheet: Sheet) -> None:
     """The buttons, the message and the rows of the register's changes."""
     texts = TEXTS["nexus"]
-    for place, (caption, macro) in enumerate(texts["buttons"]):
-        sheet.button("A9", caption, macro, shift=160 * place + 2, width=150)
+    for button in texts["buttons"]:
+        sheet.button(*button)
     sheet.put("A10:K10", f"{NOT_TICKED_NOTE} {texts['lead']}", "lead")
     sheet.put("A11:K11", " ".join(BEFORE_REMOVING), "warned")
     sheet.put("A12:K12", None, "message")
@@ -361,9 +355,9 @@ def _changes(sheet: Sheet) -> None:
     for column, heading in zip("LMNO", NEXUS_MARKS, strict=True):
         sheet.put(f"{column}{_NEXUS_HEAD}", heading, "head_mark")
     last = _NEXUS_HEAD + _MOST_NEXUS_ROWS  # a register may have more rows than are formatted
-    sheet.choose(f"A{first}:A{last}", ("x", "replace", ADD), "Remove or add", texts["ticks"])
-    sheet.choose_state(f"B{first}:B{last}")
-    sheet.choose_type(f"C{first}:C{last}")
+    sheet.choose(f"A{first}:A{last}", "Remove or add")
+    sheet.choose(f"B{first}:B{last}", "State")
+    sheet.choose(f"C{first}:C{last}", "Type")
     sheet.rules += [
         Rule(f"A{first}:F{last}", f'=$A{first}="{ADD}"', "is_good"),
         Rule(f"A{first}:C{last}", f'=$A{first}<>""', "is_ticked"),

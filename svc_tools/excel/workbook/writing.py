@@ -185,28 +185,17 @@ class Sheet:
         """Add a setting: a method of XlsxWriter's worksheet, and its arguments."""
         self.settings.append(methodcaller(method, *arguments))
 
-    def choose(self, area: str, values: Sequence[str], title: str, message: str) -> None:
+    def choose(self, area: str, title: str) -> None:
         """Offer a list of choices in cells; for anything else, a message asks what to do."""
+        values, message = _CHOICES[title], TEXTS["choices"][title]
         error = {"error_type": "warning", "error_title": title, "error_message": message}
-        choices = {"validate": "list", "source": list(values), **error}
-        self.set("data_validation", area, choices)
+        self.set("data_validation", area, {"validate": "list", "source": values, **error})
 
-    def choose_state(self, area: str) -> None:
-        """Offer the postal codes; names may be typed."""
-        expected = "Postal codes such as TX, or names such as Texas, are expected. Use it anyway?"
-        self.choose(area, sorted(STATES), "State", expected)
-
-    def choose_type(self, area: str) -> None:
-        """Offer the types of nexus."""
-        expected = f"{', '.join(NEXUS_TYPES)}, or nothing. Use it anyway?"
-        self.choose(area, NEXUS_TYPES, "Type", expected)
-
-    def button(
-        self, at: str, caption: str, macro: str, *, shift: int = 0, drop: int = 2, width: int = 120
-    ) -> None:
-        """Add a button at a cell that runs a macro; its offset and width are in pixels."""
-        place = {"x_offset": shift, "y_offset": drop, "width": width, "height": _BUTTON_HEIGHT}
-        self.set("insert_button", at, {"caption": caption, "macro": macro, **place})
+    def button(self, at: str, caption: str, macro: str, *place: int) -> None:
+        """Add a button at a cell that runs a macro; its place is offsets and width in pixels."""
+        shown = dict(zip(("x_offset", "y_offset", "width"), place, strict=True))
+        action = {"caption": caption, "macro": macro, "height": _BUTTON_HEIGHT}
+        self.set("insert_button", at, action | shown)
 
 
 def error_rule(area: str, cell: str) -> Rule:
@@ -228,6 +217,13 @@ LOOKS = _looks()
 _LETTER = 1  # the paper size
 _MARGIN = 0.5  # inches
 _BUTTON_HEIGHT = 26
+_CHOICES: Mapping[str, list[str]] = {
+    "State": sorted(STATES),
+    "Type": list(NEXUS_TYPES),
+    "Rounding": ["half_up", "half_even", "up", "down"],
+    "Remove or add": ["x", "replace", ADD],
+}
+"""What is offered in cells; anything else may be typed after a confirmation."""
 _CALCULATION = 191029  # the version of the calculation in Excel 2019 and later
 NOTHING = "\u00a0"
 """The stored value of a formula that shows nothing, a blank that is not cut off. Calc computes one
