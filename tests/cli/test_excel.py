@@ -15,7 +15,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 import xlwings
 from pydantic import SecretStr
-from support.faults import KEY, answer
+from support.faults import KEY, LISTED, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
 from typer.testing import CliRunner
@@ -26,7 +26,6 @@ from svc_tools.excel.officejs import pages
 from svc_tools.loopback import LocalGuard
 
 TESTS = str(Path(__file__).parents[1])
-NO_RECORDS = answer(200, b'{"nexus": [], "count": 0}')
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +126,7 @@ def read(terminal):
 
 def test_check_for_a_program_has_every_line_and_says_whether_all_is_well(faults):
     settings.remember(faults.base_url, SecretStr(KEY))
-    faults.will(NO_RECORDS)
+    faults.will(LISTED)
     code, out, _ = run("check", "--json")
     told = json.loads(out)
     assert (code, told["ok"]) == (0, True)

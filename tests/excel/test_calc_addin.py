@@ -7,15 +7,14 @@ import math
 import socket
 import struct
 import sys
-import threading
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
 import pytest
 from platformdirs import macos, unix, windows
 from pydantic import SecretStr
+from support.faults import HANG, RESET, answer
 from support.spreadsheets import addin_module, local_server
 
 from svc_tools.excel import settings
@@ -96,13 +95,6 @@ def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_cached_apart(
     ((first,), (second,)) = server.calls
     assert not first.get("from_1904")
     assert second["from_1904"]
-
-
-def test_not_available_is_nothing_and_a_bad_value_an_exception(server):
-    server.answers = {"1": {"e": "na", "m": "unknown"}, "2": {"e": "value", "m": "no ZIP"}}
-    assert server.rate("1") is None
-    with pytest.raises(module.BadValue, match="no ZIP"):
-        server.rate("2")
 
 
 def test_errors_inside_rows_are_calc_s_own_and_never_numbers(server):
@@ -192,45 +184,9 @@ def test_a_document_that_cannot_be_read_costs_no_figure(server):
     assert server.asked[1] == [("SVC_RATE", "TX", "2"), ("SVC_RATE", "TX", "7")]
 
 
+NO_RESULTS = answer(body=b'{"results": []}')
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["NC", "27601", "2026-05-01"]}]}
 server_module = addin_module("svc_calc_server")
-
-
-class Answering:
-    """A server that counts its connections, and the tokens that it is sent."""
-
-    def __init__(self, status=200, body=b'{"results": []}', *, hangs_up=False):
-        seen, connections = self.seen, self.connections = [], set()
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"] or 0))
-                seen.append(self.headers["Authorization"])
-                connections.add(self.client_address)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-                self.close_connection = hangs_up
-
-            def log_message(self, *_):
-                """Nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture
@@ -246,11 +202,20 @@ def link():
     found._connection.close()
 
 
+@pytest.fixture
+def connections(monkeypatch):
+    """An entry for each connection that is opened."""
+    found = []
+    connect = HTTPConnection.connect
+    monkeypatch.setattr(HTTPConnection, "connect", lambda one: found.append(1) or connect(one))
+    return found
+
+
 def send(link, calls=RATE):
     return link.request("POST", "/excel/batch", calls)
 
 
-def publish(folder, url, token):
+def publish(folder, url, token="a-token"):  # noqa: S107 - of a test
     (folder / "server.json").write_text(json.dumps({"url": url, "token": token}))
 
 
@@ -280,46 +245,48 @@ def test_a_server_that_was_never_started_is_an_error_with_the_command(folder, li
         send(link)
 
 
-def test_many_requests_go_over_one_connection_and_a_refresh_over_another(folder, link):
-    with Answering() as one:
-        publish(folder, one.url, "secret-token")
-        for _ in range(5):
-            send(link)
-        assert one.seen == ["Bearer secret-token"] * 5
-        assert len(one.connections) == 1
-        assert "secret-token" not in repr(link)
-        link.request("POST", "/excel/refresh", {"cells": []}, long=True)
-        assert len(one.connections) == 2
-        assert len(one.seen) == 6
-
-
-def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(folder, link):
-    with Answering(hangs_up=True) as one:
-        publish(folder, one.url, "a-token")
-        for _ in range(3):
-            send(link)
-        assert len(one.connections) == len(one.seen) == 3
-
-
-def test_a_server_that_hangs_is_waited_for_once(folder, link, monkeypatch):
-    monkeypatch.setattr(server_module, "_WAIT", 0.2)
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        publish(folder, f"http://127.0.0.1:{silent.getsockname()[1]}", "a-token")
-        for _ in range(50):
-            with pytest.raises(server_module.ServerError, match="did not respond in"):
-                send(link)
-
-
-def test_where_the_server_was_stopped_no_other_is_sent_its_token(folder, link):
-    with Answering() as another:
-        settings.publish_server(another.url, SecretStr("secret-token"))
+def test_many_requests_go_over_one_connection_and_a_refresh_over_another(
+    folder, link, faults, connections
+):
+    faults.will(NO_RESULTS)
+    publish(folder, faults.base_url, "secret-token")
+    for _ in range(5):
         send(link)
-        settings.withdraw_server()
-        with pytest.raises(server_module.ServerError, match=r"was stopped.* svc-tools excel serve"):
+    assert {one.headers["authorization"] for one in faults.seen} == {"Bearer secret-token"}
+    assert len(connections) == 1
+    assert "secret-token" not in repr(link)
+    link.request("POST", "/excel/refresh", {"cells": []}, long=True)
+    assert len(connections) == 2
+    assert len(faults.seen) == 6
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(
+    folder, link, faults, connections
+):
+    faults.will(NO_RESULTS, RESET, NO_RESULTS)
+    publish(folder, faults.base_url)
+    assert send(link) == send(link) == {"results": []}
+    assert len(connections) == 2
+
+
+def test_a_server_that_hangs_is_waited_for_once(folder, link, faults, monkeypatch):
+    monkeypatch.setattr(server_module, "_WAIT", 0.2)
+    faults.will(HANG)
+    publish(folder, faults.base_url)
+    for _ in range(50):
+        with pytest.raises(server_module.ServerError, match="did not respond in"):
             send(link)
-        assert len(another.seen) == 1
+    assert len(faults.seen) == 1
+
+
+def test_where_the_server_was_stopped_no_other_is_sent_its_token(folder, link, faults):
+    faults.will(NO_RESULTS)
+    settings.publish_server(faults.base_url, SecretStr("secret-token"))
+    send(link)
+    settings.withdraw_server()
+    with pytest.raises(server_module.ServerError, match=r"was stopped.* svc-tools excel serve"):
+        send(link)
+    assert len(faults.seen) == 1
 
 
 def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, link, scripted):
@@ -336,47 +303,43 @@ def test_results_that_calc_caches_are_dropped_when_the_pane_refreshes(folder, li
         assert link.find() != before
 
 
-def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link, monkeypatch):
-    tries = []
-    connect = HTTPConnection.connect
-    monkeypatch.setattr(HTTPConnection, "connect", lambda one: tries.append(1) or connect(one))
+def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link, connections):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens there
-        publish(folder, f"http://127.0.0.1:{taken.getsockname()[1]}", "a-token")
+        publish(folder, f"http://127.0.0.1:{taken.getsockname()[1]}")
         for number in range(101):
             with pytest.raises(server_module.ServerError, match="does not respond"):
                 send(link)
             if number == 99:
-                assert len(tries) == 1
+                assert len(connections) == 1
                 link.forget_failure()
-        assert len(tries) == 2
+    assert len(connections) == 2
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "said"),
+    ("response", "said"),
     [
-        (401, b"{}", "does not know this add-in's token"),
-        (413, b"{}", "status 413"),
-        (413, b'{"error": {"message": "give a smaller range"}}', "give a smaller range"),
-        (500, b"Traceback: secret", "status 500"),
-        (200, b"<html>", "is not a server of svc-tools"),
+        (answer(401, b"{}"), "does not know this add-in's token"),
+        (answer(413, b"{}"), "status 413"),
+        (answer(413, b'{"error": {"message": "give a smaller range"}}'), "give a smaller range"),
+        (answer(500, b"Traceback: secret"), "status 500"),
+        (answer(body=b"<html>"), "is not a server of svc-tools"),
     ],
 )
-def test_a_refusal_is_an_error_and_never_a_result(folder, link, status, body, said):
-    with Answering(status, body) as one:
-        publish(folder, one.url, "a-token")
-        with pytest.raises(server_module.ServerError, match=said) as caught:
-            send(link)
-        assert "secret" not in str(caught.value)
+def test_a_refusal_is_an_error_and_never_a_result(folder, link, faults, response, said):
+    faults.will(response)
+    publish(folder, faults.base_url)
+    with pytest.raises(server_module.ServerError, match=said) as caught:
+        send(link)
+    assert "secret" not in str(caught.value)
 
 
-def test_what_is_refused_for_one_cell_is_sent_for_the_next(folder, link):
-    with Answering(413) as one:
-        publish(folder, one.url, "a-token")
-        for _ in range(2):
-            with pytest.raises(server_module.RefusedError):
-                send(link)
-        assert len(one.seen) == 2
+def test_what_is_refused_for_one_cell_is_sent_for_the_next(folder, link, faults):
+    faults.will(answer(413), NO_RESULTS)
+    publish(folder, faults.base_url)
+    with pytest.raises(server_module.RefusedError):
+        send(link)
+    assert send(link) == {"results": []}
 
 
 OTHER_MACHINE = '{"url": "http://rates.example:80", "token": "t"}'

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.faults import KEY, answer, echo, echoing, serving
-from support.spreadsheets import cells_of, desk_of, shown, zips_asked
+from support.faults import KEY, LISTED, echo, echoing, serving
+from support.spreadsheets import cells_of, desk_of, shown
 
 from svc_sdk import Svc
 from svc_tools.excel.functions import Call, evaluate
@@ -22,13 +22,7 @@ DAY = "2026-02-01"
 
 @pytest.mark.parametrize(
     ("state", "cell", "zip_code"),
-    [
-        ("MA", 2134.0, "02134"),
-        ("CA", "'94105", "94105"),
-        ("MA", 21341234.0, "02134-1234"),
-        ("US-CA", "94105", "94105"),
-        (None, "94105", "94105"),
-    ],
+    [("MA", 2134.0, "02134"), ("MA", 21341234.0, "02134-1234"), (None, "'94105", "94105")],
 )
 def test_a_zip_is_requested_as_it_was_meant(state, cell, zip_code, faults, scripted_desk):
     assert shown(scripted_desk, "SVC_RATE", state, cell, DAY) == 0.0825
@@ -40,20 +34,14 @@ def test_a_zip_is_requested_as_it_was_meant(state, cell, zip_code, faults, scrip
     ("state", "cell", "starts"),
     [
         ("TX", 2134.0, "#INVALID zip: "),
-        ("CA", 94105.5, "#INVALID zip: "),
-        ("CA", date(2026, 5, 1), "#INVALID zip: "),
-        ("CA", -94105.0, "#INVALID zip: "),
         ("CA", "n/a", "#INVALID "),
         ("CA", 0.0, "#INVALID zip: "),
-        ("CA", 1e300, "#INVALID zip: "),
         ("CA", float("nan"), "#NUM! zip: "),
         ("XX", "94105", "#INVALID state: "),
         (7.0, "94105", "#INVALID state: "),
         ("CA", "K1A 0B1", "#UNSUPPORTED "),
-        ("PR", "00901", "#UNSUPPORTED "),
         ("CA", ErrorCell("#DIV/0!"), "#DIV/0! zip: "),
-        ("CA", "#WERT!", "#WERT! zip: "),  # errors in other languages
-        ("CA", "#NV", "#NV zip: "),
+        ("CA", "#NV", "#NV zip: "),  # errors in other languages
         ("CA", "#¡VALOR!", "#¡VALOR! zip: "),
         ("#N/A", "94105", "#N/A state: "),
         ("CA", "#UNRESOLVED No rate.", "#UNRESOLVED zip: the cell holds #UNRESOLVED No rate."),
@@ -95,27 +83,6 @@ def test_a_row_without_a_place_is_an_empty_cell(blank, day, faults, scripted_des
     error = shown(scripted_desk, "SVC_RATE", "TX", blank, ErrorCell("#REF!"))
     assert error.startswith("#REF! as_of")
     assert faults.seen == []
-
-
-@pytest.mark.parametrize(
-    ("cell", "day"),
-    [
-        (45413.0, date(2024, 5, 1)),
-        (45413.75, date(2024, 5, 1)),
-        (45413, date(2024, 5, 1)),
-        (30000.0, date(1982, 2, 18)),
-        (69999.999, date(2091, 8, 24)),
-        (20240501.0, date(2024, 5, 1)),
-        ("2024-05-01", date(2024, 5, 1)),
-        (" 2024-05-01 ", date(2024, 5, 1)),
-        ("'2024-05-01", date(2024, 5, 1)),
-        ("2024-05-01T23:59:00", date(2024, 5, 1)),
-        (date(2024, 5, 1), date(2024, 5, 1)),
-        (datetime(2024, 5, 1, 23, 59), date(2024, 5, 1)),  # noqa: DTZ001 - as COM hands it over
-    ],
-)
-def test_a_day_is_read_from_whatever_a_cell_holds(cell, day):
-    assert day_in(cell) == day
 
 
 @pytest.mark.parametrize(
@@ -174,15 +141,6 @@ def test_a_day_left_out_is_today_and_an_empty_cell_is_refused(faults, scripted_d
     empty = shown(scripted_desk, "SVC_RATE", "TX", "78701", None)
     assert empty.startswith("#INVALID as_of is an empty cell")
     assert len(faults.seen) == 1
-
-
-def test_ranges_give_a_cell_for_each_of_theirs(faults, scripted_desk):
-    faults.will(echo)
-    zips = [["75001"], [None], [75002.0], ["#N/A"]]
-    (one,), (two,), (three,), (four,) = shown(scripted_desk, "SVC_RATE", "TX", zips, DAY)
-    assert (one, two, three) == (0.0825, None, 0.0825)
-    assert four.startswith("#N/A zip: the cell holds #N/A")
-    assert sorted(zips_asked(faults)) == ["75001", "75002"]
 
 
 def test_a_column_goes_along_a_block_and_one_cell_with_all(scripted_desk):
@@ -272,7 +230,7 @@ def steady():
     """A desk whose service knows one rate, and registrations in no state."""
 
     def step(seen):
-        return answer(body=b'{"nexus": [], "count": 0}') if "nexus" in seen.target else echo(seen)
+        return LISTED if "nexus" in seen.target else echo(seen)
 
     with serving() as faults, Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
         faults.will(step)

@@ -7,14 +7,13 @@ import json
 import re
 from collections import defaultdict
 from datetime import date
-from decimal import Decimal
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.utils.cell import range_boundaries
-from support.com_excel import MISSING, NOT_AVAILABLE, SPILL, Cell, Table
+from support.com_excel import MISSING, SPILL, Cell, Table
 from support.faults import RESET, answer, echoing
 from support.spreadsheets import zips_asked
 
@@ -25,7 +24,6 @@ from svc_tools.excel.registry import FUNCTIONS
 
 DAY = "2026-02-01"
 FIRST_ERROR = -2146828288
-NOT_FOUND = answer(404, b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}')
 VBA_KEYWORD = re.compile(
     """
     as | boolean | byref | byte | byval | call | case | const | currency | date | declare | dim | do
@@ -72,8 +70,6 @@ def test_an_argument_is_read_as_the_cell_holds_it(excel, sheet, faults):
     for day in (sheet.Range("C1"), 46054.0):
         excel.call("SVC_RATE", "TX", "78702", day, cell=sheet.Range("D1"))
     assert ["as_of=2026-02-01" in one.target for one in faults.seen] == [False, True]
-    sheet["B1"] = Cell(Decimal("19.9900"))  # formatted as currency
-    assert excel.call("SVC_TAX", sheet.Range("B1"), "TX", "78702", DAY) == 1.65
 
 
 @pytest.mark.parametrize("name", ["SVC_RATE", "SVC_WARNINGS", "SVC_SOURCE"])
@@ -110,9 +106,7 @@ def test_in_such_a_workbook_texts_are_days_and_other_numbers_are_themselves(exce
 @pytest.mark.parametrize(
     ("code", "text"),
     [
-        (NOT_AVAILABLE, "#N/A"),
         (SPILL, "#SPILL!"),
-        (FIRST_ERROR + 2007, "#DIV/0!"),
         (FIRST_ERROR + 2050, "#CALC!"),  # which xlwings does not know
         (FIRST_ERROR + 2099, "#ERROR2099"),
     ],
@@ -124,15 +118,6 @@ def test_an_error_cell_is_passed_on_in_words_and_is_no_number(excel, sheet, code
         excel.call("SVC_SUM", sheet.Range("B1:B2")),
     ):
         assert cell.startswith(text)
-
-
-def test_a_range_gives_a_block_of_the_same_shape_with_its_errors_inside(excel, sheet, faults):
-    faults.will(lambda seen: NOT_FOUND if "00501" in seen.target else echoing()(seen))
-    for row, zip_code in enumerate(("'78701", "'00501", None), 1):
-        sheet[f"B{row}"] = zip_code
-    found = excel.call("SVC_RATE", "TX", sheet.Range("B1:B3"), DAY)
-    assert [row[0] for row in found[::2]] == [0.0825, ""]
-    assert found[1][0].startswith("#UNRESOLVED")
 
 
 def test_nothing_of_a_failure_but_its_sentence_reaches_the_cell(excel, monkeypatch):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from support.faults import HANG, KEY, RESET, answer, echo, echoing
+from support.faults import HANG, KEY, LISTED, RESET, answer, echo, echoing
 from support.spreadsheets import Clock, as_shown, desk_of, shown, zips_asked
 
 from svc_sdk import Svc
@@ -22,7 +22,6 @@ from svc_tools.lookup.cache import Cache
 DAY = "2026-02-01"
 REFUSED = answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}')
 NINE = echoing(rate={"combined_rate": "0.09000"})
-NO_RECORDS = answer(body=b'{"nexus": [], "count": 0}')
 UNKNOWN = answer(404, b'{"error": {"code": "NOT_FOUND", "message": "unknown ZIP"}}')
 DOWN = answer(503, b'{"error": {"code": "DOWN", "message": "not now"}}')
 
@@ -217,7 +216,7 @@ def test_a_refresh_of_a_service_that_is_away_changes_nothing(faults, scripted_de
     assert rates(scripted_desk, "75001", "75002") == [0.0825, 0.0825]
     # where no place is known before cells are computed, the service itself is tried
     assert not scripted_desk.refresh(()).happened
-    faults.will(NO_RECORDS)
+    faults.will(LISTED)
     assert scripted_desk.refresh(()).happened
 
 
@@ -489,9 +488,9 @@ def test_a_late_result_does_not_replace_that_of_a_refresh(faults, scripted):
 
 
 def test_the_register_is_shown_while_it_is_listed_again(faults, scripted_desk):
-    faults.will(NO_RECORDS)
+    faults.will(LISTED)
     assert shown(scripted_desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
-    held = Held(NO_RECORDS)
+    held = Held(LISTED)
     faults.will(held)
     with ThreadPoolExecutor(2) as threads:
         renewed = threads.submit(scripted_desk.refresh_register)
@@ -508,7 +507,7 @@ def test_the_register_of_yesterday_is_not_shown_today(faults, scripted):
     clock = Clock()
     desk = desk_of(scripted, clock=clock)
     texas = answer(body=b'{"nexus": [{"state": "TX", "nexus_type": "physical"}], "count": 1}')
-    faults.will(NO_RECORDS)
+    faults.will(LISTED)
     assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
     faults.will(texas, REFUSED)
     for minutes, status in ((1, "not registered"), (1440, "registered"), (1440, "#FAILED")):

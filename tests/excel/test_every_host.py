@@ -134,6 +134,7 @@ TABLES = [
     ([["Order", "Amount", "Date"], ["A1", 5, DAY]], BAD),  # no place
     ([["Region", "Code"], ["CA", "94105"]], BAD),
     ([["State", "Zip", "Date"]], BAD),
+    ([["TX"]], BAD),
     ([["CA", "94105", DAY, 5]], BAD),
     ([["State", "#REF!"], ["CA", "94105"]], "#REF!"),
 ]

@@ -150,24 +150,6 @@ def test_a_cell_is_read_in_every_form_in_which_excel_passes_it(scripted_server, 
     assert len(faults.seen) == 1
 
 
-def test_a_day_may_be_a_number_and_a_zip_is_no_day(scripted_server, faults):
-    day = 46143  # 2026-05-01, counted from 1900: nothing tells the add-in of another count
-    host = in_excel(
-        scripted_server.script,
-        [
-            called("RATE", "TX", "78701", day),
-            called("RATE", "TX", [["78702"], ["78702"]], [[day], [DAY]]),
-            called("LOOKUP", [["zip", "As  of"], [78703, day], ["78704", ""]], "combined_rate"),
-            called("LOOKUP", [["TX", 78705, day], ["TX", "78706", DAY]], "combined_rate"),
-        ],
-    )
-    rate, rates, (first, second), rows = host["shown"][0]
-    assert (rate, rates, first, rows) == ([[0.0825]], [[0.0825]] * 2, [0.0825], [[0.0825]] * 2)
-    assert second[0]["error"] == "#VALUE!"
-    assert {one.target.partition("as_of=")[2][:10] for one in faults.seen} == {DAY}
-    assert {"78703", "78705"} <= set(zips_asked(faults))
-
-
 def test_five_thousand_formulas_of_five_hundred_places_are_one_post_and_500_lookups(
     scripted_server, faults
 ):

@@ -17,7 +17,7 @@ from keyring.backends.chainer import ChainerBackend
 from keyring.backends.fail import Keyring as FailKeyring
 from keyring.backends.null import Keyring as NullKeyring
 from pydantic import SecretStr
-from support.faults import HANG, KEY, answer
+from support.faults import HANG, KEY, LISTED, answer
 from support.keyrings import (
     ForgetfulKeyring,
     LockedKeyring,
@@ -375,13 +375,10 @@ def test_another_xlwings_than_that_of_the_workbook_is_named(monkeypatch):
     assert line.todo.endswith(f"xlwings=={XLWINGS}")
 
 
-NO_RECORDS = answer(200, b'{"nexus": [], "count": 0}')
-
-
 @pytest.mark.parametrize(
     ("step", "mark", "reason"),
     [
-        (NO_RECORDS, "ok", "accepts the key"),
+        (LISTED, "ok", "accepts the key"),
         (answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "No."}}'), "wrong", "the key"),
         (answer(402, b'{"error": {"code": "BILLING", "message": "Pay."}}'), "wrong", "billing"),
         (HANG, "wrong", "does not respond"),

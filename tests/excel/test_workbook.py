@@ -7,7 +7,6 @@ sentences are computed by LibreOffice.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import zipfile
 from dataclasses import replace
@@ -20,7 +19,7 @@ import pytest
 import xlwings
 from openpyxl import load_workbook
 from support.command import svc_tools
-from support.tools import soffice
+from support.tools import convert
 from support.worked_out import worked_out
 
 from scripts import make_excel_files
@@ -69,19 +68,7 @@ def parts_of_any_moment(path):
 
 def to(folder, kind, paths):
     """The workbooks as LibreOffice saves them in another format, or after computing them."""
-    done = subprocess.run(
-        [
-            soffice(),
-            f"-env:UserInstallation={(folder / 'profile').as_uri()}",
-            *("--headless", "--convert-to", kind, "--outdir", str(folder)),
-            *map(str, paths),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    convert(folder, kind, *paths)
     return [folder / f"{one.stem}.{kind}" for one in paths]
 
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import subprocess
 import zipfile
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -16,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import from_excel
 from support.frames import enriched, partial, row
-from support.tools import soffice
+from support.tools import convert
 
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.lookup_columns import ADDED_COLUMNS
@@ -384,22 +383,8 @@ def as_csv(tmp_path):
     """Open workbooks in LibreOffice; reads a sheet of one back, cells as their values."""
     output = tmp_path / "csv"
 
-    def convert(*workbooks):
-        subprocess.run(
-            [
-                soffice(),
-                f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}",
-                "--headless",
-                "--convert-to",
-                CSV,
-                "--outdir",
-                str(output),
-                *map(str, workbooks),
-            ],
-            check=True,
-            capture_output=True,
-            timeout=180,
-        )
+    def read_back(*workbooks):
+        convert(output, CSV, *workbooks)
         return sheet_of
 
     def sheet_of(workbook, name, read=csv.DictReader):
@@ -407,7 +392,7 @@ def as_csv(tmp_path):
         with path.open(newline="", encoding="utf-8") as file:
             return list(read(file))
 
-    return convert
+    return read_back
 
 
 def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_path):

@@ -31,6 +31,24 @@ def soffice() -> str:
     return _or_skip(tools.soffice)
 
 
+def convert(into, kind, *paths, command=(), options=(), env=None):
+    """Have LibreOffice compute workbooks and save them in another format, into a folder."""
+    profile = f"-env:UserInstallation={(into / 'profile').as_uri()}"
+    done = subprocess.run(
+        [
+            *(command or [soffice()]),
+            *(profile, *options, "--headless", "--convert-to", kind, "--outdir", str(into)),
+            *map(str, paths),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+        env=env,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def chromium() -> str:
     """Chromium: the pages, as a person sees and uses them."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
