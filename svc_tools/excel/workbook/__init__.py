@@ -132,18 +132,9 @@ def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
     """
     from svc_tools.excel.functions import Call, evaluate  # noqa: PLC0415 - as above
 
-    formulas = {
-        (sheet.name, one.at): one.value
-        for sheet in sheets
-        for one in sheet.cells
-        if isinstance(one.value, Formula)
-    }
-    values: dict[tuple[str, str], Value] = {
-        (sheet.name, one.at): one.value
-        for sheet in sheets
-        for one in sheet.cells
-        if not isinstance(one.value, Formula)
-    }
+    contents = {(sheet.name, one.at): one.value for sheet in sheets for one in sheet.cells}
+    formulas = {at: one for at, one in contents.items() if isinstance(one, Formula)}
+    values = {at: one for at, one in contents.items() if not isinstance(one, Formula)}
     book = Contents(
         [block for sheet in sheets for block in _blocks(sheet)],
         {name: sheet.refers_to(name) for sheet in sheets for name in sheet.names},

@@ -239,18 +239,10 @@ def write_sheets(
     *,
     vba: bytes | None = None,
 ) -> None:
-    """Write a workbook; it appears complete or not at all.
-
-    Args:
-        path: the file; an existing one is replaced.
-        sheets: its sheets, in order.
-        host: the spreadsheet it is for.
-        values: the values of the formulas; none are stored where left out.
-        vba: the VBA project of a workbook with macros.
+    """Write a workbook, complete or not at all; an existing file is replaced.
 
     Raises:
-        FileNotFoundError: the folder of `path` does not exist.
-        OSError: it cannot be written.
+        OSError: it cannot be written, such as where its folder does not exist.
         ImportError: XlsxWriter is not installed.
     """
     with needs("Writing a workbook", "excel"):
