@@ -213,13 +213,10 @@ class Book:
                 yield sheet, row, name, arguments
 
     def in_use(self, make: Callable[[str, List[Any]], _T]) -> Tuple[List[List[_T]], int]:
-        """What the formulas of a computed workbook look up, by the values that its cells show.
+        """For each cell of a computed workbook its calls, by the values that its cells show.
 
-        Args:
-            make: makes a call of its name and arguments.
-
-        Returns:
-            For each cell its calls, and how many cells have others: those in doubt.
+        `make` makes a call of its name and arguments. The number after them is that of the cells
+        with other calls: those in doubt.
         """
         self.shown = True
         cells: List[List[_T]] = []
@@ -324,7 +321,8 @@ class Book:
         texts = [comparison[1].strip(), comparison[3].strip()]
         one, other = values = [self.value(text, sheet, row) for text in texts]
         kinds = {type(value) for value in values}
-        if kinds - {str, int, float, bool, type(None)} or any(map(_is_error, values)):
+        is_error = any(isinstance(value, str) and value.startswith("#") for value in values)
+        if is_error or kinds - {str, int, float, bool, type(None)}:
             raise Unknown
         if '""' in texts:
             one, other = (not self._is_empty(value) for value in values)
@@ -336,10 +334,6 @@ class Book:
 
     def _is_empty(self, value: Any) -> bool:  # noqa: ANN401 - the host's
         return value is self.empty or value is None or value == ""
-
-
-def _is_error(value: object) -> bool:
-    return isinstance(value, str) and value.startswith("#")
 
 
 class Contents(Book):
@@ -367,7 +361,12 @@ class Contents(Book):
         for one in sheets:
             self._blocks.setdefault(one["name"].casefold(), []).append(one)
         self._names = {name.casefold(): text for name, text in (names or {}).items()}
-        self._tables = list(tables)
+        self._columns = [
+            (one["name"].casefold(), str(head).casefold(), one["sheet"].casefold(), column, rows)
+            for one in tables
+            for rows in [range(one["row"], one["row"] + one["height"])]
+            for column, head in enumerate(one["columns"], one["column"])
+        ]
 
     def formulas(self) -> Iterator[Tuple[str, int, str]]:
         """Every formula with an SVC function; a text that only reads like one is left out."""
@@ -388,7 +387,7 @@ class Contents(Book):
 
     def cell(self, sheet: str, column: int, row: int) -> Any:  # noqa: ANN401 - the host's
         """The value of a cell."""
-        for block in self._blocks[sheet]:
+        for block in self._blocks.get(sheet, ()):
             down, across = row - block["row"], column - block["column"]
             if 0 <= down < len(block["values"]) and 0 <= across < len(block["values"][down]):
                 return block["values"][down][across]
@@ -404,27 +403,21 @@ class Contents(Book):
     def in_table(self, table: str, heading: str, sheet: str, row: int) -> Any:  # noqa: ANN401 - the base's
         """The value under a heading of a table in that row."""
         found = [
-            (self.sheet(one["sheet"]), column)
-            for one, column in self._columns(table, heading)
-            if 0 <= row - one["row"] < one["height"] and (table or one["sheet"].casefold() == sheet)
+            (on, column)
+            for name, head, on, column, rows in self._columns
+            if row in rows and head == heading.casefold()
+            if (name == table.casefold() if table else on == sheet)
         ]
         if len(found) != 1:
             raise Unknown
-        return self.cell(found[0][0], found[0][1], row)
+        return self.cell(*found[0], row)
 
     def table_column(self, table: str, heading: str) -> Any:  # noqa: ANN401 - the base's
         """The values of a table's column."""
-        for one, column in self._columns(table, heading):
-            rows = range(one["row"], one["row"] + one["height"])
-            return [[self.cell(self.sheet(one["sheet"]), column, row)] for row in rows]
+        for name, head, on, column, rows in self._columns:
+            if (name, head) == (table.casefold(), heading.casefold()):
+                return [[self.cell(on, column, row)] for row in rows]
         raise Unknown
-
-    def _columns(self, table: str, heading: str) -> Iterator[Tuple[Dict[str, Any], int]]:
-        """The tables of that name, any where it is "", with such a column, and its number."""
-        for one in self._tables:
-            heads = [str(head).casefold() for head in one["columns"]]
-            if table.casefold() in {"", one["name"].casefold()} and heading.casefold() in heads:
-                yield one, one["column"] + heads.index(heading.casefold())
 
 
 class Patience:

@@ -60,14 +60,13 @@ from svc_tools.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar, Shape
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.places import Place
-    from svc_tools.roles import DateKind
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -156,18 +155,18 @@ def _parse(desk: Desk, call: Call) -> ParsedFormula:
     compute = COMPUTED.get(call.name)
     if compute is None:
         raise BadValueError(f"There is no function {call.name[:40]}.")
-    expected = function(call.name)
-    names, given = expected.names, tuple(call.arguments)
-    if len(given) > len(names):
+    expected, count = function(call.name), len(call.arguments)
+    most = len(expected.parameters)
+    if count > most:
         raise BadValueError(
-            f"{call.name} has {len(names)} arguments at most, not {len(given)}:"
-            f" {expected.signature}."
+            f"{call.name} has {most} arguments at most, not {count}: {expected.signature}."
         )
-    given += (OMITTED,) * (len(names) - len(given))
-    for name, cell in zip(names[: expected.required], given, strict=False):
+    given = (*call.arguments, *[OMITTED] * (most - count))
+    for parameter, cell in zip(expected.parameters, given, strict=True):
         # a state before a place is like an empty cell then: the place may name it
-        if cell is OMITTED and (name != "state" or expected.required == 1):
-            raise BadValueError(f"{name} is left out: {expected.signature}.")
+        may_be_named = parameter.name == "state" and call.name != "SVC_NEXUS_STATUS"
+        if cell is OMITTED and not parameter.optional and not may_be_named:
+            raise BadValueError(f"{parameter.name} is left out: {expected.signature}.")
     return compute(desk, call._replace(arguments=given))
 
 
@@ -190,7 +189,7 @@ def _without_places(finish: Callable[[], Result]) -> ParsedFormula:
 
 def _rows(call: Call) -> tuple[Shape, list[dict[str, Given]]]:
     """The shape of the result, and for each of its cells the arguments by their names."""
-    names = function(call.name).names
+    names = [one.name for one in function(call.name).parameters]
     shape, rows = aligned(names, call.arguments)
     return shape, [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -436,26 +435,15 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
                 " day."
             )
         return dict(zip(("state", "zip", "as_of"), range(len(heads)), strict=False)), rows
-    for cell in heads:
-        pass_on_error("range", cell)
-    labels = [cell for cell in heads if isinstance(cell, str) and not is_empty(cell)]
-    at = {label: heads.index(label) for label in labels}
     try:
-        found = _columns(labels, lines, at)
+        return _columns(heads, lines), lines
     except ColumnError as error:
-        raise BadValueError(f"range: {error.fact}; {_advice(error)}.") from None
-    if not lines:
-        raise BadValueError("range: there is no row below the headings.")
-    return {role: at[label] for role, label in found.items()}, lines
-
-
-def _advice(error: ColumnError) -> str:
-    """What to do about headings that are not clear."""
-    if isinstance(error, ColumnMissing):
-        return "head one of them ZIP Code, Address or City"
-    if isinstance(error, ColumnAmbiguous) and len(error.candidates) == 1:
-        return "head it Date if it does; else add a column Date"
-    return "change the headings of those that do not count"
+        advice = "change the headings of those that do not count"
+        if isinstance(error, ColumnMissing):
+            advice = "head one of them ZIP Code, Address or City"
+        elif isinstance(error, ColumnAmbiguous) and len(error.candidates) == 1:
+            advice = "head it Date if it does; else add a column Date"
+        raise BadValueError(f"range: {error.fact}; {advice}.") from None
 
 
 def _are_headings(cells: Sequence[Scalar]) -> bool:
@@ -468,33 +456,39 @@ def _are_headings(cells: Sequence[Scalar]) -> bool:
     return bool(texts) and not any(state_code(one) or re.search("[0-9]", one) for one in texts)
 
 
-def _columns(labels: Sequence[str], lines: Rows, at: Mapping[str, int]) -> dict[str, Any]:
-    """The heading of each cell of a query, found as the columns of a frame.
+def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
+    """The column of each cell of a query, found as those of a frame.
 
     Raises:
         ColumnError: there is none of a place, or it is not certain which one is meant.
     """
-    found = usual_columns(recognized(labels), labels).checked()
+    for cell in heads:
+        pass_on_error("range", cell)
+    labels = [cell for cell in heads if isinstance(cell, str) and not is_empty(cell)]
+    found: dict[str, Any] = usual_columns(recognized(labels), labels).checked()
     found |= find(labels, [_BY_NAME]).checked()
     if found.keys().isdisjoint(DECIDING | {"place"}):
         raise ColumnMissing("place", labels)
+    if not lines:
+        raise BadValueError("range: there is no row below the headings.")
     if "as_of" not in found:
-        left = {
-            label: [line[at[label]] for line in lines if not is_empty(line[at[label]])][:_SAMPLED]
-            for label in labels
-            if label not in found.values()
-        }
-        kinds = [(one, date_kind(one, (), numeric=_has_figures(left[one]))) for one in left]
-        # a column of days under another heading: without it the rates would be those of today
-        days: list[tuple[Hashable, DateKind | None]] = [
-            (label, "other") for label, cells in left.items() if cells and all(map(_is_day, cells))
-        ]
-        found |= zip(["as_of"], sale_date(kinds, "") or sale_date(days, ""), strict=False)
-    return found
-
-
-def _has_figures(cells: Iterable[Scalar]) -> bool:
-    return any(isinstance(cell, int | float) and not _is_day(cell) for cell in cells)
+        kinds, days = [], []
+        for label in dict.fromkeys(labels):
+            if label in found.values():
+                continue
+            column = (line[heads.index(label)] for line in lines)
+            # a range may hold 0 for an empty cell
+            cells = [cell for cell in column if not is_empty(cell) and cell != 0][:_SAMPLED]
+            numbers = [cell for cell in cells if isinstance(cell, int | float)]
+            kinds.append((label, date_kind(label, (), numeric=not all(map(_is_day, numbers)))))
+            # numbers are days where all of them may be, other cells where half of them are
+            likely = sum(map(_is_day, cells)) * (1 if len(numbers) == len(cells) else 2)
+            days += [label] if cells and likely >= len(cells) else []
+        dated = sale_date(kinds, "")
+        if days and not dated:  # without it the rates would be those of today
+            raise ColumnAmbiguous("as_of", days, "")
+        found |= zip(["as_of"], dated, strict=False)
+    return {role: heads.index(label) for role, label in found.items()}
 
 
 def _is_day(cell: Scalar) -> bool:

@@ -54,16 +54,6 @@ class Function:
     volatile: bool = False
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its arguments."""
-        return tuple(one.name for one in self.parameters)
-
-    @property
-    def required(self) -> int:
-        """How many arguments must be given."""
-        return sum(not one.optional for one in self.parameters)
-
-    @property
     def signature(self) -> str:
         """The name with its arguments, the optional ones in brackets."""
         shown = (f"[{one.name}]" if one.optional else one.name for one in self.parameters)

@@ -40,13 +40,7 @@ _RETRY_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class FieldSource:
-    """What the fields of one lookup are read from.
-
-    Attributes:
-        outcome: the outcome; for cells without a query, the reason.
-        question: the query; `None` where the cells make none.
-        desk: has the service and the day.
-    """
+    """What the fields of one lookup are read from; cells without a query have a reason alone."""
 
     outcome: Outcome
     question: Question | None

@@ -156,11 +156,10 @@ def rows_of(named: str, argument: object) -> Rows:
     """
     if not isinstance(argument, list | tuple):
         return [[scalar(argument)]]
-    rows = [row if isinstance(row, list | tuple) else None for row in argument]
-    width = len(rows[0]) if rows and rows[0] else 0
-    if not width or any(row is None or len(row) != width for row in rows):
+    widths = {len(row) if isinstance(row, list | tuple) else 0 for row in argument}
+    if len(widths) != 1 or 0 in widths:
         raise BadValueError(f"{named}: expected one cell or a range of cells.")
-    return [[scalar(cell) for cell in row or ()] for row in rows]
+    return [[scalar(cell) for cell in row] for row in argument]
 
 
 def aligned(
@@ -299,11 +298,7 @@ _EXPECTED = "give a date cell, or text such as 2026-05-01"
 
 
 def refusal_of_1904(workbook: str = "") -> str:
-    """Why a date of such a workbook is refused: it could be read as one four years off.
-
-    Args:
-        workbook: its name; empty where the host does not give it.
-    """
+    """Why a date of such a workbook (its name) is refused: it could be read as one years off."""
     return (
         f"{workbook or 'This workbook'} counts dates from 1904; turn that off (Excel: File >"
         " Options > Advanced; Calc: Tools > Options > LibreOffice Calc > Calculate), then enter the"

@@ -469,6 +469,18 @@ def test_columns_that_are_not_clear_are_named(heads, named, faults, scripted_des
     assert faults.seen == []
 
 
+@pytest.mark.parametrize(
+    "days",
+    [[46054.0, DAY, "n/a"], [46054.0, 46060.0, ErrorCell("#N/A")], [46054.0, 46060.0, 0.0]],
+)
+def test_days_under_another_heading_are_noticed_among_other_cells(days, faults, scripted_desk):
+    given = [["State", "Zip", "Last seen"], *(["TX", "75001", one] for one in days)]
+    told = shown(scripted_desk, "SVC_LOOKUP", given)
+    assert told.startswith("#INVALID range: ")  # else the rates would be those of today
+    assert "'Last seen'" in told
+    assert faults.seen == []
+
+
 def test_the_columns_of_a_shops_export_are_known(faults, scripted_desk):
     heads = [
         "Name",
