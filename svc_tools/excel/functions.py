@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from svc_tools.cells import text_of
 from svc_tools.excel.desk import RefreshPlan
-from svc_tools.excel.registry import function
+from svc_tools.excel.registry import FORMS, function
 from svc_tools.excel.results import (
     LOOKUP_FIELDS,
     FieldSource,
@@ -237,8 +237,8 @@ def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> 
 
 
 _ACCEPT = ("partial",)
-_PLACE = ("state", "zip", "address", "city", "place", "lat", "lng", "country")
-"""The cells that name a place, as the arguments and columns are called."""
+_CELLS = ("state", "zip", "address", "city", "place", "lat", "lng", "country", "as_of")
+"""The cells of a query, as the arguments and columns are called."""
 
 
 def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
@@ -247,29 +247,26 @@ def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
     An error in one of them is passed on. Cells that name no place (a state alone is not one) make
     no query, whatever the others hold. `as_of` left out means today; an empty cell does not.
     """
-    day = row.get("as_of", OMITTED)
+    for name, cell in row.items():
+        if name in _CELLS and (error := error_in(name, cell)) is not None:
+            return error
+    *cells, day = map({"as_of": OMITTED, **row}.get, _CELLS)
     is_number = isinstance(day, int | float | date) and not isinstance(day, bool)
     refusal = None if call.from_1904 is None or not is_number else refusal_of_1904(call.from_1904)
     # a rate of the ZIP instead of the address would look right
     must = call.name == "SVC_RATE_ADDRESS"
-    found = _cached_query(*map(row.get, _PLACE), OMITTED if refusal else day, must)
-    if refusal and isinstance(found, Question):
-        return Outcome("invalid", refusal)
-    return error_in(*found) if isinstance(found, tuple) else found
+    found = _cached_query(*cells, OMITTED if refusal else day, must)
+    return Outcome("invalid", refusal) if refusal and isinstance(found, Question) else found
 
 
 # typed: TRUE, 1 and 1.0 are equal, but not the same
 @lru_cache(maxsize=65_536, typed=True)
-def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | None:
-    """The query; for an error its name and cell, since exceptions should not be cached."""
+def _cached_query(*given: Given) -> Question | Outcome | None:
     *cells, as_of, by_address = given
-    for name, cell in zip((*_PLACE, "as_of"), given, strict=False):
-        if error_in(name, cell) is not None:
-            return name, cell
     if all(map(is_empty, cells[1:-1])):
         return None
     try:
-        state, zip_code, address, city, place, lat, lng, country = map(_plain, _PLACE, cells)
+        state, zip_code, address, city, place, lat, lng, country = map(_plain, _CELLS, cells)
         found = where(Cells(state, zip_code, address, city, place, lat, lng, country))
         mode = found.place.mode if isinstance(found, Question) else None
         if by_address and (address is None or mode not in {None, "address"}):
@@ -414,10 +411,7 @@ def svc_lookup(desk: Desk, call: Call) -> ParsedFormula:
     def finish(outcomes: Outcomes) -> Result:
         results = (_result_of(desk, query, outcomes) for query in queries)
         return heads + [
-            [
-                LOOKUP_FIELDS[name].read(one) if isinstance(one, FieldSource) else one
-                for name in fields
-            ]
+            [LOOKUP_FIELDS[name](one) if isinstance(one, FieldSource) else one for name in fields]
             for one in results
         ]
 
@@ -531,9 +525,7 @@ def svc_fields(_: Desk, __: Call) -> ParsedFormula:
     def finish() -> Result:
         from svc_tools.frames.lookup_columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
 
-        rows: _Grid = [
-            [name, one.form, COLUMN_MEANINGS[name]] for name, one in LOOKUP_FIELDS.items()
-        ]
+        rows: _Grid = [[one, FORMS.get(one, "text"), COLUMN_MEANINGS[one]] for one in LOOKUP_FIELDS]
         return [["field", "form", "meaning"], *rows]
 
     return _without_places(finish)
@@ -545,16 +537,14 @@ def _field(one: FieldSource, row: Mapping[str, Given]) -> Cell:
     pass_on_error("field", name)
     if not isinstance(name, str) or is_empty(name):
         raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
-    return LOOKUP_FIELDS[field_named(name)].read(one)
+    return LOOKUP_FIELDS[field_named(name)](one)
 
 
 def _source(one: FieldSource, _: Mapping[str, Given]) -> Cell:
     """The source of a rate."""
     if one.outcome.found is None:
         return error_of(one.outcome)
-    source, edition = (
-        LOOKUP_FIELDS[name].read(one) for name in ("lookup_source", "lookup_edition")
-    )
+    source, edition = (LOOKUP_FIELDS[name](one) for name in ("lookup_source", "lookup_edition"))
     return f"{source}, edition {edition}" if edition else source
 
 
@@ -636,7 +626,7 @@ COMPUTED: Mapping[str, _Function] = {
     "SVC_SUM": svc_sum,
     "SVC_LOOKUP": svc_lookup,
     "SVC_FIELD": _cells_showing(_field),
-    "SVC_CONFIDENCE": _cells_showing(lambda one, _: LOOKUP_FIELDS["confidence"].read(one)),
+    "SVC_CONFIDENCE": _cells_showing(lambda one, _: LOOKUP_FIELDS["confidence"](one)),
     "SVC_WARNINGS": _cells_showing(lambda one, _: sentences(one)),
     "SVC_STATUS": _cells_showing(lambda one, _: one.status),
     "SVC_FIELDS": svc_fields,

@@ -21,13 +21,7 @@ CATEGORY = "Sales tax"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a function; one cell, a range or a constant.
-
-    Attributes:
-        name: its name in the spreadsheet.
-        help: what to give, in a sentence.
-        optional: whether it may be left out.
-    """
+    """An argument of a function: one cell, a range or a constant."""
 
     name: str
     help: str
@@ -36,12 +30,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the spreadsheet.
+    """A function of the spreadsheet; its optional parameters are the last.
 
     Attributes:
-        name: its name in a formula.
-        help: what it returns, in a sentence or two.
-        parameters: its arguments, the optional ones last.
         spills: whether one cell of input may give several cells of output. The others give one
             cell for each cell of their ranges.
         volatile: whether every recalculation computes it again.
@@ -72,6 +63,8 @@ class Function:
 
 _LISTED = tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))
 _ARGUMENTS = _LISTED.pop("arguments")
+FORMS = {name: form for form, names in _LISTED.pop("forms").items() for name in names.split()}
+"""How a cell shows a field of a result, by its name; the other fields are text."""
 
 
 def _function(name: str, listed: Mapping[str, Any]) -> Function:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
 from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from svc_tools.lookup import Found, Outcome
     from svc_tools.places import Question
 
-_RATE = "fraction: 0.0825 is 8.25%"
-_DAY = "text: 2026-05-01"
-_MOMENT = "text: 2026-05-01T12:00:00Z"
-_TRUTH = "TRUE or FALSE"
-_TEXT = "text"
 _RETRY_HINTS = {
     "failed": "Refresh, or compute again in a minute.",
     "not_attempted": "Results so far are cached: compute again in a minute.",
@@ -69,11 +64,6 @@ class FieldSource:
     def status(self) -> str:
         """The status in a word to branch on: `review` for a whole rate that requires review."""
         return "review" if self.outcome.status == "ok" and self.reasons else self.outcome.status
-
-
-class _Field(NamedTuple):
-    form: str
-    read: Callable[[FieldSource], Cell]
 
 
 def rate_cell(units: int) -> float:
@@ -198,38 +188,36 @@ def _edition(one: FieldSource) -> Cell:
     return (found.edition if found else None) or one.desk.service.edition
 
 
-LOOKUP_FIELDS: dict[str, _Field] = {
-    "combined_rate": _Field(_RATE, _whole(lambda found: found.combined)),
-    "lookup_status": _Field(_TEXT, lambda one: one.outcome.status),
-    "needs_review": _Field(_TRUTH, lambda one: bool(one.reasons)),
-    "lookup_review_reason": _Field(_TEXT, lambda one: "; ".join(one.reasons) or None),
-    "lookup_error": _Field(_TEXT, lambda one: one.outcome.error),
-    "confidence": _Field(_TEXT, _found(lambda _, found: found.confidence)),
-    "state_rate": _Field(_RATE, _rate("state_rate", lambda found: found.state)),
-    "county_rate": _Field(_RATE, _rate("county_rate", lambda found: found.county)),
-    "city_rate": _Field(_RATE, _rate("city_rate", lambda found: found.city)),
-    "combined_district_rate": _Field(
-        _RATE, _rate("combined_district_rate", lambda found: found.districts)
-    ),
-    "rate_low": _Field(_RATE, _whole(lambda found: found.low)),
-    "rate_high": _Field(_RATE, _whole(lambda found: found.high)),
-    "freight_taxable": _Field(_TRUTH, _found(lambda _, found: found.freight_taxable)),
-    "warnings": _Field(_TEXT, _found(lambda one, _: "; ".join(one.warnings) or None)),
-    "resolved_state": _Field(_TEXT, _found(lambda _, found: found.resolved_state)),
-    "resolved_zip": _Field(_TEXT, _found(lambda _, found: found.resolved_zip)),
-    "resolved_city": _Field(_TEXT, _found(lambda _, found: found.resolved_city)),
-    "resolved_county": _Field(_TEXT, _found(lambda _, found: found.resolved_county)),
-    "resolved_via": _Field(_TEXT, _found(lambda _, found: found.resolved_via)),
-    "lookup_as_of": _Field(_DAY, lambda one: _iso(one.as_of)),
-    "as_of_status": _Field(_TEXT, _found(_as_of_status)),
-    "effective_date": _Field(_DAY, _found(lambda _, found: _iso(parsed_day(found.effective_date)))),
-    "effective_date_basis": _Field(_TEXT, _found(lambda _, found: found.effective_date_basis)),
-    "lookup_source": _Field(_TEXT, _source),
-    "lookup_edition": _Field(_TEXT, _edition),
-    "looked_up_at": _Field(_MOMENT, lambda one: moment(one.outcome.looked_up_at)),
-    "support_reference": _Field(_TEXT, lambda one: one.outcome.support_reference),
+LOOKUP_FIELDS: dict[str, Callable[[FieldSource], Cell]] = {
+    "combined_rate": _whole(lambda found: found.combined),
+    "lookup_status": lambda one: one.outcome.status,
+    "needs_review": lambda one: bool(one.reasons),
+    "lookup_review_reason": lambda one: "; ".join(one.reasons) or None,
+    "lookup_error": lambda one: one.outcome.error,
+    "confidence": _found(lambda _, found: found.confidence),
+    "state_rate": _rate("state_rate", lambda found: found.state),
+    "county_rate": _rate("county_rate", lambda found: found.county),
+    "city_rate": _rate("city_rate", lambda found: found.city),
+    "combined_district_rate": _rate("combined_district_rate", lambda found: found.districts),
+    "rate_low": _whole(lambda found: found.low),
+    "rate_high": _whole(lambda found: found.high),
+    "freight_taxable": _found(lambda _, found: found.freight_taxable),
+    "warnings": _found(lambda one, _: "; ".join(one.warnings) or None),
+    "resolved_state": _found(lambda _, found: found.resolved_state),
+    "resolved_zip": _found(lambda _, found: found.resolved_zip),
+    "resolved_city": _found(lambda _, found: found.resolved_city),
+    "resolved_county": _found(lambda _, found: found.resolved_county),
+    "resolved_via": _found(lambda _, found: found.resolved_via),
+    "lookup_as_of": lambda one: _iso(one.as_of),
+    "as_of_status": _found(_as_of_status),
+    "effective_date": _found(lambda _, found: _iso(parsed_day(found.effective_date))),
+    "effective_date_basis": _found(lambda _, found: found.effective_date_basis),
+    "lookup_source": _source,
+    "lookup_edition": _edition,
+    "looked_up_at": lambda one: moment(one.outcome.looked_up_at),
+    "support_reference": lambda one: one.outcome.support_reference,
 }
-"""Every field: its form in a cell, and how it is read; in the order of an enriched frame."""
+"""How each field is read, in the order of an enriched frame."""
 
 
 def field_named(text: str) -> str:

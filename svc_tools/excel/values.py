@@ -273,9 +273,9 @@ def exact_sum(rows: Rows) -> float:
 
 def _exact(named: str, cell: Given) -> Decimal:
     """A number at a spreadsheet's 15 significant digits."""
-    if isinstance(cell, bool | date) or not isinstance(cell, int | float):
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
         raise BadValueError(f"{named}: the cell holds {as_text(cell)}, which is no amount.")
-    exact = Decimal(cell) if isinstance(cell, int) else Decimal(f"{cell:.15g}")
+    exact = Decimal(f"{cell:.15g}")
     _check_size(named, exact)
     return exact
 
