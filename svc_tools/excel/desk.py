@@ -329,6 +329,8 @@ class Desk:
             since = _EVER  # the clock was set back: each recalculation would be billed
         with self._lock:
             known = session.known(wanted, now, since)
+            if len(known) == len(wanted):
+                return known
             bursts = {one: session.in_flight.get(one) for one in wanted if one not in known}
             waited_for = {
                 one: burst for one, burst in bursts.items() if burst and burst.requested_at >= since

@@ -1,6 +1,6 @@
 """What the functions of the registry compute, from plain values.
 
-A formula takes two steps: parsing, which gives the places to look up, and finishing, which gives
+A formula takes two steps: parsing, which yields the places to look up, and finishing, which returns
 its value from their outcomes. All formulas of a burst take the first step before any takes the
 second, so that their places are looked up together, each once.
 """
@@ -11,7 +11,7 @@ import logging
 import re
 from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from svc_tools.cells import text_of
 from svc_tools.excel.desk import RefreshPlan
@@ -60,7 +60,7 @@ from svc_tools.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from svc_tools.excel.desk import Desk
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from svc_tools.places import Place
 
 _log = logging.getLogger(__name__)
-_T = TypeVar("_T")
 
 Outcomes: TypeAlias = "Mapping[Place, Outcome]"
 Query: TypeAlias = Question | Outcome | NotAvailableError | None
@@ -104,16 +103,16 @@ def evaluate(
     which will be computed later, with them. No result from before `since`, the moment of a refresh,
     is used.
     """
-    formulas = [_parsed(desk, call) for call in calls]
-    places = dict.fromkeys(place for one in formulas for place in one.places)
+    formulas = [_started(desk, call) for call in calls]
+    places = dict.fromkeys(place for used, _ in formulas for place in used)
     places |= dict.fromkeys(place for call in ahead for place in places_of(desk, call))
     outcomes = desk.look_up(places, since) if places else {}
-    return [_guarded(call, one.finish, outcomes) for one, call in zip(formulas, calls, strict=True)]
+    return [finish(outcomes) for _, finish in formulas]
 
 
 def places_of(desk: Desk, call: Call) -> Sequence[Place]:
     """The places that a formula looks up; none where it is an error. Nothing is looked up."""
-    return _parsed(desk, call).places
+    return _started(desk, call)[0]
 
 
 def refresh_plan(desk: Desk, cells: Iterable[Sequence[Call]], unknown: int = 0) -> RefreshPlan:
@@ -129,29 +128,33 @@ def refresh_plan(desk: Desk, cells: Iterable[Sequence[Call]], unknown: int = 0) 
     return RefreshPlan(tuple(places), sum(map(bool, used)), unknown)
 
 
-class ParsedFormula(NamedTuple):
-    """A parsed formula.
-
-    Attributes:
-        places: the places to look up.
-        finish: gives the result from the outcomes of the places. Raises `CellError`.
-    """
-
-    places: Sequence[Place]
-    finish: Callable[[Outcomes], Result]
+_Formula: TypeAlias = "Generator[Sequence[Place], Outcomes, Result]"
+"""Yields the places to look up, receives their outcomes, returns the result. Raises `CellError`."""
+_Function: TypeAlias = "Callable[[Desk, Call], _Formula]"
+"""The formula of a call with all of its arguments."""
 
 
-_Function: TypeAlias = "Callable[[Desk, Call], ParsedFormula]"
-"""Parses a call with all of its arguments. Raises `CellError`."""
+def _started(desk: Desk, call: Call) -> tuple[Sequence[Place], Callable[[Outcomes], Result]]:
+    """The places of a formula, and what gives its result from their outcomes, or its error."""
+
+    def step(outcomes: Any) -> Any:  # noqa: ANN401 - nothing for places, these for a result
+        try:
+            return formula.send(outcomes)
+        except StopIteration as end:
+            return end.value
+        except CellError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - the cell gets a sentence, the log the type
+            kind = type(error).__name__
+            _log.error("%s could not be computed: %s", call.name, kind)
+            return NotAvailableError(f"{call.name} could not be computed ({kind}).", "FAILED")
+
+    formula = _parse(desk, call)
+    places = step(None)
+    return ((), lambda _: places) if isinstance(places, CellError) else (places, step)
 
 
-def _parsed(desk: Desk, call: Call) -> ParsedFormula:
-    """The formula of a call; its result is the error of one that cannot be parsed."""
-    found = _guarded(call, _parse, desk, call)
-    return ParsedFormula((), lambda _: found) if isinstance(found, CellError) else found
-
-
-def _parse(desk: Desk, call: Call) -> ParsedFormula:
+def _parse(desk: Desk, call: Call) -> _Formula:
     compute = COMPUTED.get(call.name)
     if compute is None:
         raise BadValueError(f"There is no function {call.name[:40]}.")
@@ -167,24 +170,7 @@ def _parse(desk: Desk, call: Call) -> ParsedFormula:
         may_be_named = parameter.name == "state" and call.name != "SVC_NEXUS_STATUS"
         if cell is OMITTED and not parameter.optional and not may_be_named:
             raise BadValueError(f"{parameter.name} is left out: {expected.signature}.")
-    return compute(desk, call._replace(arguments=given))
-
-
-def _guarded(call: Call, compute: Callable[..., _T], *arguments: object) -> _T | CellError:
-    """The result of a step; its error, where it fails."""
-    try:
-        return compute(*arguments)
-    except CellError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - the cell gets a sentence, the log the type
-        kind = type(error).__name__
-        _log.error("%s could not be computed: %s", call.name, kind)
-        return NotAvailableError(f"{call.name} could not be computed ({kind}).", "FAILED")
-
-
-def _without_places(finish: Callable[[], Result]) -> ParsedFormula:
-    """A formula that looks nothing up."""
-    return ParsedFormula((), lambda _: finish())
+    return (yield from compute(desk, call._replace(arguments=given)))
 
 
 def _rows(call: Call) -> tuple[Shape, list[dict[str, Given]]]:
@@ -223,15 +209,12 @@ def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> 
         except CellError as error:
             return error
 
-    def compute(desk: Desk, call: Call) -> ParsedFormula:
+    def compute(desk: Desk, call: Call) -> _Formula:
         shape, rows = _rows(call)
         queries = [_query_of(call, row) for row in rows]
-
-        def finish(outcomes: Outcomes) -> Result:
-            results = (_result_of(desk, one, outcomes) for one in queries)
-            return shaped(shape, list(map(shown, results, rows)))
-
-        return ParsedFormula(_places_of(queries), finish)
+        outcomes = yield _places_of(queries)
+        results = (_result_of(desk, one, outcomes) for one in queries)
+        return shaped(shape, list(map(shown, results, rows)))
 
     return compute
 
@@ -317,29 +300,25 @@ def _word(name: str, cell: Given, words: Collection[str]) -> str | None:
     return word
 
 
-def svc_tax(_: Desk, call: Call) -> ParsedFormula:
+def svc_tax(__: Desk, call: Call) -> _Formula:
     """The tax on amounts; the amounts of a range are rounded together."""
     shape, rows = _rows(call)
     lines = [_tax_line(call, row) for row in rows]
-
-    def finish(outcomes: Outcomes) -> Result:
-        shown: list[Cell] = []
-        taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
-        for at, line in enumerate(lines):
-            if not isinstance(line, _Line):
-                shown.append(line)
-                continue
-            outcome = _outcome_of(line.query, outcomes)
-            units = units_or_error(outcome, partial=line.partial)
-            shown.append(units)
-            if isinstance(units, int):
-                taxed.setdefault(line.rounding, []).append((at, line.cents, units))
-        for rounding, factors in taxed.items():
-            for (at, _, _), cents in zip(factors, _rounded(factors, rounding), strict=True):
-                shown[at] = cents / CENTS  # the float nearest to the exact amount
-        return shaped(shape, shown)
-
-    return ParsedFormula(_places_of(one.query for one in lines if isinstance(one, _Line)), finish)
+    outcomes = yield _places_of(one.query for one in lines if isinstance(one, _Line))
+    shown: list[Cell] = []
+    taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
+    for at, line in enumerate(lines):
+        if not isinstance(line, _Line):
+            shown.append(line)
+            continue
+        units = units_or_error(_outcome_of(line.query, outcomes), partial=line.partial)
+        shown.append(units)
+        if isinstance(units, int):
+            taxed.setdefault(line.rounding, []).append((at, line.cents, units))
+    for rounding, factors in taxed.items():
+        for (at, _, _), cents in zip(factors, _rounded(factors, rounding), strict=True):
+            shown[at] = cents / CENTS  # the float nearest to the exact amount
+    return shaped(shape, shown)
 
 
 class _Line(NamedTuple):
@@ -387,9 +366,10 @@ def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> lis
     return [int(one) for one in tax]
 
 
-def svc_sum(_: Desk, call: Call) -> ParsedFormula:
+def svc_sum(_: Desk, call: Call) -> _Formula:
     """The exact sum of a range."""
-    return _without_places(lambda: exact_sum(rows_of("range", call.arguments[0])))
+    yield ()
+    return exact_sum(rows_of("range", call.arguments[0]))
 
 
 _BY_NAME = Role("place", frozenset({"place"}))
@@ -400,22 +380,19 @@ _OUR_TIME = range(36_526, 54_790)
 _Grid: TypeAlias = "list[list[Cell]]"
 
 
-def svc_lookup(desk: Desk, call: Call) -> ParsedFormula:
+def svc_lookup(desk: Desk, call: Call) -> _Formula:
     """The fields of the result for each row."""
     rows, wanted, headers = call.arguments
     columns, lines = _table(rows_of("range", rows))
     fields = _fields(wanted)
     heads: _Grid = [[*fields]] if _has_headers(headers) else []
     queries = [_query_of(call, {role: line[at] for role, at in columns.items()}) for line in lines]
-
-    def finish(outcomes: Outcomes) -> Result:
-        results = (_result_of(desk, query, outcomes) for query in queries)
-        return heads + [
-            [LOOKUP_FIELDS[name](one) if isinstance(one, FieldSource) else one for name in fields]
-            for one in results
-        ]
-
-    return ParsedFormula(_places_of(queries), finish)
+    outcomes = yield _places_of(queries)
+    results = (_result_of(desk, query, outcomes) for query in queries)
+    return heads + [
+        [LOOKUP_FIELDS[name](one) if isinstance(one, FieldSource) else one for name in fields]
+        for one in results
+    ]
 
 
 def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
@@ -519,16 +496,13 @@ def _single_cell(name: str, argument: object, expected: str) -> Scalar:
     return cell
 
 
-def svc_fields(_: Desk, __: Call) -> ParsedFormula:
+def svc_fields(_: Desk, __: Call) -> _Formula:
     """The fields with their forms and meanings, under a heading."""
+    from svc_tools.frames.lookup_columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
 
-    def finish() -> Result:
-        from svc_tools.frames.lookup_columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
-
-        rows: _Grid = [[one, FORMS.get(one, "text"), COLUMN_MEANINGS[one]] for one in LOOKUP_FIELDS]
-        return [["field", "form", "meaning"], *rows]
-
-    return _without_places(finish)
+    yield ()
+    rows: _Grid = [[one, FORMS.get(one, "text"), COLUMN_MEANINGS[one]] for one in LOOKUP_FIELDS]
+    return [["field", "form", "meaning"], *rows]
 
 
 def _field(one: FieldSource, row: Mapping[str, Given]) -> Cell:
@@ -551,40 +525,37 @@ def _source(one: FieldSource, _: Mapping[str, Given]) -> Cell:
 def _of_session(session: Callable[[Desk], Cell], of_each: _Function) -> _Function:
     """A function of a state, a ZIP and a day, or without arguments of the whole session."""
 
-    def compute(desk: Desk, call: Call) -> ParsedFormula:
+    def compute(desk: Desk, call: Call) -> _Formula:
         if all(one is OMITTED for one in call.arguments):
-            return _without_places(lambda: session(desk))
+            yield ()
+            return session(desk)
         if OMITTED in call.arguments[:2]:
             raise BadValueError("Give state and zip, or no argument at all.")
-        return of_each(desk, call)
+        return (yield from of_each(desk, call))
 
     return compute
 
 
-def svc_nexus(desk: Desk, call: Call) -> ParsedFormula:
+def svc_nexus(desk: Desk, call: Call) -> _Formula:
     """The registrations, under a heading."""
     (argument,) = call.arguments
     cell = OMITTED if argument is OMITTED else _single_cell("state", argument, "one state")
     _refuse_empty("state", cell, "all states")
     state = None if cell is OMITTED else _state(cell)
-
-    def finish() -> Result:
-        rows: _Grid = [
-            [text or None for text in one.texts]
-            for one in desk.register().records
-            if state in {None, one.state}
-        ]
-        return [[*FIELDS], *rows]
-
-    return _without_places(finish)
+    yield ()
+    rows: _Grid = [
+        [text or None for text in one.texts]
+        for one in desk.register().records
+        if state in {None, one.state}
+    ]
+    return [[*FIELDS], *rows]
 
 
-def svc_nexus_status(desk: Desk, call: Call) -> ParsedFormula:
+def svc_nexus_status(desk: Desk, call: Call) -> _Formula:
     """Whether each state has a registration."""
     shape, rows = _rows(call)
-    return _without_places(
-        lambda: shaped(shape, [_registration_status(desk, *row.values()) for row in rows])
-    )
+    yield ()
+    return shaped(shape, [_registration_status(desk, *row.values()) for row in rows])
 
 
 def _registration_status(desk: Desk, state: Given, kind: Given) -> Cell:

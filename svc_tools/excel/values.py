@@ -110,9 +110,12 @@ def is_empty(value: object) -> bool:
 
 def error_in(named: str, value: object) -> NotAvailableError | None:
     """The error to pass on where an argument is itself an error; `None` where it is not."""
-    if not isinstance(value, ErrorCell) and not (isinstance(value, str) and _ERROR.match(value)):
+    if isinstance(value, ErrorCell):
+        text = value.text
+    elif isinstance(value, str) and value.startswith("#") and _ERROR.match(value):
+        text = value
+    else:
         return None
-    text = value.text if isinstance(value, ErrorCell) else value
     word = _ERROR.match(text)
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     message = f"{named}: the cell holds {shown}; fix that cell first."
