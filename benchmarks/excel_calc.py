@@ -32,7 +32,7 @@ ROWS = (
     f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Calc",
     f"Calc: {FORMULAS:,} single formulas that look ahead against one POST a cell (time)",
 )
-LOOKS_AHEAD = b"if ahead is not None and patience.is_due():"
+LOOKS_AHEAD = b"if patience.is_due():"
 DAY = '"2026-05-01"'
 
 

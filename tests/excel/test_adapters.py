@@ -16,6 +16,7 @@ import pytest
 from support.command import svc_tools
 from support.tools import unoidl_write
 
+from benchmarks.excel_calc import LOOKS_AHEAD
 from svc_sdk import __version__
 from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, addin_bytes, idl, write_addin
 from svc_tools.excel.officejs.pages import NAMESPACE, metadata
@@ -148,6 +149,10 @@ def test_all_that_is_registered_is_in_the_file_and_names_the_release(files):
     assert [one["name"] for one in json.loads(files["functions.json"])] == [
         one.name for one in FUNCTIONS
     ]
+
+
+def test_the_benchmark_finds_where_the_add_in_looks_ahead(files):
+    assert files["pythonpath/svc_calc_cells.py"].count(LOOKS_AHEAD) == 1
 
 
 def test_the_menu_refreshes_and_shows_the_service(files):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from functools import partial, partialmethod
+from functools import lru_cache, partial, partialmethod
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -30,7 +30,6 @@ _CONSTANTS, _FORMULAS = 1 | 2 | 4, 16
 """Calc's kinds of cells: numbers, days and texts; formulas."""
 _MOST_CELLS = 500_000
 """A larger document is not read."""
-_MOST_ROWS = 1_000
 _FIRST_DAY = (1899, 12, 30)
 """The day 0 of the numbers that the server reads as days."""
 _OFFLINE = "#OFFLINE"
@@ -44,7 +43,6 @@ _FUNCTIONS = functions_of(Path(__file__).with_name("functions.json").read_text(e
 _server = Server()
 """One for all documents of this LibreOffice."""
 _cells = Cells(_FUNCTIONS, _server)
-_rows: dict[Any, Any] = {}
 _stored: dict[str, dict[str, Any]] = {}
 """By document the values in its file, of the one that was opened last without the server."""
 
@@ -153,6 +151,7 @@ class Document(Book):  # type: ignore[misc] # not found above
                     yield one.StartColumn + column + 1, one.StartRow + row + 1, content
 
 
+@lru_cache(maxsize=1_000)
 class Rows(unohelper.Base, XVolatileResult):  # type: ignore[misc] # UNO's classes have no types
     """Rows of cells: the only way for a method that returns `any` to return them from Python.
 
@@ -190,11 +189,7 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
         except ServerError as error:
             _cells.problem = str(error)
             value = None if isinstance(error, RefusedError) else _offline(call, document)
-        if not isinstance(value, tuple):
-            return value
-        if len(_rows) > _MOST_ROWS:
-            _rows.clear()
-        return _rows.setdefault(value, Rows(value))
+        return Rows(value) if isinstance(value, tuple) else value
 
 
 for _name in _FUNCTIONS:
@@ -273,7 +268,6 @@ class Menu(unohelper.Base, XJobExecutor):  # type: ignore[misc] # UNO's classes 
         if report["happened"]:
             _cells.since = report["since"]
             _cells.forget()
-            _rows.clear()
             try:
                 document.calculateAll()
             finally:
