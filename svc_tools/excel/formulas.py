@@ -153,16 +153,6 @@ def _parts(text: str, separator: str) -> Tuple[str, ...]:
     return found[0].arguments[:-1]
 
 
-def literal(text: str) -> Any:  # noqa: ANN401 - text, a number or a truth value
-    """The value of a constant; `None` for anything else."""
-    if _TEXT.fullmatch(text):
-        return text[1:-1].replace('""', '"')
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    truth = _TRUTH.fullmatch(text)
-    return truth[1].upper() == "TRUE" if truth else None
-
-
 def column_number(letters: str) -> int:
     """The number of a column, from 1."""
     number = 0
@@ -254,9 +244,13 @@ class Book:
         """The value of an argument as written in a formula in that row."""
         if not text:
             return self.omitted
-        constant = literal(text)
-        if constant is not None:
-            return constant
+        if _TEXT.fullmatch(text):
+            return text[1:-1].replace('""', '"')
+        if _NUMBER.fullmatch(text):
+            return float(text)
+        truth = _TRUTH.fullmatch(text)
+        if truth:
+            return truth[1].upper() == "TRUE"
         cells = _CELLS.fullmatch(text)
         if cells:
             return self._referred(cells, sheet)

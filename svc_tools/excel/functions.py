@@ -13,6 +13,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from svc_tools import roles
 from svc_tools.cells import text_of
 from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FORMS, function
@@ -48,16 +49,6 @@ from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
-from svc_tools.roles import (
-    ColumnAmbiguous,
-    ColumnError,
-    ColumnMissing,
-    Role,
-    date_kind,
-    find,
-    place_role,
-    sale_date,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -372,7 +363,7 @@ def svc_sum(_: Desk, call: Call) -> _Formula:
     return exact_sum(rows_of("range", call.arguments[0]))
 
 
-_BY_NAME = Role("place", frozenset({"place"}))
+_BY_NAME = roles.Role("place", frozenset({"place"}))
 """The column of names of cities or counties, which no frame has."""
 _SAMPLED = 20
 _OUR_TIME = range(36_526, 54_790)
@@ -408,11 +399,11 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
         return dict(zip(("state", "zip", "as_of"), range(len(heads)), strict=False)), rows
     try:
         return _columns(heads, lines), lines
-    except ColumnError as error:
+    except roles.ColumnError as error:
         advice = "change the headings of those that do not count"
-        if isinstance(error, ColumnMissing):
+        if isinstance(error, roles.ColumnMissing):
             advice = "head one of them ZIP Code, Address or City"
-        elif isinstance(error, ColumnAmbiguous) and len(error.candidates) == 1:
+        elif isinstance(error, roles.ColumnAmbiguous) and len(error.candidates) == 1:
             advice = "head it Date if it does; else add a column Date"
         raise BadValueError(f"range: {error.fact}; {advice}.") from None
 
@@ -420,7 +411,10 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
 def _are_headings(cells: Sequence[Scalar]) -> bool:
     """Whether a row has usual headings; or words alone, where data has a state or digits."""
     texts = [text for cell in cells if isinstance(cell, str) and (text := text_of(cell))]
-    if any(_BY_NAME.fits(one) or place_role(one) or date_kind(one, ()) == "sale" for one in texts):
+    if any(
+        _BY_NAME.fits(one) or roles.place_role(one) or roles.date_kind(one, ()) == "sale"
+        for one in texts
+    ):
         return True
     if any(isinstance(cell, int | float | date) for cell in cells):
         return False
@@ -437,9 +431,9 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
         pass_on_error("range", cell)
     labels = [cell for cell in heads if isinstance(cell, str) and not is_empty(cell)]
     found: dict[str, Any] = usual_columns(recognized(labels), labels).checked()
-    found |= find(labels, [_BY_NAME]).checked()
+    found |= roles.find(labels, [_BY_NAME]).checked()
     if found.keys().isdisjoint(DECIDING | {"place"}):
-        raise ColumnMissing("place", labels)
+        raise roles.ColumnMissing("place", labels)
     if not lines:
         raise BadValueError("range: there is no row below the headings.")
     if "as_of" not in found:
@@ -451,13 +445,14 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
             # a range may hold 0 for an empty cell
             cells = [cell for cell in column if not is_empty(cell) and cell != 0][:_SAMPLED]
             numbers = [cell for cell in cells if isinstance(cell, int | float)]
-            kinds.append((label, date_kind(label, (), numeric=not all(map(_is_day, numbers)))))
+            numeric = not all(map(_is_day, numbers))
+            kinds.append((label, roles.date_kind(label, (), numeric=numeric)))
             # numbers are days where all of them may be, other cells where half of them are
             likely = sum(map(_is_day, cells)) * (1 if len(numbers) == len(cells) else 2)
             days += [label] if cells and likely >= len(cells) else []
-        dated = sale_date(kinds, "")
+        dated = roles.sale_date(kinds, "")
         if days and not dated:  # without it the rates would be those of today
-            raise ColumnAmbiguous("as_of", days, "")
+            raise roles.ColumnAmbiguous("as_of", days, "")
         found |= zip(["as_of"], dated, strict=False)
     return {role: heads.index(label) for role, label in found.items()}
 
@@ -466,7 +461,7 @@ def _is_day(cell: Scalar) -> bool:
     """Whether a cell is a date, or a text or number that looks like one of our time."""
     if isinstance(cell, int | float):
         return cell // 1 in _OUR_TIME  # the fraction is the time of day
-    return isinstance(cell, date) or date_kind("", [str(cell).strip()]) == "other"
+    return isinstance(cell, date) or roles.date_kind("", [str(cell).strip()]) == "other"
 
 
 def _fields(wanted: object) -> tuple[str, ...]:

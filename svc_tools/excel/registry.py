@@ -81,11 +81,7 @@ _BY_NAME = {one.name: one for one in FUNCTIONS}
 
 
 def function(name: str) -> Function:
-    """The function of that name, in capitals.
-
-    Raises:
-        KeyError: there is no such function.
-    """
+    """The function of that name, in capitals; a `KeyError` where there is none."""
     return _BY_NAME[name]
 
 

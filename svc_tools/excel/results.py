@@ -174,10 +174,6 @@ def _whole(take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]
     return _found(read)
 
 
-def _as_of_status(one: FieldSource, found: Found) -> Cell:
-    return as_of_status(found, one.as_of, one.as_of, one.outcome.looked_up_at)
-
-
 def _source(one: FieldSource) -> Cell:
     found, name = one.outcome.found, one.desk.service.name
     return f"{name}: {found.source}" if found and found.source else name
@@ -209,7 +205,9 @@ LOOKUP_FIELDS: dict[str, Callable[[FieldSource], Cell]] = {
     "resolved_county": _found(lambda _, found: found.resolved_county),
     "resolved_via": _found(lambda _, found: found.resolved_via),
     "lookup_as_of": lambda one: _iso(one.as_of),
-    "as_of_status": _found(_as_of_status),
+    "as_of_status": _found(
+        lambda one, found: as_of_status(found, one.as_of, one.as_of, one.outcome.looked_up_at)
+    ),
     "effective_date": _found(lambda _, found: _iso(parsed_day(found.effective_date))),
     "effective_date_basis": _found(lambda _, found: found.effective_date_basis),
     "lookup_source": _source,
