@@ -296,8 +296,6 @@ def is_server_running() -> bool:
     """
     with needs("The spreadsheets' server", "excel"):
         from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
-    if not lock_path().exists():
-        return False
     try:
         with FileLock(lock_path(), timeout=0):
             return False

@@ -42,7 +42,6 @@ _Found: TypeAlias = tuple[_Mark, str, str]
 """The check of one part: the mark, what was found, and what to do."""
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
-_RESTART = "Excel and `svc-tools excel serve` use another service once they are started again."
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 _START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
@@ -95,13 +94,13 @@ def use_account(address: str, key: SecretStr | None) -> str:
             checked = f"The key could not be checked: {error.message}."
     settings.remember(address, secret)
     stored = f"The cells use {address}; its key is in {settings.keyring_name()}."
-    return f"{stored} {checked}{_overridden()}"
+    return f"{stored} {checked}"
 
 
 def use_embedded() -> str:
     """Use the embedded service."""
     settings.choose_embedded()
-    return f"The cells use the embedded service with its own rate book.{_overridden()}"
+    return "The cells use the embedded service with its own rate book."
 
 
 def forget_key() -> str:
@@ -115,13 +114,6 @@ def forget_key() -> str:
     )
 
 
-def _overridden() -> str:
-    """A sentence where the environment overrides the settings."""
-    if settings.describe().known_from != "environment":
-        return ""
-    return f" But {URL_VARIABLE} or {KEY_VARIABLE} is set in the environment, which comes first."
-
-
 def install() -> Iterator[str]:
     """Prepare Excel on this computer: its Python, and the add-in.
 
@@ -129,7 +121,9 @@ def install() -> Iterator[str]:
         ConfigurationError: Excel starts another Python, or its add-ins cannot be changed.
         ImportError: xlwings is not installed.
     """
-    yield _RESTART
+    yield "Excel and `svc-tools excel serve` use another service once they are started again."
+    if settings.describe().known_from == "environment":
+        yield f"What {URL_VARIABLE} and {KEY_VARIABLE} say in the environment comes first."
     yield use_this_python()
     yield load_addin()
     if SYSTEM == "win32":
@@ -175,10 +169,9 @@ def load_addin(*, remove: bool = False) -> str:
     try:
         if SYSTEM == "win32":
             _write_registry(addin["registry"], addin["id"], None if remove else str(manifest))
-            where = rf"the value {addin['id']} of HKEY_CURRENT_USER\{addin['registry']}"
         elif SYSTEM == "darwin" and not remove:
             folder.mkdir(exist_ok=True)  # the one around it is there once Excel was started
-            where = str(shutil.copy(manifest, folder))
+            shutil.copy(manifest, folder)
         elif SYSTEM == "darwin":
             (folder / manifest.name).unlink(missing_ok=True)
         elif not remove:
@@ -190,10 +183,7 @@ def load_addin(*, remove: bool = False) -> str:
         ) from None
     if remove:
         return "Excel no longer loads the add-in once it is started again."
-    return (
-        "Excel loads the add-in once it is started again: Home > Add-ins > Sales tax rates. It"
-        f" finds it by {where}."
-    )
+    return "Excel loads the add-in once it is started again: Home > Add-ins > Sales tax rates."
 
 
 def _write_registry(path: str, name: str, text: str | None) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
@@ -33,20 +33,20 @@ from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import SecretStr
 
     from svc_tools.excel.desk import Desk, RefreshPlan
+    from svc_tools.excel.registry import Function
     from svc_tools.loopback import LocalGuard
 
 NAMESPACE = "SVC"
 """The part before the dot in the name of every function in Excel."""
-_PREFIX = f"{NAMESPACE}_"
 OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
 """Where Office add-ins must load the host's library from: the only address elsewhere."""
 _FOLDER = Path(__file__).parent
-_NAME = re.compile(rf"\b{_PREFIX}(?=[A-Z])")
+_NAME = re.compile(rf"\b{NAMESPACE}_(?=[A-Z])")
 _LOCKED = (
     f"Address and key come from the environment ({config.URL_VARIABLE} and {config.KEY_VARIABLE})."
     " Change them there, then start svc-tools excel serve again."
@@ -69,33 +69,28 @@ def metadata(guard: LocalGuard) -> dict[str, Any]:
     functions = [
         {
             "id": function_id(one.name),
-            "name": one.name.removeprefix(_PREFIX),
-            "description": shown["description"],
-            "helpUrl": f"{origin_of(guard)}{ROOT}#{shown['name']}",
-            "parameters": [each | any_range for each in shown["parameters"]],
+            "name": one.name.removeprefix(f"{NAMESPACE}."),
+            "description": one.help,
+            "helpUrl": f"{origin_of(guard)}{ROOT}#{one.name}",
+            "parameters": [
+                {"name": each.name, "description": each.help, "optional": each.optional} | any_range
+                for each in one.parameters
+            ],
             "result": any_range,
             "options": {"cancelable": True, "volatile": one.volatile},
         }
-        for one, shown in zip(FUNCTIONS, _in_excel(), strict=True)
+        for one, _ in _in_excel()
     ]
     return {"allowErrorForDataTypeAny": True, "functions": functions}
 
 
-def _in_excel() -> list[dict[str, Any]]:
-    """The texts of every function, with the names of functions in Excel."""
-    return [
-        {
-            "name": host_text(one.name),
-            "signature": host_text(one.signature),
-            "description": host_text(one.help),
-            "parameters": [
-                {"name": each.name, "description": host_text(each.help), "optional": each.optional}
-                for each in one.parameters
-            ],
-            "example": formula(host_text(one.name), EXAMPLES[one.name]),
-        }
-        for one in FUNCTIONS
-    ]
+def _in_excel() -> Iterator[tuple[Function, str]]:
+    """Every function as Excel names it, with its example."""
+    for one in FUNCTIONS:
+        arguments = tuple(replace(each, help=host_text(each.help)) for each in one.parameters)
+        name = host_text(one.name)
+        shown = replace(one, name=name, help=host_text(one.help), parameters=arguments)
+        yield shown, formula(name, EXAMPLES[one.name])
 
 
 def functions_script(guard: LocalGuard) -> str:
@@ -164,7 +159,7 @@ def host_text(text: str) -> str:
 
 def function_id(name: str) -> str:
     """The id of a function: letters, digits and periods, which every rule for ids allows."""
-    return name.removeprefix(_PREFIX).replace("_", ".")
+    return host_text(name).removeprefix(f"{NAMESPACE}.").replace("_", ".")
 
 
 def status(desk: Desk) -> Json:

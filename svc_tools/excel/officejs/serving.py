@@ -87,15 +87,28 @@ def _serve_alone(
     # the same token, so that manifests stay valid
     token = before.token if before else SecretStr(secrets.token_urlsafe(24))
     guard = LocalGuard(sockets[0].getsockname()[1], "https" if cert else "http", token)
+    origin = origin_of(guard)
     if cert:  # Excel loads nothing over http: a manifest that it has stays as it is
         settings.write_private(setup.manifest_path(), manifest(guard))
 
     def started() -> None:
-        settings.publish_server(origin_of(guard), token, cert)
-        _say_started(guard, cert, say, before.url if before else origin_of(guard))
+        settings.publish_server(origin, token, cert)
+        say(f"Serving the add-ins on {origin} (this machine only)")
+        described = settings.describe()
+        say(f"Service: {described.problem or described.service}")
+        if cert is None:
+            say(f"This is plain http, which Calc accepts; Excel requires https: {setup.HTTPS}")
+        else:
+            moved = before is not None and before.url != origin
+            again = " again, since its address is another" if moved else ""
+            say(f"Certificate: {cert}")
+            say(f"Manifest for Excel: {setup.manifest_path()}")
+            say(f"To load it into Excel{again}, in another terminal: svc-tools excel install")
+            say("The manifest contains the token of this server: do not share it.")
+        say(f"How everything is used: {origin}{ROOT}")
+        say("Stop with Ctrl+C.")
         if browser:
-            page = f"{origin_of(guard)}{ROOT}"
-            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(f"{origin}{ROOT}",), daemon=True).start()
 
     server = make_server(
         make_app(the_desk(), guard),
@@ -113,22 +126,3 @@ def _serve_alone(
     finally:
         settings.withdraw_server()
     say("The server has stopped; cells show #N/A until it runs again.")
-
-
-def _say_started(
-    guard: LocalGuard, cert: Path | None, say: Callable[[str], None], before: str
-) -> None:
-    origin = origin_of(guard)
-    say(f"Serving the add-ins on {origin} (this machine only)")
-    described = settings.describe()
-    say(f"Service: {described.problem or described.service}")
-    if cert is None:
-        say(f"This is plain http, which Calc accepts; Excel requires https: {setup.HTTPS}")
-    else:
-        again = "" if before == origin else " again, since its address is another"
-        say(f"Certificate: {cert}")
-        say(f"Manifest for Excel: {setup.manifest_path()}")
-        say(f"To load it into Excel{again}, in another terminal: svc-tools excel install")
-        say("The manifest contains the token of this server: do not share it.")
-    say(f"How everything is used: {origin}{ROOT}")
-    say("Stop with Ctrl+C.")
