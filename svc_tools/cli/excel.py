@@ -97,8 +97,8 @@ def install(
         print_table(console, ("", prose()), rows, indent=2)
 
 
-def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
-    """The key: from standard input, or typed unseen; `None` for the one that is stored."""
+def _key(address: str, *, from_stdin: bool) -> SecretStr:
+    """The key: from standard input, typed unseen, or the one that is stored."""
     from svc_tools.excel import settings  # noqa: PLC0415 - of an extra
 
     if from_stdin:
@@ -110,7 +110,7 @@ def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
     if not sys.stdin.isatty():
         if stored is None:
             raise ValueError(f"There is no key yet for {address}: give it with --key-stdin")
-        return None
+        return stored
     default = " (Enter keeps the one that is stored)" if stored is not None else ""
     typed = typer.prompt(
         f"API key of your account{default}",
@@ -118,7 +118,7 @@ def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
         default="" if stored is not None else None,
         show_default=False,
     )
-    return SecretStr(typed.strip()) if typed.strip() else None
+    return SecretStr(typed.strip()) if typed.strip() or stored is None else stored
 
 
 @excel.command()

@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
@@ -35,7 +36,6 @@ from svc_tools.extras import needs
 from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:
-    import httpx
     from keyring.backend import KeyringBackend
 
 EMBEDDED = "embedded"
@@ -114,13 +114,10 @@ def describe() -> Description:
         return Description(origin, service, problem=str(error))
 
 
-def remember(address: str, key: SecretStr) -> str:
+def remember(address: str, key: SecretStr) -> None:
     """Store the address in the settings and the key, which replaces an earlier one, in the keyring.
 
     The key is stored first: without it the address would be half a configuration.
-
-    Returns:
-        The address as clients use it.
     """
     address, secret = checked_address(address), key.get_secret_value().strip()
     if not secret:
@@ -129,7 +126,6 @@ def remember(address: str, key: SecretStr) -> str:
     if _in_keyring("get_password", address) != secret:
         raise ConfigurationError(_NO_KEYRING.format(why=f"{keyring_name()} stores nothing"))
     _store({_SERVICE: address})
-    return address
 
 
 def choose_embedded() -> None:
@@ -139,7 +135,8 @@ def choose_embedded() -> None:
 
 def remember_certificate(*pair: Path) -> tuple[Path, ...]:
     """Store, and return, the paths of a certificate and its private key; none for plain http."""
-    files = {_CERTIFICATE: [str(path.absolute()) for path in pair]} if pair else {}
+    pair = tuple(path.absolute() for path in pair)
+    files = {_CERTIFICATE: list(map(str, pair))} if pair else {}
     _store(files | {_HTTPS: bool(pair)})
     return pair
 
@@ -151,8 +148,8 @@ def certificate() -> tuple[tuple[Path, ...], bool | None]:
 
 
 def _store(values: dict[str, object]) -> None:
-    path = _settings_path()
-    _write(path, _read(path) | values)
+    content = _read(_settings_path()) | values
+    write_private(_settings_path(), json.dumps(content, indent=2))
 
 
 def forget_key() -> str | None:
@@ -177,7 +174,7 @@ def chosen() -> str | None:
         ConfigurationError: the settings cannot be read.
     """
     service = _read(_settings_path()).get(_SERVICE)
-    return _address(str(service))[1] if service not in (None, EMBEDDED) else service
+    return _address(str(service)) if service not in (None, EMBEDDED) else service
 
 
 def checked_address(address: str) -> str:
@@ -187,22 +184,22 @@ def checked_address(address: str) -> str:
         ConfigurationError: it is not the address of a service, or a key would be sent unencrypted
             to another computer; the message says what is expected.
     """
-    url, address = _address(address)
-    if url.scheme == "http" and not is_loopback(url.host):
+    address = _address(address)
+    parts = urlsplit(address)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise ConfigurationError(
             "The address cannot be used: with http:// your API key would be sent unencrypted to"
-            f" {url.host}, where others may read it; give the address that begins with https://"
+            f" {parts.hostname}, where others may read it; give the address that begins with https://"
         )
     return address
 
 
-def _address(address: str) -> tuple[httpx.URL, str]:
+def _address(address: str) -> str:
     try:
-        url = checked_url(address)
+        return str(checked_url(address)).rstrip("/")
     except ValueError as error:
         why = str(error).removeprefix("base_url: ")
         raise ConfigurationError(f"The address cannot be used: {why}") from None
-    return url, str(url).rstrip("/")
 
 
 def stored_key(address: str) -> SecretStr | None:
@@ -313,8 +310,7 @@ def read_server() -> Server | None:
 
 def publish_server(url: str, token: SecretStr, certificate: Path | None = None) -> None:
     """Write the address of this process, and its certificate, if any."""
-    path = None if certificate is None else certificate.absolute()
-    _write_server(Server(url=url.rstrip("/"), token=token, pid=os.getpid(), certificate=path))
+    _write_server(Server(url=url, token=token, pid=os.getpid(), certificate=certificate))
 
 
 def renew_server() -> None:
@@ -336,7 +332,7 @@ def _rewrite_server(pid: int | None) -> None:
 
 def _write_server(server: Server) -> None:
     content = server.model_dump(mode="json") | {"token": server.token.get_secret_value()}
-    _write(server_path(), content)
+    write_private(server_path(), json.dumps(content, indent=2))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -353,10 +349,6 @@ def _read(path: Path) -> dict[str, Any]:
             " the service again: svc-tools excel install"
         )
     return found
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    write_private(path, json.dumps(content, indent=2) + "\n")
 
 
 def write_private(path: Path, text: str) -> None:

@@ -69,20 +69,17 @@ def current_service() -> str:
     return f"The cells use {said}. {todo}"
 
 
-def use_account(address: str, key: SecretStr | None) -> str:
-    """Use the service at an address, with a key or with the one that is stored.
+def use_account(address: str, key: SecretStr) -> str:
+    """Use the service at an address, with a key.
 
     Raises:
-        ConfigurationError: the service does not accept the key, it is missing, or it cannot be
-            sent there or stored; nothing was changed.
+        ConfigurationError: the service does not accept the key, or it cannot be sent there or
+            stored; nothing was changed.
         ImportError: the package that reaches the keyring is not installed.
     """
     address = settings.checked_address(address)
-    secret = key or settings.stored_key(address)
-    if secret is None:
-        raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
     checked = "The service accepts the key."
-    with Svc(secret, base_url=address, timeout=_TIMEOUT, max_retries=0) as client:
+    with Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0) as client:
         try:
             check_key(client)
         except AuthError:
@@ -92,7 +89,7 @@ def use_account(address: str, key: SecretStr | None) -> str:
             ) from None
         except SvcError as error:
             checked = f"The key could not be checked: {error.message}."
-    settings.remember(address, secret)
+    settings.remember(address, key)
     stored = f"The cells use {address}; its key is in {settings.keyring_name()}."
     return f"{stored} {checked}"
 
@@ -309,12 +306,10 @@ _UNUSABLE = {
 
 
 def check_certificate(cert: Path, key: Path) -> date:
-    """Check a certificate for `localhost`; whether this computer trusts it is not checked.
+    """Check a certificate for `localhost`, and return its last day.
 
     A handshake in memory tries it: a browser inside Excel shows no reason where it does not fit.
-
-    Returns:
-        Its last day.
+    Whether this computer trusts it is not checked.
 
     Raises:
         ValueError: a file is missing or unreadable, the two do not belong together, the key has a
@@ -431,10 +426,9 @@ def _service() -> _Found:
 def _response() -> _Found:
     """Whether the service responds and accepts the key, by one unbilled request."""
     with settings.client(timeout=_TIMEOUT, max_retries=0) as client:
-        if isinstance(client, EmbeddedSvc):
-            client.health()
-            return "ok", f"rate book of edition {client.book_edition}", ""
         check_key(client)
+        if isinstance(client, EmbeddedSvc):
+            return "ok", f"rate book of edition {client.book_edition}", ""
         return "ok", "the service accepts the key", ""
 
 

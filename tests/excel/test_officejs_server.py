@@ -31,7 +31,6 @@ from support.tools import node, npm_packages
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
 from svc_tools.excel.officejs.app import (
-    MOST_CALLS,
     BadRequestError,
     read_body,
     read_calls,
@@ -446,7 +445,6 @@ def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_thei
         b'{"calls": [{"f": "SVC_SUM", "a": [1' + b"0" * 5000 + b"]}]}",
         b'{"calls": ' + b"[" * 100_000,
         b'\xff\xfe{"calls": []}',
-        json.dumps({"calls": [0] * (MOST_CALLS + 1)}).encode(),
     ],
 )
 def test_what_is_no_batch_is_refused_with_what_is_expected(client, server, body):

@@ -55,14 +55,11 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Argument, Result, Scalar
     from svc_tools.loopback import LocalGuard
 
-MOST_CALLS = 100_000
-"""The most calls in a request."""
 _PARAMETERS = {one.name: one.parameters for one in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
 _STATIC = Path(__file__).parent / "static"
 _SCRIPT = "text/javascript"
 _KINDS = {".css": "text/css", ".js": _SCRIPT, ".png": "image/png"}
-_NOT_ALLOWED = 405
 _ATTACHMENT = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
 _PREFLIGHT = {"access-control-allow-methods": "GET"}
 _HOSTS = (
@@ -190,7 +187,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     if isinstance(error, BadRequestError):
         return refusal("INVALID_INPUT", str(error))
     if isinstance(error, HTTPException):
-        return refusal("METHOD_NOT_ALLOWED" if error.status_code == _NOT_ALLOWED else "NOT_FOUND")
+        return refusal("NOT_FOUND", status=error.status_code)
     return refusal("FAILED")
 
 
@@ -228,10 +225,6 @@ def read_calls(content: Json) -> list[Call | CellError]:
     calls = content.get("calls")
     if not isinstance(calls, list):
         raise BadRequestError(f"The body has no list of calls; {_EXPECTED}")
-    if len(calls) > MOST_CALLS:
-        raise BadRequestError(
-            f"{len(calls):,} calls are too many for one request; {MOST_CALLS:,} at most"
-        )
     return [_call(number, one) for number, one in enumerate(calls)]
 
 

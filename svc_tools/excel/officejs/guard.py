@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -44,23 +44,18 @@ _HEADERS = {
     "cross-origin-resource-policy": "cross-origin",  # for the icons in Excel on the web
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
-_FOR_METADATA = {
-    "access-control-allow-origin": "*",
-    "access-control-allow-private-network": "true",
-}
+_FOR_METADATA = {"access-control-allow-origin": "*", "access-control-allow-private-network": "true"}
 _REFUSALS = {
     "FOREIGN": (403, "The request names another host, or comes from the page of another server"),
     "UNKNOWN_TOKEN": (401, "The token is missing or wrong: load the manifest into Excel again"),
     "TOO_LARGE": (413, f"The request has more than {LARGEST_BODY >> 20} MB; give a smaller range"),
     "ENDING": (503, "The server stops; start `svc-tools excel serve` again, then recalculate"),
     "FAILED": (500, "The request failed; the output of the server names the kind of error"),
-    "NOT_FOUND": (404, "There is no such page here; see /excel/"),
-    "METHOD_NOT_ALLOWED": (405, "This page has no such method; see /excel/"),
+    "NOT_FOUND": (404, "There is no such page, or method of a page, here; see /excel/"),
     "INVALID_INPUT": (400, "The body cannot be read"),
 }
 """The status and the message of error responses, by their codes."""
 _log = logging.getLogger("svc_tools.excel")
-_Result = TypeVar("_Result")
 
 
 def origin_of(guard: LocalGuard) -> str:
@@ -137,25 +132,23 @@ def _without_token(scope: Scope) -> Scope:
     return {**scope, "query_string": rest.encode("latin-1"), "headers": headers}
 
 
-def refusal(code: str, message: str = "") -> Response:
-    """An error response, with the usual message of its code where none is given."""
-    status, usual = _REFUSALS[code]
+def refusal(code: str, message: str = "", status: int | None = None) -> Response:
+    """An error response, with the usual message and status of its code where none is given."""
+    usual_status, usual = _REFUSALS[code]
     body = json.dumps({"error": {"code": code, "message": message or usual}})
-    response = Response(body, status, media_type="application/json")
-    if code == "UNKNOWN_TOKEN":
-        response.headers["www-authenticate"] = "Bearer"
+    response = Response(body, status or usual_status, media_type="application/json")
     if code == "TOO_LARGE":
         response.headers["connection"] = "close"  # the rest is not read
     return response
 
 
-async def in_thread(work: Callable[[], _Result]) -> _Result:
-    """The result of `work`, run in a daemon thread.
+async def in_thread(work: Callable[[], Response]) -> Response:
+    """The response of `work`, run in a daemon thread.
 
     The process waits for the threads of an executor when it ends: a lookup whose service hangs
     would block Ctrl+C.
     """
-    result: Future[_Result] = Future()
+    result: Future[Response] = Future()
 
     def run() -> None:
         result.set_running_or_notify_cancel()

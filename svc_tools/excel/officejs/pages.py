@@ -224,10 +224,7 @@ def registrations(desk: Desk) -> Json:
 def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> Json:
     """Show the request that adds a registration; once its state is typed, send it.
 
-    Args:
-        desk: has the client of the account.
-        row: the registration, as for `nexus.add_registrations`.
-        typed: the code of the state as the user typed it; `None` for the preview, which only reads.
+    Where nothing was `typed` (`None`), this is the preview, which only reads.
     """
     try:
         client, record = desk.client, new_record(row)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORT = 8643
 """The port of the first run; then that of the last run."""
-_SHUTDOWN_SECONDS = 2
 
 
 def serve(
@@ -110,13 +109,8 @@ def _serve_alone(
         if browser:
             threading.Thread(target=webbrowser.open, args=(f"{origin}{ROOT}",), daemon=True).start()
 
-    server = make_server(
-        make_app(the_desk(), guard),
-        started,
-        ssl_certfile=cert,
-        ssl_keyfile=private_key,
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-    )
+    app = make_app(the_desk(), guard)
+    server = make_server(app, started, ssl_certfile=cert, ssl_keyfile=private_key)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C: all is cleaned up
     try:
         with suppress(KeyboardInterrupt):
