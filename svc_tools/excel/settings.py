@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 """Instead of an address, where the embedded service was chosen."""
+_SETTINGS, _SERVER = "settings.json", "server.json"
 _SERVICE, _CERTIFICATE, _HTTPS = "service", "certificate", "https"
 _NO_KEY = (
     "There is an address ({address}) but the keyring has no key for it: store it once with"
@@ -71,11 +72,6 @@ class Description:
     service: str | None
     key: SecretStr | None = field(default=None, repr=False)
     problem: str | None = None
-
-
-def _settings_path() -> Path:
-    """The file with the address of the service, and never a key."""
-    return config.excel_folder() / "settings.json"
 
 
 def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
@@ -143,13 +139,12 @@ def remember_certificate(*pair: Path) -> tuple[Path, ...]:
 
 def certificate() -> tuple[tuple[Path, ...], bool | None]:
     """The paths of the certificate and its private key, if any; whether https was chosen last."""
-    found = _read(_settings_path())
+    found = _read(_SETTINGS)
     return tuple(map(Path, found.get(_CERTIFICATE, ()))), found.get(_HTTPS)
 
 
 def _store(values: dict[str, object]) -> None:
-    content = _read(_settings_path()) | values
-    write_private(_settings_path(), json.dumps(content, indent=2))
+    _write(_SETTINGS, _read(_SETTINGS) | values)
 
 
 def forget_key() -> str | None:
@@ -173,7 +168,7 @@ def chosen() -> str | None:
     Raises:
         ConfigurationError: the settings cannot be read.
     """
-    service = _read(_settings_path()).get(_SERVICE)
+    service = _read(_SETTINGS).get(_SERVICE)
     return _address(str(service)) if service not in (None, EMBEDDED) else service
 
 
@@ -234,13 +229,12 @@ def _keyring() -> KeyringBackend:
         raise ConfigurationError(_NO_KEYRING.format(why=why)) from None
     if isinstance(backend, ChainerBackend):  # of several, only a safe one
         backend = next(iter(backend.backends), backend)
+    module, why = type(backend).__module__, f"{keyring_name(backend)} does not store keys safely"
+    if module in {"keyring.backends.fail", "keyring.backends.chainer"}:
+        why = "no keyring was found"
     # the packages keyrings.alt and the like store keys in files, some of them readable by anyone
-    if not recommended(backend) or type(backend).__module__.startswith("keyrings."):
-        is_none = type(backend).__module__ in {"keyring.backends.fail", "keyring.backends.chainer"}
-        unsafe = f"{keyring_name(backend)} does not store keys safely"
-        raise ConfigurationError(
-            _NO_KEYRING.format(why="no keyring was found" if is_none else unsafe)
-        )
+    if not recommended(backend) or module.startswith("keyrings."):
+        raise ConfigurationError(_NO_KEYRING.format(why=why))
     return backend
 
 
@@ -275,11 +269,6 @@ class Server(BaseModel, frozen=True):
     certificate: Path | None = None
 
 
-def server_path() -> Path:
-    """The file with the address and the token of the local server."""
-    return config.excel_folder() / "server.json"
-
-
 def lock_path() -> Path:
     """The path of the lock that a server holds while it runs, however it ends."""
     return config.excel_folder() / "serve.lock"
@@ -303,7 +292,7 @@ def is_server_running() -> bool:
 def read_server() -> Server | None:
     """The server that runs, or ran last; `None` without one."""
     try:
-        return Server.model_validate(_read(server_path()))
+        return Server.model_validate(_read(_SERVER))
     except ValidationError:
         return None
 
@@ -331,12 +320,13 @@ def _rewrite_server(pid: int | None) -> None:
 
 
 def _write_server(server: Server) -> None:
-    content = server.model_dump(mode="json") | {"token": server.token.get_secret_value()}
-    write_private(server_path(), json.dumps(content, indent=2))
+    token = server.token.get_secret_value()
+    _write(_SERVER, server.model_dump(mode="json") | {"token": token})
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(name: str) -> dict[str, Any]:
     """The object in a file; an empty one where there is no file."""
+    path = config.excel_folder() / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -349,6 +339,10 @@ def _read(path: Path) -> dict[str, Any]:
             " the service again: svc-tools excel install"
         )
     return found
+
+
+def _write(name: str, content: dict[str, Any]) -> None:
+    write_private(config.excel_folder() / name, json.dumps(content, indent=2) + "\n")
 
 
 def write_private(path: Path, text: str) -> None:

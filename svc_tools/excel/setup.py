@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 SYSTEM = sys.platform
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-"""What setting up runs and writes, see there."""
 _Mark: TypeAlias = Literal["ok", "wrong", "not set up"]
 _Found: TypeAlias = tuple[_Mark, str, str]
 """The check of one part: the mark, what was found, and what to do."""
@@ -90,8 +89,7 @@ def use_account(address: str, key: SecretStr) -> str:
         except SvcError as error:
             checked = f"The key could not be checked: {error.message}."
     settings.remember(address, key)
-    stored = f"The cells use {address}; its key is in {settings.keyring_name()}."
-    return f"{stored} {checked}"
+    return f"The cells use {address}; its key is in {settings.keyring_name()}. {checked}"
 
 
 def use_embedded() -> str:
@@ -105,10 +103,7 @@ def forget_key() -> str:
     address = settings.forget_key()
     if address is None:
         return "The keyring has no key of svc-tools."
-    return (
-        f"The key of {address} was removed. Cells show an error until there is another, or the"
-        " embedded service is chosen."
-    )
+    return f"The key of {address} was removed. Cells show an error until there is another."
 
 
 def install() -> Iterator[str]:
@@ -244,9 +239,8 @@ def _make_certificate(
     tool = next((one for one in DATA["tools"] if shutil.which(one["command"][0])), None)
     if tool is None:
         shell = " in the Command Prompt" if SYSTEM == "win32" else ""
-        say(f"Run these commands{shell}, then start the server again:")
-        for line in certificate_commands():
-            say(f"  {line}")
+        run = f"Run these commands{shell}, then start the server again:"
+        say("\n  ".join([run, *certificate_commands()]))
         return None
     name, *words = tool["command"]
     command = [str(shutil.which(name)), *map(_filled, words)]

@@ -247,9 +247,9 @@ def test_a_keyring_that_does_not_load_is_an_error(monkeypatch):
         keyring_name()
 
 
-def test_a_run_that_ends_late_does_not_withdraw_the_next_one():
+def test_a_run_that_ends_late_does_not_withdraw_the_next_one(folder):
     settings.publish_server("https://localhost:8643", SecretStr("token"))
-    path = settings.server_path()
+    path = folder / "server.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 1}))
     settings.withdraw_server()
     assert settings.read_server().pid == 1

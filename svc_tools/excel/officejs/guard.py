@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 ROOT = "/excel/"
 """The prefix of every path."""
 _METADATA = f"{ROOT}functions.json"
-ACTIONS = frozenset(
-    f"{ROOT}{name}" for name in ("batch", "status", "refresh", "nexus", "key", "embedded")
-)
-"""Paths that compute or change something: a token in the address, which browsers store, is not
-accepted."""
 LARGEST_BODY = 32 * 1024 * 1024
 """The most bytes of a body. The add-in sends up to 4 MB, and more only for a single range."""
 _READS = {"GET", "HEAD"}
@@ -76,8 +71,9 @@ def judge(guard: LocalGuard, scope: Scope) -> str | None:
     if not is_preflight and not (is_open and method in _READS):
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
-            in_address = method in _READS and path not in ACTIONS
-            token = QueryParams(scope["query_string"]).get("token", "") if in_address else ""
+            # browsers store addresses: what computes or changes something takes no token in them
+            is_file = method in _READS and "." in path
+            token = QueryParams(scope["query_string"]).get("token", "") if is_file else ""
         if not guard.accepts_token(token.strip()):
             return "UNKNOWN_TOKEN"
     # of a body whose length is not given, or too large, nothing more is read
@@ -95,8 +91,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http":
-            return
         added = _HEADERS | (_FOR_METADATA if scope["path"] == _METADATA else {})
         begun = False
 

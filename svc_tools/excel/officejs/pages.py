@@ -45,20 +45,16 @@ NAMESPACE = "SVC"
 """The part before the dot in the name of every function in Excel."""
 OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
 """Where Office add-ins must load the host's library from: the only address elsewhere."""
-_FOLDER = Path(__file__).parent
 _NAME = re.compile(rf"\b{NAMESPACE}_(?=[A-Z])")
 _LOCKED = (
     f"Address and key come from the environment ({config.URL_VARIABLE} and {config.KEY_VARIABLE})."
     " Change them there, then start svc-tools excel serve again."
 )
-_CODES = (*codes_of("review"), *codes_of("warning"), *codes_of("confidence"))
-"""The codes of a result, which the lookup form explains."""
 _OFFER = "Give address and key under “Service and key”, or choose the embedded service."
 Json: TypeAlias = dict[str, Any]
-"""A JSON object."""
 
 
-def metadata(guard: LocalGuard) -> dict[str, Any]:
+def metadata(guard: LocalGuard) -> Json:
     """The content of `functions.json`.
 
     Every argument is a matrix: so one that was left out (null) differs from an empty cell (a matrix
@@ -103,7 +99,7 @@ def functions_script(guard: LocalGuard) -> str:
             {"id": function_id(one.name), "f": one.name, "zeros": one.zeros} for one in FUNCTIONS
         ],
     }
-    script = (_FOLDER / "static" / "functions.js").read_text(encoding="utf-8")
+    script = Path(__file__).with_name("static").joinpath("functions.js").read_text("utf-8")
     return script.replace("__CONFIG__", json.dumps(values), 1)
 
 
@@ -131,13 +127,14 @@ def page(guard: LocalGuard, *, office: bool) -> str:
     shared runtime.
     """
     token = quote(_token(guard), safe="")
+    codes = (*codes_of("review"), *codes_of("warning"), *codes_of("confidence"))
     return render(
         "excel/taskpane.html",
         token=token,
         scripts=(OFFICE_JS, f"functions.js?token={token}") if office else (),
         functions=_in_excel(),
         nexus_types=nexus.NEXUS_TYPES,
-        meanings=json.dumps({code: meaning_of(code) for code in _CODES}),
+        meanings=json.dumps({code: meaning_of(code) for code in codes}),
     )
 
 
@@ -186,9 +183,8 @@ def status(desk: Desk) -> Json:
         client, result["left"] = desk.client, desk.left
         service, embedded = desk.service, isinstance(desk.client, config.EmbeddedSvc)
         name = capital(service.name) if embedded else service.name
-        result |= {"service": name, "embedded": embedded}
-        if service.edition:
-            result["source"] = f"Rate book of {service.edition}"
+        source = f"Rate book of {service.edition}" if service.edition else ""
+        result |= {"service": name, "embedded": embedded, "source": source}
         check_key(client)
     except (ValueError, ImportError, SvcError) as error:
         return result | _problem(error, "The configuration cannot be used", locked or _OFFER)
@@ -197,12 +193,8 @@ def status(desk: Desk) -> Json:
 
 def plan(plan: RefreshPlan) -> Json:
     """What a refresh would look up, as a sentence and numbers."""
-    return {
-        "message": plan.sentence,
-        "cells": plan.cells,
-        "places": len(plan.places),
-        "unknown": plan.unknown,
-    }
+    numbers = {"cells": plan.cells, "places": len(plan.places), "unknown": plan.unknown}
+    return {"message": plan.sentence, **numbers}
 
 
 def refresh(desk: Desk, plan: RefreshPlan) -> Json:
@@ -312,8 +304,7 @@ def _problem(
     error: Exception | str, title: str, what_to_do: str = "", field: str | None = None
 ) -> Json:
     """A problem as the pane shows it; an error of the service has its own title and advice."""
+    trouble = Trouble(title, str(error), what_to_do)
     if isinstance(error, SvcError):
         trouble = explained(error)
-    else:
-        trouble = Trouble(title, str(error), what_to_do)
     return {"problem": asdict(trouble) | {"field": field}}
