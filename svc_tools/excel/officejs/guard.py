@@ -78,7 +78,7 @@ def judge(guard: LocalGuard, scope: Scope) -> str | None:
             return "UNKNOWN_TOKEN"
     # of a body whose length is not given, or too large, nothing more is read
     length = headers.get("content-length", "0")
-    is_known = length.isdigit() and "transfer-encoding" not in headers
+    is_known = length.isdecimal() and "transfer-encoding" not in headers
     return None if is_known and int(length) <= LARGEST_BODY else "TOO_LARGE"
 
 
