@@ -32,7 +32,9 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Raises:
         FileNotFoundError: the folder of `path` does not exist.
-        OSError: the file cannot be moved into place (it is open in a spreadsheet on Windows).
+        PermissionError: the folder or the file cannot be written (on Windows also where it is open
+            in a spreadsheet); the message says what to do.
+        OSError: the file cannot be written for another reason.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -44,7 +46,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         with _locked_draft(draft, like=path):
             yield draft
         _sync(draft)
-        os.replace(draft, path)  # noqa: PTH105  # the one that is atomic on every system
+        _move(draft, path)
         _sync(path.parent)
     finally:
         draft.unlink(missing_ok=True)
@@ -53,7 +55,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def _locked_draft(draft: Path, *, like: Path) -> Iterator[None]:
     """Make the draft, with the permissions of the file it replaces, and lock it for the block."""
-    handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    except PermissionError:
+        raise PermissionError(
+            f"cannot write {like.name}: the permission to write in the folder {like.parent} is"
+            " missing; choose another folder"
+        ) from None
     try:
         if like.exists():
             draft.chmod(stat.S_IMODE(like.stat().st_mode))
@@ -65,6 +73,16 @@ def _locked_draft(draft: Path, *, like: Path) -> Iterator[None]:
         os.close(handle)
     if sys.platform == "win32":  # there, what is open cannot be moved
         yield
+
+
+def _move(draft: Path, path: Path) -> None:
+    try:
+        os.replace(draft, path)  # noqa: PTH105  # the one that is atomic on every system
+    except PermissionError:
+        raise PermissionError(
+            f"cannot write {path}: it is open in another program, or may not be replaced; close it"
+            " there, or choose another name"
+        ) from None
 
 
 def _remove_left_drafts(path: Path) -> None:

@@ -43,6 +43,30 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         pass
 
 
+def refused(*_):
+    raise PermissionError(13, "Access is denied", ".out-0123abcd.txt")
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"), [("open", "another folder"), ("replace", "open in another program")]
+)
+def test_a_file_that_cannot_be_written_is_named_with_what_to_do(
+    tmp_path, monkeypatch, step, expected
+):
+    path = tmp_path / "out.txt"
+    path.write_text("old", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, refused)  # as Windows does where it is open in Excel
+        with pytest.raises(PermissionError) as raised, whole_file(path):
+            pass
+    assert str(raised.value).startswith("cannot write ")
+    assert "out.txt" in str(raised.value)
+    assert expected in str(raised.value)
+    assert ".out-" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == "old"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there, what is open cannot be removed")
 def test_what_a_killed_process_left_is_swept_and_what_another_writes_is_not(tmp_path):
     path = tmp_path / "out.txt"

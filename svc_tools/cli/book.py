@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from svc_tools.cli.common import NO_RESULT, Json, admin, explained
+from svc_tools.cli.common import NO_RESULT, Json, admin, day_given, explained
 from svc_tools.codes import percent
 from svc_tools.display import number, print_table, print_text, prose
 from svc_tools.progress import NoProgress
@@ -80,7 +80,7 @@ def check_book(
     `exact` or `high` result is wrong, 2 where the file cannot be read.
     """
     with explained():
-        day = _day(as_of)
+        day = day_given(as_of)
         found = admin().check_book(file, day)
     if as_json:
         typer.echo(json.dumps({"file": file.name, "as_of": day.isoformat(), **found}, indent=2))
@@ -88,15 +88,6 @@ def check_book(
         _show_check(Console(highlight=False), found, file.name, day)
     if found["wrong_though_sure"]:
         raise typer.Exit(NO_RESULT)
-
-
-def _day(given: str | None) -> date:
-    if given is None:
-        return datetime.now().astimezone().date()
-    try:
-        return date.fromisoformat(given)
-    except ValueError:
-        raise ValueError(f"--as-of: given {given!r}, expected a date as 2026-05-01") from None
 
 
 def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:

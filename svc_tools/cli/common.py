@@ -13,6 +13,7 @@ import inspect
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -207,6 +208,16 @@ def _fields_of(error: Exception) -> dict[str, object]:
     }
     retry_after = getattr(error, "retry_after", None)
     return fields if retry_after is None else fields | {"retry_after_seconds": retry_after}
+
+
+def day_given(as_of: str | None) -> date:
+    """The day of the option --as-of; today where left out."""
+    if as_of is None:
+        return datetime.now().astimezone().date()
+    try:
+        return date.fromisoformat(as_of)
+    except ValueError:
+        raise ValueError(f"--as-of: given {as_of!r}, expected a date as 2026-05-01") from None
 
 
 def admin() -> ModuleType:

@@ -7,7 +7,6 @@ import json
 import sys
 import warnings
 from dataclasses import asdict
-from datetime import datetime  # noqa: TC003 - Typer reads the annotation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.text import Text
 
-from svc_tools.cli.common import NO_RESULT, explained
+from svc_tools.cli.common import NO_RESULT, day_given, explained
 from svc_tools.display import print_table, print_text, prose
 from svc_tools.extras import needs
 
@@ -129,7 +128,7 @@ def check(
     """Look at each part between a cell and the service; show what is wrong, and what to do.
 
     Nothing is changed, nothing is billed, no key is shown. Exit code 1 where
-    something is wrong; a way in that is not set up is no fault.
+    something is wrong; a part that is not set up is not an error.
     """
     with explained(as_json=as_json):
         with needs("Working with spreadsheets", "excel"):
@@ -165,11 +164,9 @@ def workbook(
     *,
     empty: Annotated[bool, typer.Option("--empty", help="Without the example orders.")] = False,
     as_of: Annotated[
-        datetime | None,
+        str | None,
         typer.Option(
-            formats=["%Y-%m-%d"],
-            metavar="YYYY-MM-DD",
-            help="The day in its cell SVC_AS_OF; today where left out.",
+            metavar="YYYY-MM-DD", help="The day in its cell SVC_AS_OF; today where left out."
         ),
     ] = None,
     force: Annotated[
@@ -180,7 +177,7 @@ def workbook(
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
-        day = None if as_of is None else as_of.date()
+        day = day_given(as_of)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             files = write_workbook(path, example=not empty, as_of=day, force=force)
@@ -251,7 +248,7 @@ def calc_addin(
         typer.echo("Then start LibreOffice again, and the server: svc-tools excel serve")
         if command := start_command():
             typer.echo(
-                "Not from this terminal as it is: a virtual environment or a variable of Python is"
-                " active, and LibreOffice would load the modules of that Python, and end. Start it"
-                f" from the desktop, or with\n{command}"
+                "Do not start LibreOffice from this terminal alone: a virtual environment or a"
+                " variable of Python is active; LibreOffice would load the modules of that Python,"
+                f" and close. Start it from the desktop, or with this command:\n{command}"
             )

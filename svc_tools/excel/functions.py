@@ -402,7 +402,10 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
     except roles.ColumnError as error:
         advice = "change the headings of those that do not count"
         if isinstance(error, roles.ColumnMissing):
-            advice = "head one of them ZIP Code, Address or City"
+            advice = (
+                "start the range at one row of headings, none of them merged, with ZIP Code,"
+                " Address or City among them"
+            )
         elif isinstance(error, roles.ColumnAmbiguous) and len(error.candidates) == 1:
             advice = "head it Date if it does; else add a column Date"
         raise BadValueError(f"range: {error.fact}; {advice}.") from None

@@ -335,7 +335,7 @@ def _read(name: str) -> dict[str, Any]:
         found = type(error).__name__
     if not isinstance(found, dict):
         raise ConfigurationError(
-            f"{path} cannot be read ({found}; expected a JSON object). Set it aside, then choose"
+            f"{path} cannot be read ({found}; expected a JSON object). Rename it, then choose"
             " the service again: svc-tools excel install"
         )
     return found
@@ -353,4 +353,5 @@ def write_private(path: Path, text: str) -> None:
             draft.chmod(0o600)  # before anything is in it
             draft.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None
+        why = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
+        raise ConfigurationError(why) from None

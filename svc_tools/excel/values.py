@@ -326,7 +326,7 @@ def day_in(value: Scalar) -> date:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         day, shown = _day_of_number(value), f"{value:.15g}"
     else:
-        shown = as_text(value)
+        shown = f'"{as_text(value)}"'
         day = _day_of_text(str(value).strip().lstrip("'").strip())
     # a date cell with 0 is of 1899
     if day is None or (day - FIRST_DAY).days not in _SERIALS:

@@ -257,3 +257,11 @@ def test_check_names_a_workbook_that_windows_blocks(tmp_path, windows):
     assert (code, lines["Downloaded files"]["mark"]) == (1, "wrong")
     assert "orders.xlsm" in lines["Downloaded files"]["said"]
     assert "Unblock" in lines["Downloaded files"]["todo"]
+
+
+@pytest.mark.parametrize("day", ["10/31/2026", "2026-02-30"])
+def test_a_day_that_is_none_is_a_sentence_and_nothing_is_written(tmp_path, day):
+    code, _, err = run("workbook", str(tmp_path / "close.xlsm"), "--as-of", day)
+    assert code == 2
+    assert f"--as-of: given '{day}', expected a date as 2026-05-01" in " ".join(err.split())
+    assert list(tmp_path.glob("*.xlsm")) == []

@@ -98,11 +98,11 @@ def _serve_alone(
         if cert is None:
             say(f"This is plain http, which Calc accepts; Excel requires https: {setup.HTTPS}")
         else:
-            moved = before is not None and before.url != origin
-            again = " again, since its address is another" if moved else ""
+            if before is not None and before.url != origin:
+                say("The address has changed: load the manifest into Excel again.")
             say(f"Certificate: {cert}")
             say(f"Manifest for Excel: {setup.manifest_path()}")
-            say(f"To load it into Excel{again}, in another terminal: svc-tools excel install")
+            say("To load it into Excel, in another terminal: svc-tools excel install")
             say("The manifest contains the token of this server: do not share it.")
         say(f"How everything is used: {origin}{ROOT}")
         say("Stop with Ctrl+C.")
