@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import threading
@@ -22,12 +23,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.responses import Response
+from support.command import svc_tools
 from support.faults import KEY, RESET, answer
 from support.keyrings import use_keyring
 from support.nexus import RECORDS, Nexus
 from support.spreadsheets import TOKEN, desk_of, local_server
 from support.tools import node, npm_packages
 
+from svc_tools import connect
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
 from svc_tools.excel.officejs.app import (
@@ -761,6 +764,23 @@ def test_a_registration_is_previewed_and_added_once_its_state_is_typed(
     again = nexus(typed="OH")
     assert (again["requests"], again["confirm"]) == ([], False)
     assert register.additions == [SENT]
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_the_command_that_undoes_a_registration_runs_as_it_is_shown(
+    register, scripted, tmp_path, monkeypatch, embedded
+):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "service.db"))
+    with (
+        connect("embedded") if embedded else contextlib.nullcontext(scripted) as service,
+        local_server(desk_of(service)) as server,
+    ):
+        sent = {"headers": server.headers, "json": {"record": OHIO, "typed": "OH"}}
+        added = httpx.post(f"{server.origin}/excel/nexus", **sent, trust_env=False).json()
+        (command,) = re.findall(r"\(svc-tools ([^()]+)\)", added["message"])
+        done = svc_tools(*shlex.split(command), SVC_API_KEY=KEY)
+    assert done.returncode == 0, done.stderr
+    assert "removes OH economic" in done.stdout
 
 
 def test_cells_follow_a_registration_that_was_added(client, server, nexus):

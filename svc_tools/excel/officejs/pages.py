@@ -239,7 +239,9 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
         return _problem(error, "The registration cannot be added")
     desk.refresh_register()
     name = "" if receipt.path is None else receipt.path.name
-    undo = f"Its receipt undoes it: svc-tools nexus restore {name}"
+    embedded = isinstance(client, config.EmbeddedSvc)
+    service = "--embedded" if embedded else f"--base-url {client.base_url}"
+    undo = f"Its receipt undoes it (svc-tools nexus restore {name} {service})."
     return {"message": " ".join([receipt.sentence, *receipt.advice, undo])}
 
 
