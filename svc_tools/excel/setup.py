@@ -27,7 +27,7 @@ from svc_tools.excel import settings
 from svc_tools.excel.workbook import XLWINGS
 from svc_tools.extras import needs, require
 from svc_tools.lookup.key_check import check_key
-from svc_tools.lookup.outcomes import explained
+from svc_tools.lookup.outcomes import explained, is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,8 +72,8 @@ def use_account(address: str, key: SecretStr) -> str:
     """Use the service at an address, with a key.
 
     Raises:
-        ConfigurationError: the service does not accept the key, or it cannot be sent there or
-            stored; nothing was changed.
+        ConfigurationError: the service does not accept the key, another program responds, or the
+            key cannot be sent there or stored; nothing was changed.
         ImportError: the package that reaches the keyring is not installed.
     """
     address = settings.checked_address(address)
@@ -87,7 +87,12 @@ def use_account(address: str, key: SecretStr) -> str:
                 " the key, then try again"
             ) from None
         except SvcError as error:
-            checked = f"The key could not be checked: {error.message}."
+            if is_foreign(error):
+                raise ConfigurationError(
+                    f"What responds at {address} is not the service ({error.message}): nothing was"
+                    " changed. Check the address, then try again"
+                ) from None
+            checked = f"The key could not be checked: {error.message}. Later: svc-tools excel check"
     settings.remember(address, key)
     return f"The cells use {address}; its key is in {settings.keyring_name()}. {checked}"
 
@@ -113,7 +118,7 @@ def install() -> Iterator[str]:
         ConfigurationError: Excel starts another Python, or its add-ins cannot be changed.
         ImportError: xlwings is not installed.
     """
-    yield "Excel and `svc-tools excel serve` use another service once they are started again."
+    yield "Excel and `svc-tools excel serve` follow a change once they are started again."
     if settings.describe().known_from == "environment":
         yield f"What {URL_VARIABLE} and {KEY_VARIABLE} say in the environment comes first."
     yield use_this_python()
