@@ -325,7 +325,8 @@ def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
     found = error_in("amount", amount) or _query_of(call, row)
     if isinstance(found, CellError):
         return found
-    if is_empty(amount):
+    # a host may pass the empty cells of a row as 0
+    if is_empty(amount) or (found is None and amount == 0):
         return None
     try:
         if found is None:
@@ -439,25 +440,38 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
         raise roles.ColumnMissing("place", labels)
     if not lines:
         raise BadValueError("range: there is no row below the headings.")
-    if "as_of" not in found:
-        kinds, days = [], []
-        for label in dict.fromkeys(labels):
-            if label in found.values():
-                continue
-            column = (line[heads.index(label)] for line in lines)
-            # a range may hold 0 for an empty cell
-            cells = [cell for cell in column if not is_empty(cell) and cell != 0][:_SAMPLED]
-            numbers = [cell for cell in cells if isinstance(cell, int | float)]
-            numeric = not all(map(_is_day, numbers))
-            kinds.append((label, roles.date_kind(label, (), numeric=numeric)))
-            # numbers are days where all of them may be, other cells where half of them are
-            likely = sum(map(_is_day, cells)) * (1 if len(numbers) == len(cells) else 2)
-            days += [label] if cells and likely >= len(cells) else []
-        dated = roles.sale_date(kinds, "")
-        if days and not dated:  # without it the rates would be those of today
-            raise roles.ColumnAmbiguous("as_of", days, "")
-        found |= zip(["as_of"], dated, strict=False)
-    return {role: heads.index(label) for role, label in found.items()}
+    columns = {role: heads.index(label) for role, label in found.items()}
+    return columns if "as_of" in columns else columns | _days(heads, lines, columns.values())
+
+
+def _days(heads: Sequence[Scalar], lines: Rows, used: Collection[int]) -> dict[str, int]:
+    """The column of the days among those not used; none where no column may hold days.
+
+    Raises:
+        ColumnAmbiguous: it is not certain which one does: without it the rates would be today's.
+    """
+    kinds, days = [], []
+    names: list[Any] = [
+        one if isinstance(one, str) and not is_empty(one) else f"column {at}"
+        for at, one in enumerate(heads, 1)
+    ]
+    for at, name in enumerate(names):
+        if at in used:
+            continue
+        # a range may hold 0 for an empty cell
+        cells = [one for line in lines if not is_empty(one := line[at]) and one != 0][:_SAMPLED]
+        numbers = [one for one in cells if isinstance(one, int | float)]
+        numeric = not all(map(_is_day, numbers))
+        kinds.append((name, roles.date_kind(name, (), numeric=numeric)))
+        # numbers are days where all of them may be, other cells where half of them are
+        likely = sum(map(_is_day, cells)) * (1 if len(numbers) == len(cells) else 2)
+        texts = [f"{one:.15g}" if isinstance(one, int | float) else str(one) for one in cells]
+        if cells and (likely >= len(cells) or roles.date_kind(name, texts) == "period"):
+            days.append(name)
+    dated = roles.sale_date(kinds, "")
+    if days and not dated:
+        raise roles.ColumnAmbiguous("as_of", days, "")
+    return {"as_of": names.index(dated[0])} if dated else {}
 
 
 def _is_day(cell: Scalar) -> bool:
@@ -582,7 +596,7 @@ def _state(cell: Given) -> str:
     if isinstance(code, Elsewhere):
         raise NotAvailableError(f"{code.reason}.", "UNSUPPORTED")
     if code is None:
-        raise BadValueError(f'state: "{str(cell)[:40]}" is not a US state; expected TX or Texas.')
+        raise BadValueError(f'state: "{as_text(cell)}" is not a US state; expected TX or Texas.')
     return code
 
 

@@ -130,6 +130,12 @@ TABLES = [
     ([["Zip", "Order date", "Ship date"], ["94105", DAY, DAY]], BAD),
     ([["Zip", "State", "When"], ["94105", "CA", 46054]], BAD),  # not rates of today
     ([["Zip", "State", "When"], ["94105", "CA", "02/15/2026"]], BAD),
+    ([["Zip", "State", "When"], ["94105", "CA", 20260201]], BAD),
+    ([["Zip", "State", None], ["94105", "CA", 46054]], BAD),  # a merged heading
+    ([["Zip", "State", 2026], ["94105", "CA", 46054]], BAD),
+    ([["Zip", "Total", "Total"], ["94105", 5, 46054]], BAD),
+    ([["Zip", "Period"], ["94105", "2026-02"]], BAD),
+    ([["Zip", "Date", "Date"], ["94105", DAY, DAY]], BAD),
     ([["Ship to ZIP", "State", "Bill to City"], ["94105", "NY", "Albany"]], BAD),
     ([["Order", "Amount", "Date"], ["A1", 5, DAY]], BAD),  # no place
     ([["Region", "Code"], ["CA", "94105"]], BAD),
@@ -161,6 +167,7 @@ CASES = [
     ("SVC_RATE", [["CA"], ["WA"]], [["94105"], ["98101"], ["1"]], DAY, {None: BAD}),
     ("SVC_TAX", [[100, 4], [None, "x"]], "CA", [["94105"], [94105]], DAY,
      [[8.63, 0.35], [NONE, BAD]]),
+    ("SVC_TAX", [[0], [4], [0]], "CA", [[None], [94105], ["94105"]], DAY, [[NONE], [0.35], [0]]),
     ("SVC_SUM", [[0.1], [0.2], [None], ["  "]], 0.3),
     ("SVC_SUM", [[1.1], ["2.2"]], BAD),
     ("SVC_SUM", [[1.1], ["#PARTIAL"]], PASSED_ON),

@@ -56,8 +56,7 @@ class Function(NamedTuple):
         """A call as the server reads it: null is left out, "" an empty cell.
 
         Calc passes a reference to one empty cell as the number 0, and empty cells of a range as "".
-        No state, ZIP, day or name is 0; next to an empty one of them an amount of 0 is an empty
-        cell too.
+        No state, ZIP, day or name is 0.
 
         Args:
             arguments: as Calc passes them.
@@ -71,8 +70,6 @@ class Function(NamedTuple):
                 given.append("" if one == 0 and at not in self.zeros else one)
         while given and given[-1] is None:
             given.pop()
-        if len(given) > 1 and "" in given[1:3]:
-            given = ["" if at in self.zeros and one == 0 else one for at, one in enumerate(given)]
         call = {"f": self.name, "a": given}
         return {**call, "from_1904": from_1904} if from_1904 else call
 
