@@ -80,9 +80,9 @@ def known(folder):
 
 def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate, tmp_path):
     cert, key = certificate
-    options = ("--cert", cert, "--key", key)
     leave(folder, "https://localhost:1")
-    with excel_serve("--port", 0, *options, **os.environ) as (first, said):
+    (folder / "svc-tools-manifest.xml").write_text("https://localhost:1/excel/", encoding="utf-8")
+    with excel_serve("--port", 0, "--cert", cert, "--key", key, **os.environ) as (first, said):
         server = known(folder)
         assert server["pid"] == first.pid
         assert server["url"].startswith("https://localhost:")
@@ -334,6 +334,7 @@ def test_without_a_tool_the_commands_for_this_system_are_shown_and_work(folder, 
         subprocess.run(["/bin/sh", "-c", command], check=True, env={**os.environ, "PATH": path})
     with excel_serve("--port", 0, **os.environ) as (_, said):
         assert served_over_https(known(folder), folder / "svc-cert.pem")
+        assert not any("again" in line for line in said)  # Excel never had a manifest
     assert (folder / "svc-key.pem").stat().st_mode & 0o077 == 0
 
 

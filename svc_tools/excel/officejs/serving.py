@@ -87,8 +87,10 @@ def _serve_alone(
     token = before.token if before else SecretStr(secrets.token_urlsafe(24))
     guard = LocalGuard(sockets[0].getsockname()[1], "https" if cert else "http", token)
     origin = origin_of(guard)
+    path, moved = setup.manifest_path(), False
     if cert:  # Excel loads nothing over http: a manifest that it has stays as it is
-        settings.write_private(setup.manifest_path(), manifest(guard))
+        moved = path.exists() and f"{origin}/" not in path.read_text(encoding="utf-8")
+        settings.write_private(path, manifest(guard))
 
     def started() -> None:
         settings.publish_server(origin, token, cert)
@@ -98,10 +100,10 @@ def _serve_alone(
         if cert is None:
             say(f"This is plain http, which Calc accepts; Excel requires https: {setup.HTTPS}")
         else:
-            if before is not None and before.url != origin:
+            if moved:
                 say("The address has changed: load the manifest into Excel again.")
             say(f"Certificate: {cert}")
-            say(f"Manifest for Excel: {setup.manifest_path()}")
+            say(f"Manifest for Excel: {path}")
             say("To load it into Excel, in another terminal: svc-tools excel install")
             say("The manifest contains the token of this server: do not share it.")
         say(f"How everything is used: {origin}{ROOT}")
@@ -119,4 +121,4 @@ def _serve_alone(
         logging.getLogger("svc_tools").setLevel(logging.CRITICAL)
     finally:
         settings.withdraw_server()
-    say("The server has stopped; cells show #N/A until it runs again.")
+    say("The server has stopped; cells cannot look anything up until it runs again.")
