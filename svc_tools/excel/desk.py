@@ -389,7 +389,8 @@ class Desk:
                 return _BurstResult(run.outcomes | known, run.stopped, stored)
         except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
             outcome = Outcome("failed", _explained(error, "the places could not be looked up"))
-            return _BurstResult(dict.fromkeys(places, outcome))
+            until = outage.until if outage else None  # each cell would make it longer
+            return _BurstResult(dict.fromkeys(places, outcome), paused_until=until)
 
     @contextmanager
     def _opened_cache(self) -> Iterator[ResultStore | None]:

@@ -12,6 +12,7 @@ from support.faults import HANG, KEY, LISTED, RESET, answer, echo, echoing
 from support.spreadsheets import Clock, as_shown, desk_of, shown, zips_asked
 
 from svc_sdk import Svc
+from svc_tools.config import ConfigurationError
 from svc_tools.excel import desk as desks
 from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
@@ -435,6 +436,23 @@ def test_the_pause_of_a_minute_begins_when_the_failures_came(faults, scripted):
     clock.move(seconds=59)
     assert rate(desk, "75001") == told
     assert len(faults.seen) == 1
+
+
+def test_cells_computed_while_the_settings_cannot_be_used_do_not_make_the_pause_longer(
+    faults, scripted, monkeypatch
+):
+    def locked():
+        raise ConfigurationError("the keyring is locked")
+
+    monkeypatch.setattr(settings, "client", locked)
+    clock = Clock()
+    desk = desk_of(None, clock=clock)
+    for second in range(3):
+        assert rate(desk, str(75001 + second)).startswith("#FAILED ")
+        clock.move(seconds=20)
+    monkeypatch.setattr(settings, "client", lambda: scripted)
+    clock.move(seconds=1)
+    assert rates(desk, "75001", "75009") == [0.0825, 0.0825]
 
 
 @pytest.fixture
