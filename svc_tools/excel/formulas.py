@@ -38,7 +38,12 @@ _CELLS = re.compile(
 )
 _FIXED = re.compile(r"=(.+!\$[A-Z]{1,3}\$\d+(?::\$[A-Z]{1,3}\$\d+)?)")
 """The cells of a workbook name that are the same everywhere."""
-_COLUMN = re.compile(r"(\w+)\[([^\[\]@#,:]+)\]")
+_OF_TABLE = re.compile(
+    r"(\w+)\[(?:(#All|#Data)|([^\[\]@#,:]+)|"
+    r"(?:\[(#All|#Data)\][,;]\s*)?\[([^\[\]#']+)\](?::\[([^\[\]#']+)\])?)\]",
+    re.IGNORECASE,
+)
+"""A table, with its headings or without, or its columns: T[#All], T[ZIP], T[[#All],[ZIP]:[Day]]."""
 _NAME = re.compile(r"[^\W\d][\w.]*")
 _THIS_ROW = re.compile(
     r"(\w+)?\[(?:@([^\[\]@#,:]+)|@\[([^\[\]#':]+)\]|\[#This Row\][;,]\[([^\[\]#':]+)\])\]",
@@ -92,6 +97,16 @@ class FormulaCall(NamedTuple):
     name: str
     arguments: Tuple[str, ...]
     guards: Tuple[Guard, ...] = ()
+
+
+class Table(NamedTuple):
+    """A table: the first cell below its headings, counted from 1, how many rows, the headings."""
+
+    sheet: Any
+    row: int
+    column: int
+    height: int
+    headings: List[str]
 
 
 class _Opened(NamedTuple):
@@ -188,8 +203,8 @@ class Book:
         """The value of a workbook name for one fixed cell."""
         raise NotImplementedError
 
-    def table_column(self, table: str, heading: str) -> Any:  # noqa: ANN401, ARG002 - the host's
-        """The values of a table's column; only where they are `shown`."""
+    def table(self, name: str) -> Table:  # noqa: ARG002 - the host's
+        """The table of that name; only where values are `shown`."""
         raise Unknown
 
     def in_table(self, table: str, heading: str, sheet: Any, row: int) -> Any:  # noqa: ANN401 - the host's
@@ -258,9 +273,10 @@ class Book:
         if of_table:
             heading = of_table[2] or of_table[3] or of_table[4]
             return self.in_table(of_table[1] or "", heading, sheet, row)
-        column = _COLUMN.fullmatch(text)
-        if column and self.shown:
-            return self.table_column(column[1], column[2])
+        of_table = _OF_TABLE.fullmatch(text)
+        if of_table and self.shown:
+            name, whole, column, part, first, last = of_table.groups()
+            return self._rows_of(name, column or first, last, (whole or part or "").casefold())
         function = _FUNCTION_CALL.fullmatch(text)
         if function and function[1].upper() in {"DATE", "TODAY"}:
             return self._day(function[2], sheet, row)
@@ -277,6 +293,20 @@ class Book:
         rows = range(int(top), int(bottom or top) + 1)
         if len(columns) == len(rows) == 1:
             return self.cell(sheet, columns[0], rows[0])
+        return self._block(sheet, columns, rows)
+
+    def _rows_of(self, table: str, first: str = "", last: str = "", part: str = "") -> Any:  # noqa: ANN401 - the host's
+        """The rows of a table, or of its columns from the first to the last."""
+        found = self.table(table)
+        heads = [one.casefold() for one in found.headings]
+        wanted = [one.casefold() for one in (first, last or first) if one]
+        if not heads or not set(wanted) <= set(heads):
+            raise Unknown
+        left, right = sorted(map(heads.index, wanted or (heads[0], heads[-1])))
+        rows = range(found.row - (part == "#all"), found.row + found.height)
+        return self._block(found.sheet, range(found.column + left, found.column + right + 1), rows)
+
+    def _block(self, sheet: Any, columns: range, rows: range) -> Any:  # noqa: ANN401 - the host's
         if not self.shown or len(columns) * len(rows) > _MOST_CELLS:
             raise Unknown
         block = [[self.cell(sheet, column, row) for column in columns] for row in rows]
@@ -355,12 +385,16 @@ class Contents(Book):
         for one in sheets:
             self._blocks.setdefault(one["name"].casefold(), []).append(one)
         self._names = {name.casefold(): text for name, text in (names or {}).items()}
-        self._columns = [
-            (one["name"].casefold(), str(head).casefold(), one["sheet"].casefold(), column, rows)
+        self._tables = {
+            one["name"].casefold(): Table(
+                one["sheet"].casefold(),
+                one["row"],
+                one["column"],
+                one["height"],
+                [str(head).casefold() for head in one["columns"]],
+            )
             for one in tables
-            for rows in [range(one["row"], one["row"] + one["height"])]
-            for column, head in enumerate(one["columns"], one["column"])
-        ]
+        }
 
     def formulas(self) -> Iterator[Tuple[str, int, str]]:
         """Every formula with an SVC function; a text that only reads like one is left out."""
@@ -388,30 +422,29 @@ class Contents(Book):
         return self.empty
 
     def named(self, name: str) -> Any:  # noqa: ANN401 - the host's
-        """The value of a workbook name for fixed cells, or a constant."""
+        """The value of a workbook name for fixed cells; the rows of a table of that name."""
         fixed = _FIXED.fullmatch(self._names.get(name.casefold(), ""))
         if fixed is None:
-            raise Unknown
+            return self._rows_of(name)
         return self.value(fixed[1], None, 0)
 
     def in_table(self, table: str, heading: str, sheet: str, row: int) -> Any:  # noqa: ANN401 - the base's
         """The value under a heading of a table in that row."""
         found = [
-            (on, column)
-            for name, head, on, column, rows in self._columns
-            if row in rows and head == heading.casefold()
-            if (name == table.casefold() if table else on == sheet)
+            (one.sheet, one.column + one.headings.index(heading.casefold()))
+            for name, one in self._tables.items()
+            if one.row <= row < one.row + one.height and heading.casefold() in one.headings
+            if (name == table.casefold() if table else one.sheet == sheet)
         ]
         if len(found) != 1:
             raise Unknown
         return self.cell(*found[0], row)
 
-    def table_column(self, table: str, heading: str) -> Any:  # noqa: ANN401 - the base's
-        """The values of a table's column."""
-        for name, head, on, column, rows in self._columns:
-            if (name, head) == (table.casefold(), heading.casefold()):
-                return [[self.cell(on, column, row)] for row in rows]
-        raise Unknown
+    def table(self, name: str) -> Table:
+        """The table of that name, ignoring case."""
+        if name.casefold() not in self._tables:
+            raise Unknown
+        return self._tables[name.casefold()]
 
 
 class Patience:

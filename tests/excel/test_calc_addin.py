@@ -40,6 +40,7 @@ class Server:
         self.now = 0.0
         self.source = 1
         self.answers = {}
+        self.since = ""
         self.cells = module.Cells(FUNCTIONS, self, lambda: self.now)
 
     def find(self):
@@ -57,7 +58,7 @@ class Server:
         def ahead():
             return (call(*one) for one in foreseen())
 
-        return self.cells.value(call(name, arguments, **more), ahead)
+        return self.cells.value(call(name, arguments, **more), ahead, self.since)
 
     def rate(self, zip_code, foreseen=list, state="TX"):
         return self.value("SVC_RATE", (state, zip_code, None, None), foreseen)
@@ -125,6 +126,13 @@ def test_identical_calls_are_sent_once_until_a_refresh_or_another_server(server)
     server.source = 2
     server.rate("1")
     assert len(server.asked) == 3
+
+
+def test_what_is_cached_for_another_document_is_requested_again_after_a_refresh(server):
+    moments = ["", "2026-05-20T12:00:00+00:00", "", "2026-05-20T12:00:00.5+00:00"]
+    for server.since in [one for moment in moments for one in (moment, moment)]:
+        server.rate("1", lambda: [("SVC_RATE", ["TX", "2"])])
+    assert len(server.asked) == 3  # a document that was not refreshed may use what is newer
 
 
 def test_results_serve_a_recalculation_and_errors_a_shorter_time(server):

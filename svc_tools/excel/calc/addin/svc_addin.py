@@ -22,7 +22,7 @@ from com.sun.star.sheet import ResultEvent, XVolatileResult
 from com.sun.star.task import XJobExecutor
 from svc_calc_cells import Cells, functions_of, key_of, shown
 from svc_calc_server import RefusedError, Server, ServerError
-from svc_formulas import Book, Unknown
+from svc_formulas import Book, Table, Unknown
 
 _TITLE = "Sales tax"
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
@@ -43,6 +43,8 @@ _FUNCTIONS = functions_of(Path(__file__).with_name("functions.json").read_text(e
 _server = Server()
 """One for all documents of this LibreOffice."""
 _cells = Cells(_FUNCTIONS, _server)
+_refreshed: dict[str, str] = {}
+"""By document the moment of its refresh: its cells use nothing older."""
 _stored: dict[str, dict[str, Any]] = {}
 """By document the values in its file, of the one that was opened last without the server."""
 
@@ -128,15 +130,21 @@ class Document(Book):  # type: ignore[misc] # not found above
 
     def in_table(self, table: str, heading: str, sheet: str, row: int) -> object:  # noqa: ARG002 - of the table
         """The value under a heading of a named table."""
-        tables = self._document.DatabaseRanges
-        if not tables.hasByName(table):
+        found = self.table(table)
+        if heading not in found.headings:
             raise Unknown
-        area = tables.getByName(table).DataArea
-        at = list(self._sheets)[area.Sheet]
-        for column in range(area.StartColumn + 1, area.EndColumn + 2):
-            if self.cell(at, column, area.StartRow + 1) == heading:
-                return self.cell(at, column, row)
-        raise Unknown
+        return self.cell(found.sheet, found.column + found.headings.index(heading), row)
+
+    def table(self, name: str) -> Table:
+        """The named table, with its headings in its first row."""
+        tables = self._document.DatabaseRanges
+        if not tables.hasByName(name):
+            raise Unknown
+        area = tables.getByName(name).DataArea
+        at, top = list(self._sheets)[area.Sheet], area.StartRow + 1
+        columns = range(area.StartColumn + 1, area.EndColumn + 2)
+        heads = [str(self.cell(at, column, top)) for column in columns]
+        return Table(at, top + 1, columns[0], area.EndRow - area.StartRow, heads)
 
     def _read(self, sheet: Any, kinds: int, method: str) -> Iterator[tuple[int, int, Any]]:
         """The cells of some kinds: column, row and content."""
@@ -184,8 +192,9 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
     def computed(self, name: str, document: Any, *arguments: object) -> Any:
         """What a cell shows: a value, a word, nothing for #N/A; an exception is #VALUE!."""
         call = _FUNCTIONS[name].call(arguments, from_1904=_from_1904(document))
+        since = _refreshed.get(document.RuntimeUID, "") if _refreshed else ""
         try:
-            value = _cells.value(call, partial(_calls_of, document))
+            value = _cells.value(call, partial(_calls_of, document), since)
         except ServerError as error:
             _cells.problem = str(error)
             value = None if isinstance(error, RefusedError) else _offline(call, document)
@@ -266,12 +275,8 @@ class Menu(unohelper.Base, XJobExecutor):  # type: ignore[misc] # UNO's classes 
             return ""
         report = _server.request("POST", "/excel/refresh", {**used, "confirmed": True}, long=True)
         if report["happened"]:
-            _cells.since = report["since"]
-            _cells.forget()
-            try:
-                document.calculateAll()
-            finally:
-                _cells.since = None
+            _refreshed[document.RuntimeUID] = report["since"]
+            document.calculateAll()
         return str(report["message"])
 
     def _box(self, kind: Any, buttons: int, text: str) -> int:

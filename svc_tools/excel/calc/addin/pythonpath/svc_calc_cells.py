@@ -88,7 +88,6 @@ class Cells:
         clock: seconds.
 
     Attributes:
-        since: the moment of a refresh, while the cells are computed after it.
         problem: why the last cells got no result, for the menu: a cell shows one word.
     """
 
@@ -98,12 +97,11 @@ class Cells:
         server: Any,  # noqa: ANN401 - a module of the extension that this one does not load
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.since: str | None = None
         self.problem = ""
         self._functions = functions
         self._server = server
         self._clock = clock
-        self._cache: dict[str, tuple[Any, float]] = {}
+        self._cache: dict[str, tuple[Any, float, str]] = {}
         self._cached_from: object = None
         self._patience = Patience(eager=False, clock=clock)
         self._session_patience = Patience(eager=True, clock=clock)
@@ -112,12 +110,14 @@ class Cells:
         """Request everything again."""
         self._cache.clear()
 
-    def value(self, call: Call, ahead: Callable[[], Iterable[Call]]) -> Any:  # noqa: ANN401 - or rows
+    def value(self, call: Call, ahead: Callable[[], Iterable[Call]], since: str = "") -> Any:  # noqa: ANN401 - or rows
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
         Args:
             call: of a function, see `Function.call`.
             ahead: reads the calls of the document; used when a burst begins.
+            since: when the document was refreshed (UTC, as the server gives it): nothing older is
+                used.
 
         Raises:
             BadValue: the cell shows #VALUE!.
@@ -127,17 +127,22 @@ class Cells:
             self.forget()
             self._cached_from = source
         key = key_of(call)
-        if not self._is_known(key):
-            self._request(key, call, ahead)
+        if not self._is_known(key, since):
+            self._request(key, call, ahead, since)
         return shown(self._functions[call["f"]], self._cache[key][0])
 
     def _is_of_session(self, call: Call) -> bool:
         return self._functions[call["f"]].volatile and not call["a"]
 
-    def _is_known(self, key: str) -> bool:
-        return key in self._cache and self._clock() < self._cache[key][1]
+    def _is_known(self, key: str, since: str) -> bool:
+        if key not in self._cache:
+            return False
+        _, until, requested_since = self._cache[key]
+        return self._clock() < until and since <= requested_since
 
-    def _request(self, key: str, call: Call, ahead: Callable[[], Iterable[Call]]) -> None:
+    def _request(
+        self, key: str, call: Call, ahead: Callable[[], Iterable[Call]], since: str
+    ) -> None:
         """Request a call; in a burst with the other calls of the document that are not cached.
 
         What concerns the whole session goes last, after all that the document requests, and is not
@@ -150,14 +155,14 @@ class Cells:
             with suppress(Exception):  # the other cells request their own results
                 for one in ahead():
                     named = key_of(one)
-                    if not self._is_of_session(one) and not self._is_known(named):
+                    if not self._is_of_session(one) and not self._is_known(named, since):
                         calls[named] = one
                     if len(calls) >= _MOST_CALLS:
                         break
             patience.read(helped=len(calls) > 1)
         if of_session:
             calls[key] = calls.pop(key)
-        content = {"calls": list(calls.values()), "since": self.since}
+        content = {"calls": list(calls.values()), "since": since or None}
         results = self._server.request("POST", "/excel/batch", content)["results"]
         self.problem = ""
         if len(self._cache) > _MOST:
@@ -165,7 +170,8 @@ class Cells:
         now = self._clock()
         for named, result in zip(calls, results):  # noqa: B905 - as many, by the contract
             valid = _CACHED_ERRORS if "e" in result else _CACHED
-            self._cache[named] = result, now + (0 if of_session and named == key else valid)
+            until = now + (0 if of_session and named == key else valid)
+            self._cache[named] = result, until, since
         patience.missed()
 
 
