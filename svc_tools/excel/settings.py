@@ -99,8 +99,9 @@ def describe() -> Description:
     try:
         account = config.configured()
         if account is not None:
-            return Description(origin, account[1], account[0])
-        origin, service = "settings", chosen()
+            return Description(origin, checked_address(account[1]), account[0])
+        origin = "settings"
+        service = chosen()
         if service in {None, EMBEDDED}:
             return Description("settings" if service else "nothing", EMBEDDED)
         key = stored_key(checked_address(service))
@@ -140,7 +141,9 @@ def remember_certificate(*pair: Path) -> tuple[Path, ...]:
 def certificate() -> tuple[tuple[Path, ...], bool | None]:
     """The paths of the certificate and its private key, if any; whether https was chosen last."""
     found = _read(_SETTINGS)
-    return tuple(map(Path, found.get(_CERTIFICATE, ()))), found.get(_HTTPS)
+    pair: Any = found.get(_CERTIFICATE)
+    is_pair = isinstance(pair, list) and [*map(type, pair)] == [str, str]  # the file may be edited
+    return tuple(map(Path, pair)) if is_pair else (), found.get(_HTTPS)
 
 
 def _store(values: dict[str, object]) -> None:
@@ -148,12 +151,9 @@ def _store(values: dict[str, object]) -> None:
 
 
 def forget_key() -> str | None:
-    """Remove the key of the address that was set up.
+    """Remove the key of the address that was set up; that address, `None` where it had no key.
 
     The address stays: cells say that the key is missing, and no other service is used unnoticed.
-
-    Returns:
-        The address; `None` where it had no key.
     """
     address = chosen()
     if address in {None, EMBEDDED} or stored_key(address) is None:

@@ -107,7 +107,7 @@ def forget_key() -> str:
     """Remove the key from the keyring."""
     address = settings.forget_key()
     if address is None:
-        return "The keyring has no key of svc-tools."
+        return "The keyring has no key for the service in use. One for another service stays there."
     return f"The key of {address} was removed. Cells show an error until there is another."
 
 

@@ -21,6 +21,7 @@ from svc_sdk import Svc
 from svc_tools.codes import CONFIDENCES
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.desk import Desk
+from svc_tools.excel.officejs import guard, pages
 from svc_tools.excel.officejs.pages import OFFICE_JS
 from svc_tools.excel.registry import FUNCTIONS
 
@@ -448,6 +449,27 @@ def test_a_local_server_of_another_run_or_none_is_an_error_with_what_to_do(serve
         click(page, "Check again")
         expect(page.get_by_role("alert")).to_contain_text("svc-tools excel serve")
         expect(page.locator("#message")).to_have_text("")
+
+
+def test_what_the_local_server_refuses_is_no_success(served, chrome, keyring, monkeypatch):
+    monkeypatch.setattr(guard, "LARGEST_BODY", 10)
+    with pane_page(chrome, served, script=STAND_IN) as (page, _):
+        give_key(page, "https://rates.example", TYPED_KEY)
+        expect(page.locator("#key-error")).to_contain_text("give a smaller range")
+        assert keyring.kept == {}
+        look_up(page, "78701")
+        expect(page.locator("#lookup-message")).to_contain_text("give a smaller range")
+        page.get_by_text("Registrations", exact=True).click()
+        page.get_by_label("Registered in").fill("OH")
+        click(page, "Preview the request")
+        expect(page.locator("#nexus-message")).to_contain_text("give a smaller range")
+        click(page, "Refresh rates")
+        expect(page.locator("#message")).to_contain_text("give a smaller range")
+        assert page.evaluate("standIn.calculated") == []
+        monkeypatch.setattr(pages, "status", None)
+        click(page, "Check again")
+        expect(page.locator("#state")).to_have_text("Not connected")
+        expect(page.get_by_role("alert")).to_contain_text("The local server failed")
 
 
 def test_it_fits_and_can_be_read_at_every_width_and_in_both_colors(served, chrome):

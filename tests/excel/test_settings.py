@@ -97,6 +97,16 @@ def test_half_of_the_environment_is_an_error_whatever_the_settings_are(
         settings.client()
 
 
+def test_nor_is_the_key_of_the_environment_sent_unencrypted_to_another_computer(monkeypatch):
+    monkeypatch.setenv("SVC_BASE_URL", "http://rates.example")
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    assert origin() == ("environment", None)
+    with pytest.raises(ConfigurationError, match="unencrypted"):
+        settings.client()
+    assert checked()["Service"].mark == "wrong"
+    assert "#FAILED" in shown(desk_of(None), "SVC_RATE", "TX", "78701", "2026-05-01")
+
+
 def test_an_address_without_its_key_is_an_error_and_not_the_embedded_service(service):
     settings.remember(service, SecretStr(KEY))
     with contextlib.closing(settings.client()) as client:
@@ -128,10 +138,20 @@ def test_settings_that_cannot_be_read_are_an_error_and_stay_as_they_are(folder, 
     path = folder / "settings.json"
     path.write_text(content, encoding="latin-1")
     assert settings.describe().problem
+    assert origin()[0] == "settings"  # the pane can repair it
+    assert pages.status(desk_of(None))["locked"] is None
     for use in (settings.client, *[settings.choose_embedded] * ("service" not in content)):
         with pytest.raises(ConfigurationError):
             use()
     assert path.read_text(encoding="latin-1") == content
+
+
+@pytest.mark.parametrize("content", ["null", '["a"]', '["a", "b", "c"]', '"ab"', '["a", 7]', "7"])
+def test_a_certificate_that_was_edited_into_something_else_is_none(folder, content):
+    folder.mkdir()
+    (folder / "settings.json").write_text(f'{{"certificate": {content}, "https": true}}')
+    assert settings.certificate() == ((), True)
+    assert checked()["Certificate"].mark == "not set up"
 
 
 def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
