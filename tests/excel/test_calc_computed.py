@@ -268,6 +268,9 @@ def test_the_example_workbook_is_computed_whole(calc, calc_folder):
     calc.do("calculate")
     amount, total, without = calc.do("shown", addresses=["E5", "G5", "H5"], sheet=2)
     assert (amount, total, without) == (NOT_AVAILABLE, NOT_AVAILABLE, 3.0)
+    assert calc.do("shown", addresses=["A6"], sheet=2)[0].startswith("3 lines have no tax")
+    calc.do("fill", cells={"E8": ""}, sheet=2)
+    assert calc.do("shown", addresses=["H5"], sheet=2) == [3.0]  # also without the heading
     below = calc.do("block", address="F21:J28", sheet=2)
     assert not [cell for row in below for cell in row if cell.strip()]
     shown = [cell for row in calc.do("block", address="B9:E26", sheet=1) for cell in row]

@@ -324,6 +324,10 @@ BOOKS = {
         two_sheets(), "Orders", C19="OH", D19="43215", D20="94105", F9=None, G9=None
     ),
     "below": lambda: below(with_cells(two_sheets(), "Orders", C19="OH", D19="43215", D20="94105")),
+    "blanks as an amount": lambda: with_cells(
+        two_sheets(), "Orders", E9=" ", C19="OH", D19="43215", D20="94105"
+    ),
+    "no status": lambda: with_cells(two_sheets(), "Orders", H9=None),
     "amount as text": lambda: with_cells(two_sheets(), "Orders", E9="1240.00"),
     "unknown place": lambda: with_cells(two_sheets(), "Lookup", A6="CA", B6="98101"),
     "partial place": lambda: with_cells(two_sheets(), "Lookup", A6="LA", B6="70112"),
@@ -404,6 +408,12 @@ def test_the_rates_that_require_review_are_counted(computed):
         assert (f"{count} rate" in orders["A6"].value) == (count > 0)
 
 
+def test_a_tax_whose_status_was_cleared_is_to_review(computed):
+    before, orders = (computed[name]["Orders"] for name in ("examples", "no status"))
+    assert orders["F5"].value == before["F5"].value + 1
+    assert "1 line has a tax but no status" in orders["A6"].value
+
+
 def test_what_requires_review_is_colored_in_its_line_and_in_the_totals(made, tmp_path):
     """The file as a viewer draws it, with the colors of its rules."""
     page = to(tmp_path, "html", [made[0]])[0].read_text(encoding="utf-8")
@@ -438,6 +448,7 @@ def test_an_amount_that_no_formula_taxes_leaves_no_total(computed, name, told):
     assert orders["H5"].value == 1
     assert orders["A6"].value.startswith("1 line has no tax, so there is no total of the tax.")
     assert told in orders["A6"].value
+    assert "no amount" not in orders["A6"].value
 
 
 def test_an_amount_that_is_missing_or_a_text_is_not_passed_over(computed):
@@ -445,6 +456,8 @@ def test_an_amount_that_is_missing_or_a_text_is_not_passed_over(computed):
     assert orders["G9"].value in {None, ""}
     assert orders["A5"].value == 11
     assert "1 line has a ZIP but no amount." in orders["A6"].value
+    blanks = computed["blanks as an amount"]["Orders"]
+    assert "1 line has a ZIP but no amount." in blanks["A6"].value
     assert str(computed["amount as text"]["Orders"]["E5"].value).startswith("#")
 
 
