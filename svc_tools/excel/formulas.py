@@ -142,6 +142,10 @@ def calls_in(formula: str, separator: str = ",") -> List[FormulaCall]:
     return [call for _, call in sorted(found)]
 
 
+def _looks_up(call: FormulaCall) -> bool:
+    return call.name not in NO_PLACES and bool(call.arguments)
+
+
 def _split(formula: str, one: _Opened, end: int) -> Tuple[str, ...]:
     starts = [one.start, *(at + 1 for at in one.separators)]
     parts = [formula[a:b].strip() for a, b in zip(starts, [*one.separators, end])]  # noqa: B905 - as many
@@ -241,7 +245,7 @@ class Book:
                 if all(self._passes(guard, sheet, row) for guard in call.guards):
                     found.append((call.name, self._arguments(call, sheet, row)))
             except Unknown:
-                in_doubt = in_doubt or (call.name not in NO_PLACES and bool(call.arguments))
+                in_doubt = in_doubt or _looks_up(call)
         return found, in_doubt
 
     def _arguments(self, call: FormulaCall, sheet: Any, row: int) -> List[Any]:  # noqa: ANN401 - the host's
@@ -385,6 +389,12 @@ class Contents(Book):
         for one in sheets:
             self._blocks.setdefault(one["name"].casefold(), []).append(one)
         self._names = {name.casefold(): text for name, text in (names or {}).items()}
+        # of names like =LAMBDA(zip, SVC_RATE("TX", zip)): their calls are known in no cell
+        self._lookups = {
+            name.rpartition("!")[2]
+            for name, text in self._names.items()
+            if any(map(_looks_up, calls_in(text)))
+        }
         self._tables = {
             one["name"].casefold(): Table(
                 one["sheet"].casefold(),
@@ -397,15 +407,25 @@ class Contents(Book):
         }
 
     def formulas(self) -> Iterator[Tuple[str, int, str]]:
-        """Every formula with an SVC function; a text that only reads like one is left out."""
+        """Every formula with an SVC function; a text that only looks like one is left out."""
         for sheet, blocks in self._blocks.items():
             for block in blocks:
                 rows = zip(block["formulas"], block["values"])  # noqa: B905 - as many
                 for row, (texts, values) in enumerate(rows, block["row"]):
                     for text, value in zip(texts, values):  # noqa: B905 - as many
                         is_formula = isinstance(text, str) and text.startswith("=")
-                        if is_formula and text != value and "SVC" in text.upper():
+                        if not is_formula or text == value:
+                            continue
+                        if "SVC" in text.upper() or self._has_lookup_name(text):
                             yield sheet, row, text
+
+    def _calls(self, formula: str, sheet: Any, row: int) -> Tuple[_Calls, bool]:  # noqa: ANN401 - the base's
+        found, in_doubt = super()._calls(formula, sheet, row)
+        return found, in_doubt or self._has_lookup_name(formula)
+
+    def _has_lookup_name(self, formula: str) -> bool:
+        words = _NAME.findall(formula) if self._lookups else ()
+        return not self._lookups.isdisjoint(map(str.casefold, words))
 
     def sheet(self, name: str) -> str:
         """The sheet of that name, ignoring case."""

@@ -286,6 +286,16 @@ def test_a_refresh_says_its_lookups_and_sends_none_before_the_user_agrees(metere
     assert page.evaluate("[standIn.calculated, globalThis.svcSince]") == [[], None]
 
 
+def test_a_refresh_counts_the_cells_that_look_up_by_a_name(metered):
+    page, _, _ = metered
+    page.evaluate(
+        'standIn.names = { Austin: \'=LAMBDA(day,SVC.RATE("TX","78701",day))\' };'
+        "standIn.sheets = { Orders: { A1: '=Austin(B1)', A2: '=B1*2' } }"
+    )
+    click(page, "Refresh rates")
+    expect(page.locator("#refresh-text")).to_contain_text("The places of 1 cell")
+
+
 def test_a_refresh_renews_what_the_workbook_uses_and_recalculates(metered):
     page, faults, desk = metered
     shown(desk, "SVC_RATE", "TX", "78701", "2026-05-01")

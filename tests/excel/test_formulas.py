@@ -147,6 +147,11 @@ SHEET = {
         ["WA", "98101", "", "#N/A"],
     ],
 }
+LOOKUPS = {
+    "Rate_of": '=LAMBDA(zip,SVC_RATE("TX",zip))',
+    "Orders!Austin": '=SVC_RATE("TX","78701")',
+    "Records": "=SVC_NEXUS()",
+}
 LINES = {"name": "Lines", "sheet": "Orders", "row": 2, "column": 1, "height": 2}
 
 
@@ -155,7 +160,7 @@ def in_use(formula, row=2):
     cell = {"name": "Orders", "row": row, "column": 9, "formulas": [[formula]], "values": [[0.1]]}
     book = Contents(
         [SHEET, cell, {**SHEET, "name": "A b"}],
-        {"Day": "='A b'!$B$1", "Moves": "=Orders!B2", "ZIPs": "=Orders!$B$2:$B$3"},
+        {"Day": "='A b'!$B$1", "Moves": "=Orders!B2", "ZIPs": "=Orders!$B$2:$B$3", **LOOKUPS},
         [{**LINES, "columns": ["State", "ZIP", "Amount"]}],
     )
     cells, unknown = book.in_use(lambda name, given: (name, *given))
@@ -249,7 +254,16 @@ def test_a_cell_may_have_calls_that_are_known_and_others_that_are_not():
         [("SVC_TAX", "", "WA", "98101")],
         0,
     )
-    for other in ("=SVC_SUM(B2&B3)", "=IF(B2,SVC_ASOF())", "=B2&B3", "=SVC_RATE(A2"):
+    for named in ("=RATE_OF(B2)", "=MAP(B2:B3,Rate_of)", "=C2*austin"):
+        assert in_use(named) == ([], 1)
+    for other in (
+        "=Records",
+        "=Rate_of_all*2",
+        "=SVC_SUM(B2&B3)",
+        "=IF(B2,SVC_ASOF())",
+        "=B2&B3",
+        "=SVC_RATE(A2",
+    ):
         assert in_use(other) == ([], 0)
 
 

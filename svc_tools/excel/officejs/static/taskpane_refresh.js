@@ -20,12 +20,13 @@ const svcRefresh = (() => {
       return { table, body };
     });
     const blocks = await svcFreeze.blocks(context, true, "formulas,values");
+    const calledByName = names.items.some((one) => svcFreeze.calls(one.formula)); // such as a LAMBDA
     return {
       sheets: blocks.map(([sheet, block]) => ({
         name: sheet.name,
         row: block.rowIndex + 1,
         column: block.columnIndex + 1,
-        formulas: block.formulas.map((line) => line.map((one) => (svcFreeze.calls(one) ? one : ""))),
+        formulas: block.formulas.map((line) => line.map((one) => (calledByName || svcFreeze.calls(one) ? one : ""))),
         values: block.values,
       })),
       names: Object.fromEntries(names.items.map((one) => [one.name, String(one.formula)])),
