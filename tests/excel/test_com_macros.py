@@ -340,6 +340,20 @@ def test_a_freeze_that_stops_halfway_loses_nothing_and_can_go_on(excel, orders):
     assert {key: value for key, (value, _) in shown(orders).items()} == before
 
 
+def test_the_screen_is_updated_again_even_where_excel_refuses_its_calculation_mode(
+    excel, orders, monkeypatch
+):
+    def refuse(app, name, value):
+        if (name, value) == ("Calculation", -4105):
+            raise ComError("Excel is busy")
+        object.__setattr__(app, name, value)
+
+    monkeypatch.setattr(type(excel.app), "__setattr__", refuse)
+    excel.app.pressed = ["yes"]
+    excel.macro("SVC_FREEZE")
+    assert excel.app.ScreenUpdating is True
+
+
 def test_a_cell_that_cannot_take_its_value_keeps_its_formula(excel, orders):
     def refuses(sheet, key):
         if sheet is orders and key == (2, 5):

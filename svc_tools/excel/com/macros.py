@@ -119,7 +119,8 @@ def freeze(book: Workbook, desk: Desk) -> str:
     if blocks and not book.confirmed(question):
         return NOTHING_CHANGED
     done: list[Block] = []
-    with book.app.properties(calculation="manual", screen_updating=False):
+    manual = book.app.properties(calculation="manual")
+    with manual, book.app.properties(screen_updating=False):  # the screen comes back first
         if blocks:
             _note_source(book, desk, blocks)
         for block in blocks:
