@@ -15,6 +15,10 @@ const svcPane = (() => {
     text: "Its address is that of an earlier run of the server.",
     what_to_do: "Close the pane and open it from the ribbon, or from the address that is printed.",
   };
+  const FAILED = {
+    title: "The local server failed",
+    what_to_do: "Try again. If it fails again, stop the server, and start it with: svc-tools excel serve.",
+  };
   const $ = (id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
   const all = (selector) => /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector));
   const excel = () => globalThis.Excel?.run !== undefined;
@@ -33,7 +37,9 @@ const svcPane = (() => {
     }
     if (response.status === 401 || response.status === 403) return { problem: STRANGE };
     try {
-      return await response.json();
+      const result = await response.json();
+      const { error } = result;
+      return error ? { error, problem: { ...FAILED, text: error.message } } : result;
     } catch {
       return { problem: { ...GONE, text: `The response has status ${response.status}.` } };
     }

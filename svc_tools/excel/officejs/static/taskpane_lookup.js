@@ -111,7 +111,7 @@ const svcLookup = (() => {
       const { results, problem, error } = await request("POST", "batch", { calls: sent, since: globalThis.svcSince });
       if (changed) return show("lookup-message", "A field was changed: look up again.");
       if (!results) {
-        return show("lookup-message", problem ? `${problem.title}. ${problem.what_to_do}` : error.message);
+        return show("lookup-message", error?.message ?? `${problem.title}. ${problem.what_to_do}`);
       }
       show("lookup-message", "");
       const [rate, table, tax] = results;

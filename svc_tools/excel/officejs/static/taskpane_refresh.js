@@ -52,9 +52,9 @@ const svcRefresh = (() => {
 
     async function post(confirmed) {
       const result = await request("POST", "refresh", { workbook, confirmed });
-      if (result.problem || result.error) {
+      if (result.problem) {
         show("message", result.error?.message ?? "");
-        if (result.problem) draw({ ...result });
+        if (!result.error) draw(result);
         return null;
       }
       return result;
