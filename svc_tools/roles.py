@@ -343,6 +343,7 @@ _PLACE_WORDS = {
     "country",
 }
 _DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
+_DATE = ("date", "fecha", "datum")
 _PERIOD_WORDS = {"period", "month", "quarter", "year"}
 _YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12][0-9]|3[01])"
 _NAMED = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
@@ -436,7 +437,7 @@ def date_kind(
         return "period"
     if numeric:
         return None
-    named = words[-1] in _DATE_WORDS or words[0] == "date" or words[-1].endswith("date")
+    named = words[-1] in _DATE_WORDS or words[0] in _DATE or words[-1].endswith(_DATE)
     return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
 
 

@@ -135,6 +135,8 @@ TABLES = [
     ([["Zip", "State", 2026], ["94105", "CA", 46054]], BAD),
     ([["Zip", "Total", "Total"], ["94105", 5, 46054]], BAD),
     ([["Zip", "Period"], ["94105", "2026-02"]], BAD),
+    ([["Zip", "Fecha de venta"], ["94105", "1 de febrero de 2026"]], BAD),
+    ([["Zip", "Rechnungsdatum"], ["94105", "1. Februar 2026"]], BAD),
     ([["Zip", "Date", "Date"], ["94105", DAY, DAY]], BAD),
     ([["Ship to ZIP", "State", "Bill to City"], ["94105", "NY", "Albany"]], BAD),
     ([["Order", "Amount", "Date"], ["A1", 5, DAY]], BAD),  # no place
