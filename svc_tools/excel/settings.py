@@ -335,8 +335,8 @@ def _read(name: str) -> dict[str, Any]:
         found = type(error).__name__
     if not isinstance(found, dict):
         raise ConfigurationError(
-            f"{path} cannot be read ({found}; expected a JSON object). Rename it, then choose"
-            " the service again: svc-tools excel install"
+            f"{path} cannot be read ({found}; expected a JSON object). Rename it, then run"
+            " again: svc-tools excel serve, and svc-tools excel install"
         )
     return found
 

@@ -107,7 +107,7 @@ def forget_key() -> str:
     """Remove the key from the keyring."""
     address = settings.forget_key()
     if address is None:
-        return "The keyring has no key for the service in use. One for another service stays there."
+        return "The service in use has no key in the keyring. Keys for other services stay there."
     return f"The key of {address} was removed. Cells show an error until there is another."
 
 
@@ -232,7 +232,7 @@ def choose_certificate(
         raise ValueError(f"{'. '.join(problems)}. {_RENEW}")
     made = _make_certificate(say, confirm)
     if https and not made:
-        raise ValueError("There is no certificate yet to serve https with")
+        raise ValueError(". ".join(problems) or "There is no certificate yet to serve https with")
     return () if made is None else settings.remember_certificate(*made)
 
 
@@ -297,8 +297,10 @@ def _typed(command: list[str]) -> str:
 
 _UNUSABLE = {
     "KEY_VALUES_MISMATCH": "they do not belong together",
+    "EE_KEY_TOO_SMALL": "its key is too short: use at least 2048 bits",
     9: "it is not valid yet",
     10: "it has expired",
+    26: "it is not for a server: its extendedKeyUsage has to name serverAuth",
     62: "it is not for localhost: its subjectAltName has to name DNS:localhost",
 }
 """Why a certificate cannot be used, by OpenSSL's reason or code of verification."""
@@ -319,6 +321,7 @@ def check_certificate(cert: Path, key: Path) -> date:
         server.load_cert_chain(cert, key, password="")  # OpenSSL would prompt for one
         client = ssl.create_default_context(cafile=cert)
         client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # its issuer is not checked
+        client.hostname_checks_common_name = False  # as browsers
         to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
         calling = client.wrap_bio(to_client, to_server, server_hostname="localhost")
         serving = server.wrap_bio(to_server, to_client, server_side=True)

@@ -38,20 +38,25 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "excel"
 
 
-def make_certificate(folder, *, name="localhost", password=None, days=2):
+EC = ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+
+
+def make_certificate(
+    folder, *, name="localhost", names=None, use="serverAuth", kind=EC, password=None, days=2
+):
     """The paths of a certificate that signed itself, and of its key, made by openssl."""
     folder.mkdir(parents=True, exist_ok=True)
     cert, key, request, extensions = (
         folder / one for one in ("cert.pem", "key.pem", "request.pem", "extensions")
     )
     extensions.write_text(
-        f"subjectAltName=DNS:{name},IP:127.0.0.1,IP:::1\n"
-        "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth\n",
+        f"subjectAltName={names or f'DNS:{name},IP:127.0.0.1,IP:::1'}\n"
+        f"basicConstraints=critical,CA:FALSE\nextendedKeyUsage={use}\n",
         encoding="utf-8",
     )
     lock = ("-passout", f"pass:{password}") if password else ("-nodes",)
     unlock = ("-passin", f"pass:{password}") if password else ()
-    subject = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", f"/CN={name}")
+    subject = ("-newkey", *kind, "-subj", f"/CN={name}")
     signed = ("-in", request, "-signkey", key, "-days", days, "-extfile", extensions)
     for arguments in (
         ("req", *subject, *lock, "-keyout", key, "-out", request),
@@ -211,6 +216,9 @@ def test_certificate_and_key_are_pem_files_that_belong_together(folder, certific
     ("wrong", "reason"),
     [
         ({"name": "evil.example"}, "DNS:localhost"),
+        ({"names": "IP:127.0.0.1"}, "DNS:localhost"),  # only its common name is localhost
+        ({"use": "clientAuth"}, "serverAuth"),
+        ({"kind": ("rsa:1024",)}, "2048 bits"),
         ({"password": "secret-word"}, "without a password"),
         ({"days": -1}, "expired"),
     ],
@@ -369,6 +377,7 @@ def test_a_stored_certificate_that_expired_is_said_and_made_again(folder, comput
         assert done.returncode == 2
         assert str(old[0]) in done.stderr
         assert "svc-tools excel serve --https" in done.stderr
+        assert str(old[0]) in refused("--https").stderr  # nobody confirms a new one
         old[0].unlink(missing_ok=True)
     assert not (folder / "server.json").exists()
     with excel_serve("--https", "--yes", "--port", 0, **os.environ):
