@@ -286,8 +286,8 @@ def _exact(named: str, cell: Given) -> Decimal:
 def _check_size(named: str, dollars: Decimal) -> None:
     if abs(dollars) >= _MOST_DOLLARS:
         raise BadValueError(
-            f"{named}: {dollars:,.15g} is out of range; a spreadsheet keeps the cents of amounts below"
-            f" {_MOST_DOLLARS:,}."
+            f"{named}: {dollars:,.15g} is out of range; a spreadsheet keeps the cents of amounts"
+            f" below {_MOST_DOLLARS:,}."
         )
 
 
