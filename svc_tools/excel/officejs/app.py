@@ -2,7 +2,7 @@
 
 `/excel/batch` takes {"calls": [{"f": "SVC_RATE", "a": ["TX", 78701]}, ...]}. An argument is null
 where it was left out, a scalar, or rows of scalars; "" is an empty cell, {"error": "#N/A"} an error
-value. A call with "from_1904": true is of a workbook with the 1904 date system. The response is
+value. "from_1904" of a call is the name of a workbook with the 1904 date system. The response is
 {"results": [...]}, one for each call in order: {"v": scalar or rows}, or {"e": "na" or "value",
 "m": sentence}. A cell inside rows may be such an error, too. "since" beside "calls" is the moment
 of a refresh: no result from before it is used.
