@@ -139,7 +139,7 @@ class RefreshReport:
             if self.failed:
                 text += f" {counted(self.failed, 'place')} without a result ({self.why})."
         if self.register:
-            text += f" The nexus register was not refreshed: {self.register}"
+            text += f" The nexus register was not refreshed: {self.register.removesuffix('.')}."
         return text
 
 

@@ -9,6 +9,7 @@ rate's.
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.values import Cell
+    from svc_tools.excel.values import Cell, Scalar
     from svc_tools.lookup import Found, Outcome
     from svc_tools.places import Question
 
@@ -31,6 +32,8 @@ _RETRY_HINTS = {
     "failed": "Refresh, or compute again in a minute.",
     "not_attempted": "Results so far are cached: compute again in a minute.",
 }
+
+_OF_ONE_LOOKUP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|Support reference \S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,11 @@ def _meaning(code: str, found: Found) -> str:
     if code == "low_confidence":  # the warnings after it may say why
         return "The service has little confidence in the rate."
     return _sentence(meaning_of(code) or code)
+
+
+def lasting(shown: Scalar) -> Scalar:
+    """What a cell shows, without what each lookup changes: its time and support reference."""
+    return _OF_ONE_LOOKUP.sub("", shown) if isinstance(shown, str) else shown
 
 
 def _sentence(text: str) -> str:

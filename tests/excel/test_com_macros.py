@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import count
 
 import pytest
 from support.com_excel import Cell, ComError, loaded
@@ -14,6 +15,8 @@ from svc_tools.excel import desk as desks
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS
+
+UNKNOWN = b'{"error": {"code": "NOT_FOUND", "message": "unknown ZIP"}}'
 
 
 @pytest.fixture
@@ -44,6 +47,17 @@ def test_a_refresh_looks_up_again_and_names_the_cells_that_changed(excel, rates,
     assert changed == ["Orders!C2: 0.0825 -> 0.0835"]
     assert rates["C2"].value == 0.0835
     assert len(faults.seen) == before + 2
+
+
+def test_a_new_time_or_support_reference_alone_is_no_change_of_a_cell(excel, rates, faults):
+    numbers = count()
+    faults.will(lambda _: answer(404, UNKNOWN, x_request_id=f"req_{next(numbers)}"))
+    rates["D1"], rates["D2"] = "=SVC_ASOF()", '=SVC_WARNINGS("TX","78705")'
+    refresh(excel)
+    shown = rates["C1"].value, rates["D2"].value
+    last = refresh(excel)
+    assert shown != (rates["C1"].value, rates["D2"].value)
+    assert last.endswith(": no change. No cell changed.")
 
 
 def test_declining_a_refresh_sends_no_request(excel, rates, faults):

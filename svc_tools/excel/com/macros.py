@@ -19,6 +19,7 @@ from svc_tools.excel.com.udfs import refreshed_at
 from svc_tools.excel.com.workbook import Area, Sheet, Workbook, shown_text
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.functions import Call, evaluate, refresh_plan
+from svc_tools.excel.results import lasting
 from svc_tools.excel.values import CellError, error_in
 from svc_tools.excel.workbook.writing import FROZEN
 from svc_tools.extras import needs
@@ -71,7 +72,7 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
     lines = [
         f"{where}: {shown_text(before[where]) or '(empty)'} -> {shown_text(now) or '(empty)'}"
         for where, now in after.items()
-        if where in before and before[where] != now
+        if where in before and lasting(before[where]) != lasting(now)
     ]
     if not lines:
         return f"{report.sentence} No cell changed."
