@@ -26,7 +26,7 @@ from starlette.responses import Response
 from support.command import svc_tools
 from support.faults import KEY, RESET, answer
 from support.keyrings import use_keyring
-from support.nexus import RECORDS, Nexus
+from support.nexus import LOST, RECORDS, Nexus, refused
 from support.spreadsheets import TOKEN, desk_of, local_server
 from support.tools import node, npm_packages
 
@@ -781,6 +781,24 @@ def test_the_command_that_undoes_a_registration_runs_as_it_is_shown(
         done = svc_tools(*shlex.split(command), SVC_API_KEY=KEY)
     assert done.returncode == 0, done.stderr
     assert "removes OH economic" in done.stdout
+
+
+@pytest.mark.parametrize("response", [LOST, refused(403), refused(500)])
+def test_what_was_not_added_says_why_and_has_nothing_to_undo(register, nexus, response):
+    register.adding = [response]
+    text = nexus(typed="OH")["message"]
+    assert "OH economic not changed" in text
+    assert "was not added" in text
+    assert "undoes it" not in text
+    assert "undoes it" in nexus(typed="OH")["message"]
+    assert register.additions == [SENT, SENT]
+
+
+def test_of_several_presses_at_once_one_is_sent(register, nexus):
+    with ThreadPoolExecutor(4) as threads:
+        results = [*threads.map(lambda _: nexus(typed="OH"), range(4))]
+    assert register.additions == [SENT]
+    assert sum("undoes it" in one.get("message", "") for one in results) == 1
 
 
 def test_cells_follow_a_registration_that_was_added(client, server, nexus):

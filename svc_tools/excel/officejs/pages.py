@@ -238,11 +238,15 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
     except (ValueError, ImportError, SvcError) as error:
         return _problem(error, "The registration cannot be added")
     desk.refresh_register()
-    name = "" if receipt.path is None else receipt.path.name
-    embedded = isinstance(client, config.EmbeddedSvc)
-    service = "--embedded" if embedded else f"--base-url {client.base_url}"
-    undo = f"Its receipt undoes it (svc-tools nexus restore {name} {service})."
-    return {"message": " ".join([receipt.sentence, *receipt.advice, undo])}
+    said = [receipt.sentence, *(one.message for one in receipt.items if one.outcome != "done")]
+    said += receipt.advice
+    if receipt.undoable and receipt.path:
+        embedded = isinstance(client, config.EmbeddedSvc)
+        service = "--embedded" if embedded else f"--base-url {client.base_url}"
+        said.append(
+            f"Its receipt undoes it (svc-tools nexus restore {receipt.path.name} {service})."
+        )
+    return {"message": " ".join(said)}
 
 
 def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
