@@ -433,45 +433,39 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
     """
     for cell in heads:
         pass_on_error("range", cell)
-    labels = [cell for cell in heads if isinstance(cell, str) and not is_empty(cell)]
+    labels = [
+        cell if isinstance(cell, str) and not is_empty(cell) else f"column {at}"
+        for at, cell in enumerate(heads, 1)
+    ]
     found: dict[str, Any] = usual_columns(recognized(labels), labels).checked()
     found |= roles.find(labels, [_BY_NAME]).checked()
     if found.keys().isdisjoint(DECIDING | {"place"}):
         raise roles.ColumnMissing("place", labels)
     if not lines:
         raise BadValueError("range: there is no row below the headings.")
-    columns = {role: heads.index(label) for role, label in found.items()}
-    return columns if "as_of" in columns else columns | _days(heads, lines, columns.values())
-
-
-def _days(heads: Sequence[Scalar], lines: Rows, used: Collection[int]) -> dict[str, int]:
-    """The column of the days among those not used; none where no column may hold days.
-
-    Raises:
-        ColumnAmbiguous: it is not certain which one does: without it the rates would be today's.
-    """
+    columns = {role: labels.index(label) for role, label in found.items()}
+    if "as_of" in columns:
+        return columns
     kinds, days = [], []
-    names: list[Any] = [
-        one if isinstance(one, str) and not is_empty(one) else f"column {at}"
-        for at, one in enumerate(heads, 1)
-    ]
-    for at, name in enumerate(names):
-        if at in used:
+    for at, label in enumerate(labels):
+        if at in columns.values():
             continue
         # a range may hold 0 for an empty cell
         cells = [one for line in lines if not is_empty(one := line[at]) and one != 0][:_SAMPLED]
         numbers = [one for one in cells if isinstance(one, int | float)]
         numeric = not all(map(_is_day, numbers))
-        kinds.append((name, roles.date_kind(name, (), numeric=numeric)))
+        kinds.append((label, roles.date_kind(label, (), numeric=numeric)))
         # numbers are days where all of them may be, other cells where half of them are
         likely = sum(map(_is_day, cells)) * (1 if len(numbers) == len(cells) else 2)
         texts = [f"{one:.15g}" if isinstance(one, int | float) else str(one) for one in cells]
-        if cells and (likely >= len(cells) or roles.date_kind(name, texts) == "period"):
-            days.append(name)
-    dated = roles.sale_date(kinds, "")
-    if days and not dated:
+        if cells and (likely >= len(cells) or roles.date_kind(label, texts) == "period"):
+            days.append(label)
+    dated: list[Any] = roles.sale_date(kinds, "")
+    if dated:
+        columns["as_of"] = labels.index(dated[0])
+    elif days:  # without it the rates would be those of today
         raise roles.ColumnAmbiguous("as_of", days, "")
-    return {"as_of": names.index(dated[0])} if dated else {}
+    return columns
 
 
 def _is_day(cell: Scalar) -> bool:
