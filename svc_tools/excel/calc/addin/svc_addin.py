@@ -148,6 +148,8 @@ class Document(Book):  # type: ignore[misc] # not found above
 
     def _read(self, sheet: Any, kinds: int, method: str) -> Iterator[tuple[int, int, Any]]:
         """The cells of some kinds: column, row and content."""
+        if self._count > _MOST_CELLS:
+            raise Unknown  # the same as below, at once for the other formulas
         for one in sheet.queryContentCells(kinds).RangeAddresses:
             width, height = one.EndColumn - one.StartColumn + 1, one.EndRow - one.StartRow + 1
             self._count += width * height
