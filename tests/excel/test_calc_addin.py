@@ -9,6 +9,7 @@ import struct
 import sys
 from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -285,6 +286,18 @@ def test_a_server_that_hangs_is_waited_for_once(folder, link, faults, monkeypatc
         with pytest.raises(server_module.ServerError, match="did not respond in"):
             send(link)
     assert len(faults.seen) == 1
+
+
+def test_the_longer_a_server_hangs_the_later_it_is_tried_again(folder, link, faults, monkeypatch):
+    monkeypatch.setattr(server_module, "_WAIT", 0.2)
+    faults.will(HANG, HANG)
+    publish(folder, faults.base_url)
+    ticks = iter([0.0, 120.0, 131.0, 133.0, 133.0, 133.0])  # sent, failed; calm; due, sent, failed
+    monkeypatch.setattr(server_module, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    for requests in (1, 1, 2):
+        with pytest.raises(server_module.ServerError, match="did not respond in"):
+            send(link)
+        assert len(faults.seen) == requests
 
 
 def test_where_the_server_was_stopped_no_other_is_sent_its_token(folder, link, faults):

@@ -21,8 +21,9 @@ _START = "Start it in a terminal: svc-tools excel serve"
 _WAIT, _LONG_WAIT = 120.0, 900.0
 """Seconds for a response, and for that of a refresh with thousands of lookups. What comes too late
 is cached by the server: the next recalculation shows it."""
-_CALM = 2.0
-"""Seconds after a failure in which no request is sent: each cell would wait for its own failure."""
+_CALM, _SHARE = 2.0, 0.1
+"""Seconds after a failure in which no request is sent: each cell would wait for its own failure.
+After a long wait it is this share of that, as thousands of cells take longer to compute."""
 _OK, _UNAUTHORIZED = 200, 401
 _THIS_CERTIFICATE = 0x80000
 """Trust that very certificate: `ssl.VERIFY_X509_PARTIAL_CHAIN`, which Python 3.8 lacks."""
@@ -102,12 +103,15 @@ class Server:
             raise self._failure.with_traceback(None)
         body = None if content is None else json.dumps(content, allow_nan=False).encode()
         connection = self._connected(_LONG_WAIT) if long else self._connection
+        sent_at = time.monotonic()
         try:
             return self._response(connection, method, path, body)
         except RefusedError:
             raise  # other cells may request what it accepts
         except ServerError as error:
-            self._failure, self._calm_until = error, time.monotonic() + _CALM
+            failed_at = time.monotonic()
+            self._failure = error
+            self._calm_until = failed_at + max(_CALM, _SHARE * (failed_at - sent_at))
             raise
         finally:
             if long:
