@@ -108,6 +108,13 @@ class Table(NamedTuple):
     height: int
     headings: List[str]
 
+    def at(self, heading: str) -> int:
+        """How many columns are before that of a heading, ignoring case."""
+        try:
+            return [one.casefold() for one in self.headings].index(heading.casefold())
+        except ValueError:
+            raise Unknown from None
+
 
 class _Opened(NamedTuple):
     bracket: str
@@ -302,11 +309,8 @@ class Book:
     def _rows_of(self, table: str, first: str = "", last: str = "", part: str = "") -> Any:  # noqa: ANN401 - the host's
         """The rows of a table, or of its columns from the first to the last."""
         found = self.table(table)
-        heads = [one.casefold() for one in found.headings]
-        wanted = [one.casefold() for one in (first, last or first) if one]
-        if not heads or not set(wanted) <= set(heads):
-            raise Unknown
-        left, right = sorted(map(heads.index, wanted or (heads[0], heads[-1])))
+        wanted = [one for one in (first, last or first) if one]
+        left, right = sorted(map(found.at, wanted)) or (0, len(found.headings) - 1)
         rows = range(found.row - (part == "#all"), found.row + found.height)
         return self._block(found.sheet, range(found.column + left, found.column + right + 1), rows)
 
@@ -395,16 +399,11 @@ class Contents(Book):
             for name, text in self._names.items()
             if any(map(_looks_up, calls_in(text)))
         }
-        self._tables = {
-            one["name"].casefold(): Table(
-                one["sheet"].casefold(),
-                one["row"],
-                one["column"],
-                one["height"],
-                [str(head).casefold() for head in one["columns"]],
-            )
-            for one in tables
-        }
+        self._tables: Dict[str, Table] = {}
+        for one in tables:
+            at = one["sheet"].casefold(), one["row"], one["column"], one["height"]
+            heads = [str(head).casefold() for head in one["columns"]]
+            self._tables[one["name"].casefold()] = Table(*at, heads)
 
     def formulas(self) -> Iterator[Tuple[str, int, str]]:
         """Every formula with an SVC function; a text that only looks like one is left out."""

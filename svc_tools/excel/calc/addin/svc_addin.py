@@ -131,9 +131,7 @@ class Document(Book):  # type: ignore[misc] # not found above
     def in_table(self, table: str, heading: str, sheet: str, row: int) -> object:  # noqa: ARG002 - of the table
         """The value under a heading of a named table."""
         found = self.table(table)
-        if heading not in found.headings:
-            raise Unknown
-        return self.cell(found.sheet, found.column + found.headings.index(heading), row)
+        return self.cell(found.sheet, found.column + found.at(heading), row)
 
     def table(self, name: str) -> Table:
         """The named table, with its headings in its first row."""
