@@ -3,12 +3,13 @@
     form                                                              order
     2026-05-31, 20260531, 2026/05/31, 2026.5.31                       year first
     May 31, 2026; 31 May 2026; 31-May-26; Sun, 31 May 2026            by name
-    05/31/2026, 5/31/26, 31.05.2026, 31-5-26                          as the column's cells decide
+    05/31/2026, 5/31/26, 31.05.2026, 31/5/26                          as the column's cells decide
     46173, 46173.5 (days as spreadsheets count them, 1982 to 2091)    where the column has no others
 
 A time may follow (14:03, 2:03:11 PM), and a zone (Z, UTC, -0400, +00:00, PST). Of a column whose
 cells could all be month first or day first none is guessed: it is an error, unless the export that
-it belongs to has a convention.
+it belongs to has a convention. So is one whose cells could all be day first or year first, such as
+26-02-24.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ _A_MONTH = "is a month, and a rate is that of a day; name one, for instance the 
 _A_NUMBER = "is a number, and in this column not plainly the day number of a spreadsheet"
 _OF_COLUMNS = ", or give the date format"
 _UNDECIDED = f"could be month first or day first; write it as 2026-05-31{_OF_COLUMNS}"
+_YEAR_OR_DAY = f"could be day first or year first; write it as 2026-05-31{_OF_COLUMNS}"
 _OUT_OF_RANGE = "is out of range"
 
 Day: TypeAlias = date | NoDate | None
@@ -121,6 +123,7 @@ class _Numeric(NamedTuple):
     second: int
     last: int
     clock: time | None
+    hyphens: bool
 
     def day(self, order: _Order) -> date | None:
         """The day in this order; `None` where there is none."""
@@ -128,6 +131,10 @@ class _Numeric(NamedTuple):
             return _date(self.first, self.second, self.last)
         month, day = (self.first, self.second) if order == "month first" else self[1::-1]
         return _date(self.last, month, day)
+
+    def may_begin_with_year(self) -> bool:
+        """Whether it may be ISO without a century, as people write it: 26-02-24."""
+        return self.hyphens and self.last < _CENTURY and self.day("year first") is not None
 
 
 class _Number(NamedTuple):
@@ -302,6 +309,8 @@ class Dates:
         else:
             found = None if month and day and month != day else month or day
             why = _UNDECIDED
+            if not month and one.may_begin_with_year():
+                found, why = None, _YEAR_OR_DAY
         if found is None:
             return _no_date(value, why if month or day else _NOT_A_DATE)
         if one.clock is None:
@@ -345,10 +354,8 @@ class Dates:
         self._counts_days = bool(seen.numbered) and _MANY * seen.numbers <= len(seen.numbered)
         month, day = seen.only["month first"], seen.only["day first"]
         either = seen.either
-        if month and day:
-            raise DatesAmbiguous(self.role, self.column, [day[0], month[0]], "both")
-        if (month or day) and seen.converted and not seen.others:
-            raise DatesAmbiguous(self.role, self.column, [*month, *day][:1], "exchanged")
+        if doubt := seen.doubt():
+            raise DatesAmbiguous(self.role, self.column, [*day, *month], doubt)
         if month or day:
             self._order = "month first" if month else "day first"
         elif self.month_first is not None:
@@ -379,8 +386,19 @@ class _Seen:
         """Cells that are a date in either order, or the same one in both."""
         self.numbered: dict[str, date] = {}
         self.numbers = 0
+        self.years_first = True
+        """Whether all of these cells may begin with the year."""
         self.converted = False
         """Whether a spreadsheet, or a program, has made dates of some cells."""
+
+    def doubt(self) -> Literal["both", "exchanged", "year"] | None:
+        """Why the cells that are a date in one order only do not decide, if so."""
+        month, day = map(bool, self.only.values())
+        if month and day:
+            return "both"
+        if (month or day) and self.converted and not self.others:
+            return "exchanged"
+        return "year" if day and self.years_first else None
 
     def see(self, value: object) -> None:
         """Take a cell into account."""
@@ -398,6 +416,7 @@ class _Seen:
 
     def _see_numeric(self, found: _Numeric, text: str) -> None:
         month, day = found.day("month first"), found.day("day first")
+        self.years_first &= found.may_begin_with_year()
         if month and day:
             self.others += 1
             if month != day and len(self.either) < 2 and text not in self.either:  # noqa: PLR2004
@@ -464,7 +483,7 @@ def _of_text(text: str) -> _Parsed:
     if found := _YEAR_FIRST.fullmatch(head):
         day = _date(int(found[1]), int(found[3]), int(found[4]))
     elif found := _NUMERIC.fullmatch(head):
-        return _Numeric(int(found[1]), int(found[3]), int(found[4]), clock)
+        return _Numeric(int(found[1]), int(found[3]), int(found[4]), clock, found[2] == "-")
     elif found := _DIGITS.fullmatch(head):
         day = _date(*map(int, found.groups()))
     elif found := _MONTH_DAY.fullmatch(head):

@@ -120,13 +120,14 @@ class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
 
 
 class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
-    """The dates of a column could be month first or day first, or are both.
+    """The dates of a column could be month, day or year first, or are not all the same.
 
     Attributes:
         column: the column; `None` for a single value.
         shown: one or two of its values.
         kind: `either` where no value decides, `both` where they decide differently, `exchanged`
-            where a spreadsheet seems to have read day and month in the wrong order.
+            where a spreadsheet seems to have read day and month in the wrong order, `year` where
+            the day or the year could be first.
     """
 
     code = "dates_ambiguous"
@@ -136,7 +137,7 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
         role: str,
         column: Hashable,
         values: Sequence[str],
-        kind: Literal["either", "both", "exchanged"],
+        kind: Literal["either", "both", "exchanged", "year"],
     ) -> None:
         super().__init__(role, column, values, kind)
         self.role, self.column, self.shown, self.kind = role, column, tuple(values), kind
@@ -149,9 +150,11 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
                 "both": f"is both month first and day first: {listed}",
                 "exchanged": f"has dates and the text {listed}: where a spreadsheet takes the month"
                 " for the day, it leaves such texts, and exchanges the two in its dates",
+                "year": f"could be day first or year first: {listed}",
             }[kind]
         )
-        self.advice = "say which with date_format='month first' or date_format='day first'"
+        other = "year" if kind == "year" else "month"
+        self.advice = f"say which with date_format='{other} first' or date_format='day first'"
 
 
 class FlagsAmbiguous(ColumnError):  # noqa: N818 - as above

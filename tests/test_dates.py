@@ -117,6 +117,20 @@ def test_texts_that_a_spreadsheet_could_not_convert_make_its_dates_doubtful(cell
     assert days([cell, "13/02/2026", "12/02/2026"])[1:] == [date(2026, 2, 13), date(2026, 2, 12)]
 
 
+def test_two_digits_with_hyphens_may_be_the_year():
+    with pytest.raises(DatesAmbiguous) as refused:
+        days(["26-02-24", "26-02-25"])
+    assert (refused.value.kind, refused.value.shown) == ("year", ("26-02-24",))
+    assert days(["26-02-24"], "year first") == [date(2026, 2, 24)]
+    assert days(["26-02-24"], "day first") == [date(2024, 2, 26)]
+    # a cell that cannot begin with the year decides for all
+    assert days(["15-01-26", "15-01-2026"]) == [date(2026, 1, 15)] * 2
+    assert days(["01-15-26", "02-03-26"]) == [date(2026, 1, 15), date(2026, 2, 3)]
+    settled = Dates()
+    settled.settle()
+    assert not isinstance(settled.read(["26-02-24"]).days[0], date)
+
+
 def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
     assert days(["05/05/2026", "6/6/26"]) == [date(2026, 5, 5), date(2026, 6, 6)]
 

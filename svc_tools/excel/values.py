@@ -345,11 +345,13 @@ def _day_of_number(value: float) -> date | None:
 def _day_of_text(text: str) -> date | None:
     if day := iso_day(text) or _read(text, None):
         return day
-    month_first, day_first = _read(text, "month first"), _read(text, "day first")
-    if month_first and day_first and month_first != day_first:
+    orders = ("year first", "day first", "month first")
+    readings = {day: f"{day} ({order})" for order in orders if (day := _read(text, order))}
+    if len(readings) > 1:
+        either = " or ".join([*readings.values()][:-3:-1])
         raise BadValueError(
-            f'as_of: "{text}" may be {month_first} (month first) or {day_first} (day first); write'
-            " the one that is meant in that form, or give a date cell."
+            f'as_of: "{text}" may be {either}; write the one that is meant in that form, or give a'
+            " date cell."
         )
     return None
 
