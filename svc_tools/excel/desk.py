@@ -217,7 +217,10 @@ class Desk:
             session.note_outage(burst, since, ended_at)
             if len(failures) < len(new):
                 session.store(new, since, ended_at + _PAUSE)
-                session.not_renewed.update(dict.fromkeys(failures, since))
+        if len(failures) < len(new):
+            with self._opened_cache() as cache:
+                if cache is not None:  # else another session would use them
+                    cache.forget(source_of(session.client()), failures)
         changed = sum(
             (new[place].status, new[place].found) != (one.status, one.found)
             for place, one in before.items()
@@ -367,15 +370,14 @@ class Desk:
         try:
             with self._opened_cache() as cache:
                 client = session.client()
-                oldest = {one: max(since, session.not_renewed.get(one, _EVER)) for one in places}
-                past_cache = max(oldest.values(), default=_EVER) > _EVER
+                past_cache = since > _EVER
                 stored: Mapping[Place, Outcome] = {}
                 if cache is not None and (outage or past_cache):
                     stored = cache.known(source_of(client), places, detail=False)
                 known = {
                     place: one
                     for place, one in stored.items()
-                    if one.looked_up_at is not None and one.looked_up_at >= oldest[place]
+                    if one.looked_up_at is not None and one.looked_up_at >= since
                 }
                 rest = [place for place in places if place not in known]
                 if outage:
@@ -439,8 +441,6 @@ class _Session:
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
         self.results: dict[Place, _Cached] = {}
-        # without a result of a refresh, by its moment: an older one on the disk is not used
-        self.not_renewed: dict[Place, datetime] = {}
         self.in_flight: dict[Place, _Burst] = {}
         self.paused: _Outage | None = None
         self.register = _RegisterCache(clock)

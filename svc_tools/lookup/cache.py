@@ -98,6 +98,9 @@ class ResultStore(Protocol):
     ) -> None:
         """Store those that may be stored; on the disk when it returns. Raises nothing."""
 
+    def forget(self, source: Source, places: Collection[Place]) -> None:
+        """Remove the results of places, so that no later lookup uses them. Raises nothing."""
+
     def quota(self, source: Source) -> int | None:
         """How many lookups the account had left this month by the last report."""
 
@@ -205,6 +208,11 @@ class Cache:
         self._write(
             lambda store: store.write(source, outcomes, detail=detail, now=now, hours=self._hours)
         )
+
+    def forget(self, source: Source, places: Collection[Place]) -> None:
+        """Remove the results of places, in one transaction; see `ResultStore`."""
+        if places:
+            self._write(lambda store: store.forget(source, places))
 
     def quota(self, source: Source) -> int | None:
         """What is left of this month's quota by the last report; see `ResultStore`."""
@@ -370,6 +378,16 @@ class Store:
             connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
             self._write_quotas(connection)
             _remove_expired(connection, moment)
+
+    def forget(self, source: Source, places: Collection[Place]) -> None:
+        """Remove the results of places."""
+        keys = json.dumps(list(map(place_key, places)))
+        with self.opened().transaction(write=True) as connection:
+            connection.execute(
+                "DELETE FROM answer WHERE source = ? AND place IN (SELECT value FROM json_each(?))",
+                (_number_of(connection, source), keys),
+            )
+        self._memory.clear()
 
     def quota(self, source: Source, *, now: datetime) -> int | None:
         """What is left of this month's quota by the last report; a new month's is not known."""

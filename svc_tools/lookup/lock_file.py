@@ -121,6 +121,9 @@ class Lock:
     ) -> None:
         """Nothing: it is frozen."""
 
+    def forget(self, source: Source, places: Collection[Place]) -> None:
+        """Nothing: it is frozen."""
+
     def quota(self, source: Source) -> int | None:
         """`None`: no request is sent."""
         del source

@@ -233,6 +233,10 @@ def test_a_place_without_a_new_result_shows_its_failure_and_never_the_old_rate(
     for shown_now in (since(desk, report.since, "75001", "75002"), rates(desk, "75001", "75002")):
         assert shown_now[0] == 0.09
         assert shown_now[1].startswith("#FAILED ")
+    # nor is the old rate used in another session
+    assert rates(desk_of(scripted, cache=tmp_path / "answers.db"), "75002")[0].startswith(
+        "#FAILED "
+    )
     faults.will(echo)
     assert rates(desk, "75001", "75002") == [0.09, 0.0825]
 

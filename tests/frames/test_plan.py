@@ -260,6 +260,9 @@ class _Asked:
     def store(self, *outcomes, detail):
         raise AssertionError(outcomes, detail)
 
+    def forget(self, source, places):
+        raise AssertionError(source, places)
+
     def quota(self, source):
         return 7 if source is None else None
 
