@@ -341,10 +341,11 @@ class Desk:
             own = [place for place in bursts if place not in waited_for]
             burst = _Burst(now)
             session.in_flight.update(dict.fromkeys(own, burst))
+            outage = session.paused if session.paused and now < session.paused.until else None
         if own:
             result = _BurstResult({})
             try:
-                result = self._burst_result(session, own, since, session.outage(now))
+                result = self._burst_result(session, own, since, outage)
             finally:  # threads that wait for it are released whatever happens
                 with self._lock:
                     for place in own:
@@ -496,10 +497,6 @@ class _Session:
             )
             self.results[place] = _Cached(outcome, until or retry_at, since)
 
-    def outage(self, now: datetime) -> _Outage | None:
-        """The outage of now, in which no requests are sent."""
-        return self.paused if self.paused and now < self.paused.until else None
-
     def note_outage(self, burst: _BurstResult, requested_at: datetime, now: datetime) -> None:
         """Take account of a burst: one result in it, or since it began, and the service works.
 
@@ -566,11 +563,9 @@ class _RegisterCache:
         try:
             register = nexus.list_register(client())
         except Exception as error:  # noqa: BLE001 - as above
-            why, word = str(error), "FAILED"
-            if isinstance(error, nexus.NotListedError):
-                word = "UNSUPPORTED"
-            elif not isinstance(error, nexus.RegisterError):
-                why = _explained(error, "the nexus records could not be listed")
+            ours = isinstance(error, nexus.NotListedError | nexus.RegisterError)
+            why = str(error) if ours else _explained(error, "the nexus records could not be listed")
+            word = "UNSUPPORTED" if isinstance(error, nexus.NotListedError) else "FAILED"
             failure = NotAvailableError(why, word)
             if not isinstance(self._valid(), nexus.Register):
                 self._known = failure, self._clock() + _PAUSE

@@ -82,11 +82,7 @@ class Call(NamedTuple):
 
 
 def evaluate(
-    desk: Desk,
-    calls: Sequence[Call],
-    *,
-    ahead: Sequence[Call] = (),
-    since: datetime | None = None,
+    desk: Desk, calls: Sequence[Call], *, ahead: Sequence[Call] = (), since: datetime | None = None
 ) -> list[Result]:
     """The result of each formula: a value, rows of values, or a `CellError`. Raises nothing.
 
@@ -175,24 +171,15 @@ def _places_of(queries: Iterable[Query]) -> list[Place]:
     return [one.place for one in queries if isinstance(one, Question)]
 
 
-def _outcome_of(query: Question | Outcome, outcomes: Outcomes) -> Outcome:
-    return outcomes[query.place] if isinstance(query, Question) else query
-
-
 def _result_of(desk: Desk, query: Query, outcomes: Outcomes) -> FieldSource | CellError | None:
     """The result of a query; an error of a cell, or an empty row, as it is."""
-    if query is None or isinstance(query, CellError):
-        return query
-    question = query if isinstance(query, Question) else None
-    return FieldSource(_outcome_of(query, outcomes), question, desk)
+    if isinstance(query, Question):
+        return FieldSource(outcomes[query.place], query, desk)
+    return FieldSource(query, None, desk) if isinstance(query, Outcome) else query
 
 
 def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> _Function:
-    """A function with one cell of result for each cell of its ranges.
-
-    Args:
-        show: gives the cell for a result and its row of arguments by name. May raise `CellError`.
-    """
+    """A function that shows a cell for each cell of its ranges; `show` may raise `CellError`."""
 
     def shown(one: FieldSource | CellError | None, row: Mapping[str, Given]) -> Cell:
         try:
@@ -276,11 +263,7 @@ def _rate(one: FieldSource, row: Mapping[str, Given]) -> Cell:
 
 
 def _word(name: str, cell: Given, words: Collection[str]) -> str | None:
-    """An argument that is one of some words; `None` where it is empty.
-
-    Raises:
-        CellError: it is none of them.
-    """
+    """An argument that is one of some words, else a `CellError`; `None` where it is empty."""
     if is_empty(cell):
         return None
     pass_on_error(name, cell)
@@ -296,16 +279,15 @@ def svc_tax(__: Desk, call: Call) -> _Formula:
     shape, rows = _rows(call)
     lines = [_tax_line(call, row) for row in rows]
     outcomes = yield _places_of(one.query for one in lines if isinstance(one, _Line))
-    shown: list[Cell] = []
+    shown: list[Cell] = [None if isinstance(one, _Line) else one for one in lines]
     taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
     for at, line in enumerate(lines):
-        if not isinstance(line, _Line):
-            shown.append(line)
-            continue
-        units = units_or_error(_outcome_of(line.query, outcomes), partial=line.partial)
-        shown.append(units)
-        if isinstance(units, int):
-            taxed.setdefault(line.rounding, []).append((at, line.cents, units))
+        if isinstance(line, _Line):
+            query = line.query
+            outcome = outcomes[query.place] if isinstance(query, Question) else query
+            shown[at] = units = units_or_error(outcome, partial=line.partial)
+            if isinstance(units, int):
+                taxed.setdefault(line.rounding, []).append((at, line.cents, units))
     for rounding, factors in taxed.items():
         for (at, _, _), cents in zip(factors, _rounded(factors, rounding), strict=True):
             shown[at] = cents / CENTS  # the float nearest to the exact amount
@@ -328,11 +310,9 @@ def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
     # a host may pass the empty cells of a row as 0
     if is_empty(amount) or (found is None and amount == 0):
         return None
+    if found is None:
+        return BadValueError("zip: there is an amount and no ZIP Code, so no tax can be computed.")
     try:
-        if found is None:
-            raise BadValueError(
-                "zip: there is an amount and no ZIP Code, so no tax can be computed."
-            )
         partial = _word("accept", row["accept"], _ACCEPT) is not None
         return _Line(found, cents_of(amount), _rounding(row["rounding"]), partial)
     except CellError as error:
@@ -426,11 +406,7 @@ def _are_headings(cells: Sequence[Scalar]) -> bool:
 
 
 def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
-    """The column of each cell of a query, found as those of a frame.
-
-    Raises:
-        ColumnError: there is none of a place, or it is not certain which one is meant.
-    """
+    """The column of each cell of a query, found as those of a frame, else a `ColumnError`."""
     for cell in heads:
         pass_on_error("range", cell)
     labels = [

@@ -106,6 +106,5 @@ def _typed(argument: Argument) -> str:
     if isinstance(argument, date):
         return f"DATE({argument.year}, {argument.month}, {argument.day})"
     if isinstance(argument, str):
-        doubled = argument.replace('"', '""')
-        return f'"{doubled}"'
+        return '"' + argument.replace('"', '""') + '"'
     return f"{argument:.15g}"

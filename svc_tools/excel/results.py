@@ -78,9 +78,7 @@ def units_or_error(outcome: Outcome, *, partial: bool) -> int | CellError | str:
     """The combined rate in units of 10^-5; #PARTIAL where it is partial and `partial` is false."""
     if outcome.found is None:
         return error_of(outcome)
-    if outcome.status == "ok" or partial:
-        return outcome.found.combined
-    return PARTIAL
+    return outcome.found.combined if outcome.status == "ok" or partial else PARTIAL
 
 
 def error_of(outcome: Outcome) -> CellError:

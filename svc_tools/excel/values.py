@@ -196,12 +196,10 @@ def aligned(
                 f"{name}: the ranges must have the same shape; here they are (rows by columns):"
                 f" {sizes}."
             )
-    spread = []
-    for grid, (rows, columns) in zip(grids, shapes, strict=True):
-        lines = grid if rows == height else grid * height
-        spread.append(
-            [cell for line in lines for cell in (line if columns == width else line * width)]
-        )
+    spread = [
+        [cell for line in grid * (height // rows) for cell in line * (width // columns)]
+        for grid, (rows, columns) in zip(grids, shapes, strict=True)
+    ]
     return whole, list(zip(*spread, strict=True))
 
 
