@@ -15,10 +15,10 @@ between arguments.
 
 from __future__ import annotations
 
-import operator
 import re
 import time
 from datetime import date
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Tuple, TypeVar
 
 _T = TypeVar("_T")
@@ -63,14 +63,7 @@ _COMPUTE_ALL = {
     *("ROUNDDOWN", "ROUNDUP", "SUM", "T", "TEXT", "TRIM", "UPPER", "VALUE"),
 }
 """Functions that compute all of their arguments."""
-_COMPARED = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-    "<=": operator.le,
-    ">=": operator.ge,
-}
+_COMPARED = {"=": eq, "<>": ne, "<": lt, ">": gt, "<=": le, ">=": ge}
 _MOST_CELLS = 500_000
 """A larger range is not read."""
 _BURST = 0.5
@@ -138,10 +131,8 @@ def calls_in(formula: str, separator: str = ",") -> List[FormulaCall]:
             one = opened.pop()
             function = _FUNCTION.fullmatch(one.name)
             if function and mark == ")":
-                arguments = _split(formula, one, piece.start())
-                call = FormulaCall(
-                    f"SVC_{function[1].upper()}", arguments, _guards(formula, opened)
-                )
+                name, arguments = function[1].upper(), _split(formula, one, piece.start())
+                call = FormulaCall(f"SVC_{name}", arguments, _guards(formula, opened))
                 found.append((one.start, call))
         elif mark == separator and opened and not in_heading:
             opened[-1].separators.append(piece.start())
@@ -256,11 +247,9 @@ class Book:
         return found, in_doubt
 
     def _arguments(self, call: FormulaCall, sheet: Any, row: int) -> List[Any]:  # noqa: ANN401 - the host's
-        first = self.amount if call.name == "SVC_TAX" else self.value
-        return [
-            (self.value if at else first)(text, sheet, row)
-            for at, text in enumerate(call.arguments)
-        ]
+        read = [self.amount if call.name == "SVC_TAX" else self.value]
+        read += [self.value] * len(call.arguments)
+        return [one(text, sheet, row) for one, text in zip(read, call.arguments)]  # noqa: B905 - enough
 
     def amount(self, text: str, sheet: Any, row: int) -> Any:  # noqa: ANN401 - the host's
         """The amount of a tax; it only decides whether a place is looked up."""
@@ -317,8 +306,8 @@ class Book:
     def _block(self, sheet: Any, columns: range, rows: range) -> Any:  # noqa: ANN401 - the host's
         if not self.shown or len(columns) * len(rows) > _MOST_CELLS:
             raise Unknown
-        block = [[self.cell(sheet, column, row) for column in columns] for row in rows]
-        return [["" if one is self.empty else one for one in line] for line in block]
+        lines = ([self.cell(sheet, column, row) for column in columns] for row in rows)
+        return [["" if one is self.empty else one for one in line] for line in lines]
 
     def _day(self, arguments: str, sheet: Any, row: int) -> float:  # noqa: ANN401 - the host's
         """The number of a day: DATE of three values, or TODAY."""
@@ -412,8 +401,7 @@ class Contents(Book):
                 rows = zip(block["formulas"], block["values"])  # noqa: B905 - as many
                 for row, (texts, values) in enumerate(rows, block["row"]):
                     for text, value in zip(texts, values):  # noqa: B905 - as many
-                        is_formula = isinstance(text, str) and text.startswith("=")
-                        if not is_formula or text == value:
+                        if not isinstance(text, str) or text[:1] != "=" or text == value:
                             continue
                         if "SVC" in text.upper() or self._has_lookup_name(text):
                             yield sheet, row, text

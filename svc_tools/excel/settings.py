@@ -147,7 +147,12 @@ def certificate() -> tuple[tuple[Path, ...], bool | None]:
 
 
 def _store(values: dict[str, object]) -> None:
-    _write(_SETTINGS, _read(_SETTINGS) | values)
+    with needs("The settings of the spreadsheets", "excel"):
+        from filelock import FileLock  # noqa: PLC0415 - of an extra
+    folder = config.excel_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(folder / "settings.lock"):  # another process may store another value now
+        _write(_SETTINGS, _read(_SETTINGS) | values)
 
 
 def forget_key() -> str | None:

@@ -422,16 +422,18 @@ def test_what_is_left_out_an_empty_cell_and_an_error_value_are_three_things():
     one, two = read(
         {"f": "SVC_RATE", "a": [None, "", {"error": "#DIV/0!"}]}, {"f": "SVC_SUM", "a": cells}
     )
-    assert one == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!"), OMITTED))
+    assert one == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!")))
     assert two == Call("SVC_SUM", ([[1, 2.5], [None, True], ["x", ErrorCell("#N/A")]],))
 
 
-def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_their_cells():
-    found = read({"f": "SVC_FUTURE", "a": []}, {"f": "SVC_FIELDS", "a": [1]}, {"f": "SVC_FIELDS"})
-    assert isinstance(found[0], NotAvailableError)
-    assert "SVC_FUTURE" in found[0].message
-    assert isinstance(found[1], BadValueError)
-    assert found[2] == Call("SVC_FIELDS", ())
+def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_their_cells(
+    client, server
+):
+    calls = [{"f": "SVC_FUTURE", "a": []}, {"f": "SVC_FIELDS", "a": [1]}, {"f": "SVC_FIELDS"}]
+    got = client.post("/excel/batch", json={"calls": calls}, headers=server.headers)
+    future, too_many, fields = got.json()["results"]
+    assert (future["e"], too_many["e"], fields["v"][0][0]) == ("na", "value", "field")
+    assert "SVC_FUTURE" in future["m"]
 
 
 @pytest.mark.parametrize(

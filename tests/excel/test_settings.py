@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import keyring as keyring_package
 import pytest
@@ -187,12 +188,25 @@ def test_a_key_that_cannot_be_stored_leaves_the_address_as_it_was(monkeypatch, f
 
 def test_the_files_are_their_owners_alone_and_hold_no_key(folder):
     settings.remember(ADDRESS, SecretStr(KEY))
-    (path,) = folder.iterdir()
+    path = folder / "settings.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert json.loads(path.read_text()) == {"service": ADDRESS}
     assert files_with(KEY, folder)[0] == []
     assert KEY not in repr(settings.describe())
+
+
+def test_what_two_programs_store_at_the_same_time_is_stored(folder):
+    for _ in range(50):
+        with ThreadPoolExecutor(2) as threads:
+            stored = (
+                threads.submit(setup.use_embedded),
+                threads.submit(settings.remember_certificate),
+            )
+        assert [one.exception() for one in stored] == [None, None]
+        path = folder / "settings.json"
+        assert json.loads(path.read_text()) == {"service": "embedded", "https": False}
+        path.unlink()
 
 
 def test_a_folder_that_cannot_be_found_is_an_error(monkeypatch):

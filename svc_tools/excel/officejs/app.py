@@ -36,13 +36,7 @@ from svc_tools.excel.functions import Call, evaluate, refresh_plan
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.officejs.guard import ROOT, Guard, in_thread, refusal
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.excel.values import (
-    OMITTED,
-    BadValueError,
-    CellError,
-    ErrorCell,
-    NotAvailableError,
-)
+from svc_tools.excel.values import OMITTED, BadValueError, CellError, ErrorCell, NotAvailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,7 +49,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Argument, Result, Scalar
     from svc_tools.loopback import LocalGuard
 
-_PARAMETERS = {one.name: one.parameters for one in FUNCTIONS}
+_NAMES = {one.name for one in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
 _STATIC = Path(__file__).parent / "static"
 _SCRIPT = "text/javascript"
@@ -170,9 +164,8 @@ def _with_key(desk: Desk, content: Json) -> Json:
 
 def _added(desk: Desk, content: Json) -> Json:
     record, typed = content.get("record"), content.get("typed")
-    if not isinstance(record, dict) or not all(
-        isinstance(one, str) for one in (*record.values(), typed or "")
-    ):
+    texts = [*record.values(), typed or ""] if isinstance(record, dict) else [None]
+    if not all(isinstance(one, str) for one in texts):
         raise BadRequestError('expected {"record": {"state": text, ...}, "typed": text}')
     return pages.add_registration(desk, record, typed)
 
@@ -254,9 +247,8 @@ def _used(content: Json) -> tuple[list[list[Call]], int]:
             cells, unknown = content["cells"], int(content.get("unknown", 0))
         read = [[_call(at, one) for one in calls] for at, calls in enumerate(cells)]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise BadRequestError(
-            'expected {"cells": [[call, ...], ...]} or {"workbook": ...}'
-        ) from None
+        expected = 'expected {"cells": [[call, ...], ...]} or {"workbook": ...}'
+        raise BadRequestError(expected) from None
     return [[one for one in calls if isinstance(one, Call)] for calls in read], unknown
 
 
@@ -264,18 +256,14 @@ def _call(number: int, call: Any) -> Call | CellError:  # noqa: ANN401 - what JS
     name, given = (call.get("f"), call.get("a", [])) if isinstance(call, dict) else (None, None)
     if not isinstance(name, str) or not isinstance(given, list):
         raise BadRequestError(f"Call {number} cannot be read; {_EXPECTED}")
-    parameters = _PARAMETERS.get(name)
-    if parameters is None:
+    if name not in _NAMES:
         return NotAvailableError(
             f"This server knows no function {name[:40]!r}: add-in and svc-tools are of different"
             " releases. Load the manifest again."
         )
-    if len(given) > len(parameters):
-        return BadValueError(f"{name} takes {len(parameters)} arguments; {len(given)} were given")
-    missing = [OMITTED] * (len(parameters) - len(given))
     book = call.get("from_1904") or None  # its name; `True` from an older extension
     try:
-        arguments = (*map(_argument, given), *missing)
+        arguments = tuple(map(_argument, given))
         return Call(name, arguments, book if isinstance(book, str | None) else "")
     except BadValueError as error:
         return error
