@@ -163,7 +163,8 @@ def _with_key(desk: Desk, content: Json) -> Json:
 
 
 def _added(desk: Desk, content: Json) -> Json:
-    record, typed = content.get("record"), content.get("typed")
+    record: Any = content.get("record")
+    typed = content.get("typed")
     texts = [*record.values(), typed or ""] if isinstance(record, dict) else [None]
     if not all(isinstance(one, str) for one in texts):
         raise BadRequestError('expected {"record": {"state": text, ...}, "typed": text}')
