@@ -351,7 +351,7 @@ def computed(desk, tmp_path_factory):
     paths = [folder / "in" / f"{name}.xlsx" for name in BOOKS]
     for path, (name, make) in zip(paths, BOOKS.items(), strict=True):
         write_sheets(
-            path, worked_out(make(), desk, real=name == "real errors"), Host(is_excel=True)
+            path, worked_out(make(), desk, real=name == "real errors"), Host(is_excel=True), {}
         )
     found = to(folder, "xlsx", paths)
     return {

@@ -89,15 +89,9 @@ def configuration() -> dict[str, str]:
     described = []
     for one in FUNCTIONS:
         names = [parameter.name for parameter in one.parameters]
-        described.append(
-            {
-                "name": one.name,
-                "place": names.index("as_of") if "as_of" in names else 0,
-                "zeros": one.zeros,
-                "volatile": one.volatile,
-                "spills": one.spills,
-            }
-        )
+        place = names.index("as_of") if "as_of" in names else 0
+        own = {"name": one.name, "place": place, "zeros": one.zeros}
+        described.append({**own, "volatile": one.volatile, "spills": one.spills})
     made = {name: _rendered(name) for name in _GENERATED}
     return {**made, "functions.json": json.dumps(described, indent=1) + "\n"}
 

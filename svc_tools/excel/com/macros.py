@@ -188,7 +188,7 @@ def _no_value(sheet: Sheet, area: Area, values: Sequence[Sequence[Scalar]]) -> s
 
 
 def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> None:
-    """Add a row for each sheet to the log."""
+    """Add a row for each sheet to the log, whose sheet is added where it is missing."""
     source, oldest = (
         "" if isinstance(one, CellError) or one is None else str(one)
         for one in evaluate(desk, [Call("SVC_SOURCE"), Call("SVC_ASOF")])
@@ -198,30 +198,20 @@ def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> Non
     for block in blocks:
         areas.setdefault(block.sheet.name, []).append(block.area)
     rows = [(name, Area.around(some).address, source, oldest, at) for name, some in areas.items()]
-    log = _frozen_sheet(workbook)
-    used = log.used
-    log.put(Area(used.row + used.height, 1, len(rows), len(FROZEN_COLUMNS)), rows)
-
-
-def _frozen_sheet(workbook: Workbook) -> Sheet:
-    """The log sheet, added where it is missing.
-
-    Raises:
-        ValueError: a sheet of that name has other headings.
-    """
     heading = Area(1, 1, 1, len(FROZEN_COLUMNS))
     named = (one for one in workbook.sheets if one.name.casefold() == FROZEN.casefold())
-    sheet = next(named, None)
-    if sheet is None:
-        sheet = workbook.add_sheet(FROZEN)
-        sheet.put(heading, [FROZEN_COLUMNS])
-        sheet.format_heading(heading, _FROZEN_WIDTHS)
-    elif tuple(str(head or "").casefold() for head in sheet.values(heading)[0]) != FROZEN_COLUMNS:
+    log = next(named, None)
+    if log is None:
+        log = workbook.add_sheet(FROZEN)
+        log.put(heading, [FROZEN_COLUMNS])
+        log.format_heading(heading, _FROZEN_WIDTHS)
+    elif tuple(str(head or "").casefold() for head in log.values(heading)[0]) != FROZEN_COLUMNS:
         raise ValueError(
             f'The sheet "{FROZEN}" has other headings than {", ".join(FROZEN_COLUMNS)}. Nothing was'
             " changed; rename that sheet, and run the macro again."
         )
-    return sheet
+    used = log.used
+    log.put(Area(used.row + used.height, 1, len(rows), len(FROZEN_COLUMNS)), rows)
 
 
 def macro(name: str, act: Callable[[Workbook, Desk], str]) -> Callable[[], None]:

@@ -284,11 +284,8 @@ class _Rows:
         chosen = self.workbook.selected()
         areas = chosen[1] if chosen is not None and chosen[0].name == self.sheet.name else []
         paths = {at: path for at, row in self.all.items() if (path := shown_text(row["receipt"]))}
-        selected = [
-            path
-            for at, path in paths.items()
-            if any(area.row <= at < area.row + area.height for area in areas)
-        ]
+        spans = [range(area.row, area.row + area.height) for area in areas]
+        selected = [path for at, path in paths.items() if any(at in span for span in spans)]
         return [*dict.fromkeys(selected or paths.values())]
 
     def show(self, text: str) -> str:

@@ -80,12 +80,10 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
 
 def _may_hold_day(one: Function, call: Call) -> bool:
     """Whether a number or a date is passed where days are expected."""
-    for parameter, given in zip(one.parameters, call.arguments, strict=False):
-        if parameter.name == "as_of" or one.name == "SVC_LOOKUP":
-            rows = given if isinstance(given, list) else [[given]]
-            if any(isinstance(cell, float | date) for row in rows for cell in row):
-                return True
-    return False
+    taken = zip(one.parameters, call.arguments, strict=False)
+    days = [given for it, given in taken if it.name == "as_of" or one.name == "SVC_LOOKUP"]
+    blocks = [given if isinstance(given, list) else [[given]] for given in days]
+    return any(isinstance(cell, float | date) for rows in blocks for row in rows for cell in row)
 
 
 def _since_and_ahead(

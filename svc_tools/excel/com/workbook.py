@@ -189,10 +189,8 @@ class Workbook:
         """The selected sheet and blocks; `None` where no cells of this workbook are selected."""
         selection = self.api.Application.Selection
         areas = _if_there(selection, "Areas")
-        if areas is None:  # a picture or a chart
-            return None
-        if selection.Worksheet.Parent.FullName != self.api.FullName:
-            return None  # another workbook is in front
+        if areas is None or selection.Worksheet.Parent.FullName != self.api.FullName:
+            return None  # a picture or a chart, or another workbook is in front
         return Sheet(selection.Worksheet), [_area(one) for one in areas]
 
     def named(self, name: str) -> tuple[Sheet, Area] | None:

@@ -147,14 +147,13 @@ def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
         values[at] = _shown(result, host)
     found: dict[str, dict[str, Value]] = {sheet.name: {} for sheet in sheets}
     for (sheet, cell), one in formulas.items():
-        shown: Value
         if callable(one.value):
-            shown = one.value({at: v for (name, at), v in values.items() if name == sheet})
+            of_sheet = {at: value for (name, at), value in values.items() if name == sheet}
+            found[sheet][cell] = one.value(of_sheet)
         elif one.text == f"={AS_OF}":
-            shown = (book.named(AS_OF) - FIRST_DAY).days
+            found[sheet][cell] = (book.named(AS_OF) - FIRST_DAY).days
         else:
-            shown = values.get((sheet, cell), one.value)
-        found[sheet][cell] = shown
+            found[sheet][cell] = values.get((sheet, cell), one.value)
     return found
 
 

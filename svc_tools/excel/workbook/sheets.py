@@ -151,9 +151,7 @@ def lookup_sheet(host: Host, as_of: date) -> Sheet:
 
 
 def _result(sheet: Sheet) -> None:
-    status, review = (
-        f'SVC_LOOKUP({_QUERY},"{field}")' for field in ("lookup_status", "needs_review")
-    )
+    status, review = (f'SVC_LOOKUP({_QUERY},"{one}")' for one in ("lookup_status", "needs_review"))
     # the word of SVC_STATUS, which takes no addresses
     word = f'=IF({status}="ok",IF({review},"review","ok"),{status})'
     sheet.put("C9", Formula(word, value=f"=SVC_STATUS($A$6,$B$6,{AS_OF})"), "status")
@@ -222,12 +220,12 @@ _FIRST_ORDER = _ORDER_HEAD + 1
 def orders_sheet(host: Host, *, example: bool) -> Sheet:
     """The sheet of order lines, with the example lines or empty."""
     lines = [(*line[:4], float(line[4])) for line in EXAMPLES] if example else []
-    last = _ORDER_HEAD + len(lines) + _EMPTY_ORDER_ROWS
+    first, last = _FIRST_ORDER, _ORDER_HEAD + len(lines) + _EMPTY_ORDER_ROWS
     sheet = Sheet(ORDERS, (13, 13, 13, 13, 14, 14, 14, 14, 14, 88))
-    sheet.set("freeze_panes", f"A{_FIRST_ORDER}")
+    sheet.set("freeze_panes", f"A{first}")
     sheet.set("repeat_rows", _ORDER_HEAD - 1)
     sheet.set("set_landscape")
-    sheet.set("ignore_errors", {"number_stored_as_text": f"A{_FIRST_ORDER}:D{last}"})
+    sheet.set("ignore_errors", {"number_stored_as_text": f"A{first}:D{last}"})
     sheet.put("A2", _ORDERS["lead"] + host.texts["more_orders"], "muted")
     _totals(sheet, len(lines))
     formulas = {}
@@ -237,12 +235,11 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
             formulas[heading] = Formula(re.sub(r"\[@(\w+)\]", rf"{ORDERS}[[#This Row],[\1]]", text))
         right = "money" in look or "rate" in look
         sheet.put(f"{letter}{_ORDER_HEAD}", heading, "head_right" if right else "head")
-        for row, line in enumerate([*lines, *[()] * _EMPTY_ORDER_ROWS], _FIRST_ORDER):
+        for row, line in enumerate([*lines, *[()] * _EMPTY_ORDER_ROWS], first):
             typed = line[place] if place < len(line) else None
             sheet.put(f"{letter}{row}", formulas.get(heading, typed), look)
     area = f"A{_ORDER_HEAD}:J{last}"
     sheet.tables.append(Table(ORDERS, area, tuple(_ORDERS["columns"]), formulas))
-    first = _FIRST_ORDER
     sheet.rules += [
         *_line_rules("F", "H", first, last),
         error_rule(f"I{first}:I{last}", f"I{first}"),
@@ -327,13 +324,11 @@ def nexus_sheet(host: Host) -> Sheet:
     sheet.choose("A6", "State")
     sheet.choose("C6", "Type")
     sheet.rules.append(error_rule("E6", "$E$6"))
+    letters, head, right = ("QRSTU", _NEXUS_HEAD, "K") if host.is_excel else ("ABCDE", 12, "E")
     if host.is_excel:
         _changes(sheet)
-        _register(sheet, host, "QRSTU", _NEXUS_HEAD)
-        sheet.set("print_area", f"A1:K{_NEXUS_HEAD + _NEXUS_ROWS}")
-    else:
-        _register(sheet, host, "ABCDE", 12)
-        sheet.set("print_area", f"A1:E{12 + _NEXUS_ROWS}")
+    _register(sheet, host, letters, head)
+    sheet.set("print_area", f"A1:{right}{head + _NEXUS_ROWS}")
     return sheet
 
 

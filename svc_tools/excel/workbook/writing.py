@@ -93,8 +93,8 @@ Value: TypeAlias = "str | float | date | None"
 """The value of a cell."""
 Values: TypeAlias = "Mapping[str, Mapping[str, Value]]"
 """The values of formulas, by sheet and cell."""
-Setting: TypeAlias = "Callable[[Any], object]"
-"""What is done with a page: a call on a worksheet of XlsxWriter."""
+_Page: TypeAlias = Any
+"""A worksheet of XlsxWriter, a package without types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell with a look of `LOOKS`; with `to` the first of several that are merged."""
+    """One cell with a look of `sheets.toml`; with `to` the first of several that are merged."""
 
     at: str
     value: Value | Formula = None
@@ -126,7 +126,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Conditional formatting: a formula for the first cell of the area, and a look of `LOOKS`."""
+    """Conditional formatting: a formula for the first cell of the area, and its look."""
 
     area: str
     condition: str
@@ -152,7 +152,7 @@ class Sheet:
         widths: the widths of the columns from the first on, in characters.
         heights: the heights of rows that differ from the default, in points, by row number.
         names: the cells or areas with a workbook name, by the name.
-        settings: all else of its page.
+        settings: all else of its page, each a call on a worksheet of XlsxWriter.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Sheet:
     rules: list[Rule] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    settings: list[Setting] = field(default_factory=list)
+    settings: list[Callable[[_Page], object]] = field(default_factory=list)
 
     def refers_to(self, name: str) -> str:
         """The absolute address of the cells with a workbook name."""
@@ -204,7 +204,7 @@ def error_rule(area: str, cell: str) -> Rule:
 
 
 def _looks() -> dict[str, dict[str, object]]:
-    """The looks by name, with colors as XlsxWriter takes them."""
+    """The looks by name, with XlsxWriter's colors; those with "is_" are for rules: colors only."""
     found: dict[str, dict[str, object]] = {}
     for name, look in TEXTS["looks"].items():
         own = {key: TEXTS["colors"].get(one, one) for key, one in look.items() if key != "is"}
@@ -212,8 +212,6 @@ def _looks() -> dict[str, dict[str, object]]:
     return found
 
 
-LOOKS = _looks()
-"""The looks by name; those that begin with "is_" are for rules and change only colors."""
 _LETTER = 1  # the paper size
 _MARGIN = 0.5  # inches
 _BUTTON_HEIGHT = 26
@@ -232,12 +230,7 @@ _CREATED = datetime(2026, 1, 1)  # noqa: DTZ001 - always the same, in no time zo
 
 
 def write_sheets(
-    path: Path,
-    sheets: Sequence[Sheet],
-    host: Host,
-    values: Values | None = None,
-    *,
-    vba: bytes | None = None,
+    path: Path, sheets: Sequence[Sheet], host: Host, values: Values, *, vba: bytes | None = None
 ) -> None:
     """Write a workbook, complete or not at all; an existing file is replaced.
 
@@ -256,10 +249,10 @@ def write_sheets(
     book.set_properties({"title": "Sales tax", "created": _CREATED})
     if vba is not None:
         book.add_vba_project(BytesIO(vba), is_stream=True)
-    formats = {name: book.add_format(look) for name, look in LOOKS.items()}
+    formats = {name: book.add_format(look) for name, look in _looks().items()}
     for sheet in sheets:
         page = book.add_worksheet(sheet.name)
-        _write_page(page, sheet, host, (values or {}).get(sheet.name, {}), formats)
+        _write_page(page, sheet, host, values.get(sheet.name, {}), formats)
         for name in sheet.names:
             book.define_name(name, sheet.refers_to(name))
     book.close()
@@ -268,23 +261,15 @@ def write_sheets(
 
 
 def _write_page(
-    page: Any,  # noqa: ANN401 - of a package without types
-    sheet: Sheet,
-    host: Host,
-    values: Mapping[str, Value],
-    formats: Mapping[str, Any],
+    page: _Page, sheet: Sheet, host: Host, values: Mapping[str, Value], formats: Mapping[str, Any]
 ) -> None:
     for column, width in enumerate(sheet.widths):
         page.set_column(column, column, width)
     for row, height in sheet.heights.items():
         page.set_row(row - 1, height)
     for table in sheet.tables:
-        columns = [
-            {"header": head, "formula": host.named(table.formulas[head])}
-            if head in table.formulas
-            else {"header": head}
-            for head in table.headings
-        ]
+        formulas = {head: host.named(one) for head, one in table.formulas.items()}
+        columns = [{"header": head, "formula": formulas.get(head)} for head in table.headings]
         plain = {"style": None, "banded_rows": False}
         page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
     for cell in sheet.cells:
@@ -313,7 +298,7 @@ class _Shortest(float):
         return repr(float(self))
 
 
-def _write_cell(page: Any, cell: Cell, host: Host, shown: Value, look: object) -> None:  # noqa: ANN401
+def _write_cell(page: _Page, cell: Cell, host: Host, shown: Value, look: object) -> None:
     """Write a cell; `shown` is the value of a formula."""
     at, value = cell.at, cell.value
     if cell.to:

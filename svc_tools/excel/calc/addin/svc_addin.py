@@ -295,8 +295,7 @@ def _status() -> str:
     lines = [f"{found['words']}", f"Cached results: {found['cached']}"]
     if found["oldest"]:
         lines.append(f"Oldest: {found['oldest']}")
-    problem = found["problem"]
-    if problem:
+    if problem := found["problem"]:
         lines += ["", problem["title"], problem["text"], problem["what_to_do"]]
     if _cells.problem:
         lines += ["", f"The last cells got no result. {_cells.problem}", "Recalculate them."]
