@@ -174,7 +174,7 @@ _ADVICE = {
     "columns_of_two_parties": (
         "name the columns by their options, and leave one out with --without"
     ),
-    "dates_ambiguous": "say which with --date-format: 'month first', 'day first' or 'year first'",
+    "dates_ambiguous": "say which with --date-format 'month first', 'day first' or 'year first'",
     "no_usable_rows": "name the columns of the places, such as --zip, --state or --country",
     "no_usable_rows as_of": (
         "say how the dates are written with --date-format, or name their column with --as-of"

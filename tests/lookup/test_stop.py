@@ -392,10 +392,11 @@ Cache.store = slow
 KILLED = RUN.replace('print("now", flush=True)', "os.kill(os.getpid(), 9)").replace("3000", "1000")
 
 
-def check_reasons(outcomes, kinds):
+def check_reasons(outcomes, kinds, refused):
     """Every place has its answer, or four attempts in a row went wrong."""
     reasons = Counter()
     for place, outcome in outcomes.items():
+        assert refused[place.zip] <= 3 if outcome.status == "ok" else refused[place.zip] == 4
         if outcome.status == "ok":
             assert outcome.found.resolved_zip == place.zip
             assert outcome.looked_up_at is not None
@@ -404,7 +405,7 @@ def check_reasons(outcomes, kinds):
             known = ("broke", "is not JSON", "within 3 s", "503", "429")
             reasons[next(one for one in known if one in outcome.error)] += 1
     assert min(kinds["reset"], kinds["broken"]) > 0
-    assert sum(reasons.values()) <= 5
+    assert sum(reasons.values()) <= 20  # about 3 are to be expected: 0.13 ** 4 of 10,000
 
 
 def test_every_place_ends_with_its_answer_or_its_true_reason():
@@ -414,7 +415,7 @@ def test_every_place_ends_with_its_answer_or_its_true_reason():
     assert run.stopped is None
     assert len(run.outcomes) == MANY
     assert counted["kinds"].keys() == {"answer", *FAULTS}
-    check_reasons(run.outcomes, counted["kinds"])
+    check_reasons(run.outcomes, counted["kinds"], counted["refused"])
     ok = {place.zip for place, outcome in run.outcomes.items() if outcome.status == "ok"}
     # the server's own count of answered lookups is what the outcomes say
     assert counted["answered"] == dict.fromkeys(ok, 1)

@@ -56,6 +56,7 @@ class Counts:
         self.kinds = Counter()
         self.answered = Counter()
         self.asked_again = Counter()
+        self.refused = Counter()
 
     def fault(self):
         drawn = self.random.random()
@@ -86,6 +87,7 @@ class Connection(asyncio.Protocol):
             counts.asked_again[place] += 1
         kind = counts.fault()
         counts.kinds[kind] += 1
+        counts.refused[place] += kind not in {"answer", "slow"}
         body = BODY % place
         loop = asyncio.get_running_loop()
         if kind == "answer":
@@ -133,6 +135,7 @@ async def serve(plan, seed):
             "kinds": counts.kinds,
             "answered": counts.answered,
             "asked_again": counts.asked_again,
+            "refused": counts.refused,
         }
         print(json.dumps(told), flush=True)  # noqa: T201 - the other process reads it
 
