@@ -47,6 +47,7 @@ from svc_tools.excel.values import (
 )
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
+from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
 
@@ -90,7 +91,8 @@ def evaluate(
     which will be computed later, with them. No result from before `since`, the moment of a refresh,
     is used.
     """
-    formulas = [_started(desk, call) for call in calls]
+    with all_stay():
+        formulas = [_started(desk, call) for call in calls]
     places = dict.fromkeys(place for used, _ in formulas for place in used)
     places |= dict.fromkeys(place for call in ahead for place in places_of(desk, call))
     outcomes = desk.look_up(places, since) if places else {}
