@@ -93,8 +93,8 @@ def evaluate(
     """
     with all_stay():
         formulas = [_started(desk, call) for call in calls]
-    places = dict.fromkeys(place for used, _ in formulas for place in used)
-    places |= dict.fromkeys(place for call in ahead for place in places_of(desk, call))
+    used = [*(one for one, _ in formulas), *(places_of(desk, call) for call in ahead)]
+    places = dict.fromkeys(place for one in used for place in one)
     outcomes = desk.look_up(places, since) if places else {}
     return [finish(outcomes) for _, finish in formulas]
 

@@ -150,9 +150,12 @@ def _store(values: dict[str, object]) -> None:
     with needs("The settings of the spreadsheets", "excel"):
         from filelock import FileLock  # noqa: PLC0415 - of an extra
     folder = config.excel_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with FileLock(folder / "settings.lock"):  # another process may store another value now
-        _write(_SETTINGS, _read(_SETTINGS) | values)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(folder / "settings.lock"):  # another process may store another value now
+            _write(_SETTINGS, _read(_SETTINGS) | values)
+    except OSError as error:
+        raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from None
 
 
 def forget_key() -> str | None:

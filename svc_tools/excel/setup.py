@@ -407,9 +407,8 @@ def _downloads() -> _Found:
     """Whether Windows blocks a workbook of this folder."""
     files = [*Path.cwd().glob("*.xls?"), *Path.cwd().glob("svc_udfs.py")]
     blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
-    if blocked:
-        return "wrong", f"blocked: {', '.join(blocked)}", _UNBLOCK
-    return "ok", "none in this folder is blocked", _UNBLOCK
+    found = f"blocked: {', '.join(blocked)}" if blocked else "none in this folder is blocked"
+    return "wrong" if blocked else "ok", found, _UNBLOCK
 
 
 def _service() -> _Found:

@@ -209,6 +209,13 @@ def test_what_two_programs_store_at_the_same_time_is_stored(folder):
         path.unlink()
 
 
+def test_a_folder_that_cannot_be_made_is_named(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "file" / "excel"))
+    with pytest.raises(ConfigurationError, match="excel cannot be written"):
+        setup.use_embedded()
+
+
 def test_a_folder_that_cannot_be_found_is_an_error(monkeypatch):
     monkeypatch.setenv("SVC_EXCEL", "~nobody-of-that-name/excel")
     with pytest.raises(ConfigurationError, match="SVC_EXCEL"):

@@ -310,7 +310,6 @@ def _problem(
     error: Exception | str, title: str, what_to_do: str = "", field: str | None = None
 ) -> Json:
     """A problem as the pane shows it; an error of the service has its own title and advice."""
-    trouble = Trouble(title, str(error), what_to_do)
-    if isinstance(error, SvcError):
-        trouble = explained(error)
+    own = Trouble(title, str(error), what_to_do)
+    trouble = explained(error) if isinstance(error, SvcError) else own
     return {"problem": asdict(trouble) | {"field": field}}
