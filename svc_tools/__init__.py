@@ -13,12 +13,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from svc_sdk import AsyncSvc, Svc, SvcError, __version__
 from svc_tools._register import show_cards, when_frames_are_loaded
-from svc_tools.config import ConfigurationError, aconnect, connect
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
+    from svc_sdk import AsyncSvc, Svc, SvcError, __version__
+    from svc_tools import config as config
+    from svc_tools.config import ConfigurationError, aconnect, connect
     from svc_tools.frames import LookupFailedError, svc
     from svc_tools.lookup import alookup_many, lookup_many
     from svc_tools.widgets.panel import panel
@@ -40,6 +41,14 @@ __all__ = [
 
 _SUBPACKAGES = ("frames", "nexus")
 """Public packages that are loaded when they are first used."""
+_HOMES = {
+    **dict.fromkeys(("AsyncSvc", "Svc", "SvcError", "__version__"), "svc_sdk"),
+    **dict.fromkeys(("ConfigurationError", "aconnect", "connect"), "svc_tools.config"),
+    **dict.fromkeys(("alookup_many", "lookup_many"), "svc_tools.lookup"),
+    **dict.fromkeys(("LookupFailedError", "svc"), "svc_tools.frames"),
+}
+"""The modules of the names, loaded when a name of theirs is first used: the command line, which
+imports this package, needs none of them to show its help."""
 _LIBRARIES = {
     "LookupFailedError": ("pandas", "pyarrow"),
     "frames": ("pandas", "pyarrow"),
@@ -53,20 +62,15 @@ show_cards()
 
 
 def __getattr__(name: str) -> object:
-    """Load a name that needs pandas, or takes time to load, when it is used."""
-    if name in {"alookup_many", "lookup_many"}:
-        from svc_tools import lookup  # noqa: PLC0415 - 50 ms that a script may not need
-
-        return getattr(lookup, name)
-    if name in {"LookupFailedError", "svc"}:
-        from svc_tools import frames  # noqa: PLC0415 - loads pandas
-
-        return getattr(frames, name)
+    """Load a name when it is first used."""
+    if name in _HOMES:
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found
     if name == "panel":
         with needs("The panel", "notebook"):
             from svc_tools.widgets import panel  # noqa: PLC0415 - loads ipywidgets
         return panel.panel
-    if name in _SUBPACKAGES:
+    if name in {*_SUBPACKAGES, "config"}:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

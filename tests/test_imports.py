@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
 ROOT = Path(__file__).parents[1]
 
@@ -378,6 +379,30 @@ def test_each_part_works_with_its_own_extra_or_gives_the_install_command(
             said = errors.strip().splitlines()[-1]
             assert f"needs the extra {missing!r}" in said, code
             assert f'pip install -e "{ROOT}[{missing}]"' in said, code
+
+
+@pytest.mark.parametrize(
+    ("code", "not_loaded"),
+    [
+        (command("--help"), {"httpx", "pydantic", "pandas", "fastapi"}),
+        ("import svc_tools; dir(svc_tools)", {"httpx", "pydantic", "pandas", "typer"}),
+    ],
+)
+def test_a_start_loads_no_library_that_it_does_not_use(code, not_loaded):
+    last = f"import atexit, sys; atexit.register(lambda: print({not_loaded} & {{*sys.modules}}))\n"
+    done = run(last + code)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "set()"), done.stderr
+
+
+def test_the_help_of_all_commands_is_that_of_each():
+    from svc_tools.cli.app import app  # noqa: PLC0415 - the other tests load it in processes
+
+    commands = typer.main.get_command(app).commands
+    assert len(commands) == 10
+    for name, later in commands.items():
+        command = later.load()
+        assert command.name == name
+        assert " ".join(command.help.split()).startswith(later.help)
 
 
 def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():

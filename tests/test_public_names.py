@@ -102,6 +102,7 @@ def of_the_command_line():
     waiting = [("svc-tools", typer.main.get_command(called.call_args.args[0]))]
     while waiting:
         name, command = waiting.pop()
+        command = command.load() if hasattr(command, "load") else command
         yield name
         for one in command.params:
             if one.param_type_name == "argument":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 excel = typer.Typer(
     no_args_is_help=True,
-    help="Rates and nexus as functions of a spreadsheet: Excel through xlwings (Windows) or an"
+    help="Rates and nexus as functions of a spreadsheet: Excel through xlwings (Windows) or a"
     " separate add-in (Windows, macOS, web), and LibreOffice Calc. `install` sets it up,"
     " `check` shows what is missing.",
 )
