@@ -6,10 +6,11 @@ the difference:
     python tests/test_public_names.py > tests/public_names.txt
 
 A line is the name of a function, class, method or attribute, or such a name with one of its
-arguments: `#1 state` is the first positional argument, `zip=None` is keyword only with this default
-(a `=` alone for a default that is not a plain value). `excel` begins the functions of the
-spreadsheets, with their arguments in brackets where they may be left out. A class that has several public names is listed in full under the
-first. Of the command line, a line is a command, or a command with an argument or an option.
+arguments: `#1 state` is the first positional argument, `zip=None` is keyword only and has this
+default (a `=` alone: one that is not a plain value). A class that has several public names is
+listed in full under the first. Of the command line, a line is a command, or a command with an
+argument or an option; of the spreadsheets, `excel` and a function with its arguments, those that
+may be left out in brackets.
 """
 
 from __future__ import annotations
