@@ -45,7 +45,6 @@ EXTRAS = {
         "sqlalchemy",
         "platformdirs",
         "usaddress",
-        "zipcodes",
         "shapely",
         "bokeh_sampledata",
     },

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from svc_tools.service.ratebook.imports.draft import Draft, RowError, spans_overlap
 
 from .files import CompileReport, find_sources, write_book
-from .geography import read_counties, read_places, read_zips
+from .geography import read_counties, read_places, read_postal, read_zips
 from .listed import read_sources
 from .local import add_listed_states, read_lists
 from .states import (
@@ -55,6 +55,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     read_counties(draft)
     places = read_places(one["places"], draft)
     read_zips(one["crosswalk"], one["shares"], draft)
+    read_postal(draft)
     for path in found.sst:
         read_sst(path, draft)
     read_washington(one["washington"], draft)

@@ -217,6 +217,7 @@ def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
         "rates.csv": list(rates),
         "places.csv": list(draft.places),
         "zips.csv": list(draft.zips),
+        "postal.csv": list(draft.postal),
     }
     out_dir.mkdir(parents=True, exist_ok=True)
     report.edition = edition

@@ -7,14 +7,16 @@ from collections import defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import zipcodes
 from bokeh_sampledata.us_counties import records
 
-from svc_tools.service.ratebook.names import name_key, present_county
-from svc_tools.service.ratebook.schema import County, PlaceRow, ZipAreas
+from svc_tools.service.ratebook.names import OUTSIDE, bare_county, name_key, present_county
+from svc_tools.service.ratebook.schema import County, PlaceRow, PostalRow, ZipAreas
 
 from .facts import ADDED, RENAMED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from svc_tools.service.ratebook.imports.draft import Draft
@@ -117,6 +119,36 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
         listed = " ".join(f"{fips}:{-share}" for share, fips in sorted(places[zip5, state]))
         others = " ".join(other for other in states[zip5] if other != state)
         draft.zips.append(ZipAreas(state, zip5, " ".join(codes), listed, others))
+
+
+def read_postal(draft: Draft) -> None:
+    """Add what the postal table (the package `zipcodes`) has of each ZIP."""
+    counties = _county_names(draft.counties.values())
+    for row in zipcodes.list_all():
+        state = "AE" if _military(row) else row["state"]
+        county = counties.get((state, name_key(row["county"] or "")), "")
+        names = ("|".join(row[f"{kind}acceptable_cities"]) for kind in ("", "un"))
+        place = (row["city"], *names, county, row["lat"] or "0", row["long"] or "0")
+        draft.postal.append(PostalRow(state, row["zip_code"], row["zip_code_type"], *place))
+    draft.postal.sort()
+
+
+def _military(row: Mapping[str, str]) -> bool:
+    """Whether a ZIP is military or diplomatic mail; the table counts some of it to New Jersey."""
+    return row["city"].upper() in {"APO", "DPO", "FPO"} and row["state"] not in OUTSIDE
+
+
+def _county_names(counties: Iterable[County]) -> dict[tuple[str, str], str]:
+    """(state, key of a county's name) -> FIPS code, with the bare names that are unambiguous."""
+    full: dict[tuple[str, str], str] = {}
+    bare: dict[tuple[str, str], set[str]] = {}
+    for county in counties:
+        full[county.state, name_key(county.name)] = county.fips
+        bare.setdefault((county.state, bare_county(county.name)), set()).add(county.fips)
+    for key, codes in bare.items():
+        if len(codes) == 1:
+            full.setdefault(key, *codes)
+    return full
 
 
 def _counties_of_zips(path: Path, draft: Draft) -> dict[tuple[str, str], tuple[str, ...]]:

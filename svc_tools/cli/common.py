@@ -225,5 +225,5 @@ def admin() -> ModuleType:
     with needs("The embedded service", "service"):
         from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
     # loaded later, where a missing one would be any module
-    require("The embedded service", "service", "fastapi", "uvicorn", "zipcodes")
+    require("The embedded service", "service", "fastapi", "uvicorn")
     return admin

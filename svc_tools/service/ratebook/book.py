@@ -1,7 +1,8 @@
 """The book in memory: its rows and its ZIPs, indexed for lookups, and how fresh they are.
 
-`compiled_book` reads the files once in a process. `ZipIndex` joins the postal table (the package
-`zipcodes`) and the census crosswalk: the place, the accepted names and the counties of every ZIP.
+`compiled_book` opens the files once in a process; the rows of a state are read for the first lookup
+there. `ZipIndex` joins the postal table and the census crosswalk: the place, the accepted names and
+the counties of every ZIP.
 `Book.freshness` says how old and how complete the book is, state by state.
 """
 
@@ -11,21 +12,20 @@ import gc
 import hashlib
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from copy import copy
 from datetime import date, timedelta
 from functools import lru_cache
 from importlib import metadata, resources
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import zipcodes
-
-from svc_tools.service.ratebook.names import OUTSIDE, bare_county, name_key
 from svc_tools.service.ratebook.schema import (
     TABLES,
     Area,
     County,
     Jurisdiction,
     PlaceRow,
+    PostalRow,
     RateRow,
     Setting,
     Source,
@@ -36,20 +36,76 @@ from svc_tools.service.ratebook.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from svc_tools.service.ratebook.imports.database import Edition
 
-_GEOGRAPHY = ("zipcodes", "bokeh_sampledata")
+_GEOGRAPHY = ("bokeh_sampledata",)
 """Packages whose versions go into the digest."""
 _SCHEMA = "2"
 
-_filter_by: Callable[..., list[dict[str, Any]]] = zipcodes.filter_by
-_matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
-
 _Row = TypeVar("_Row")
+_Key = TypeVar("_Key", str, tuple[str, str])
+_Value = TypeVar("_Value")
+
+
+class StateMap(Mapping[_Key, _Value]):
+    """Rows by a key that begins with their state; those of a state are read when it is needed.
+
+    Reading a state twice, from two threads, gives the same rows.
+
+    Args:
+        read: the rows of a state by key.
+        states: the states that there may be rows of, in order.
+    """
+
+    __slots__ = ("_found", "_read", "_states")
+
+    def __init__(
+        self, read: Callable[[str], dict[_Key, _Value]], states: Callable[[], Iterable[str]]
+    ) -> None:
+        self._read: Callable[[str], dict[_Key, _Value]] = read
+        self._states = states
+        self._found: dict[str, dict[_Key, _Value]] = {}
+
+    def of(self, state: str) -> Mapping[_Key, _Value]:
+        """The rows of a state by key."""
+        found = self._found.get(state)
+        if found is None:
+            found = self._found[state] = self._read(state)
+        return found
+
+    def with_state(self, state: str, rows: dict[_Key, _Value]) -> StateMap[_Key, _Value]:
+        """The same rows but for those of one state.
+
+        Raises:
+            ValueError: the key of a row is of another state.
+        """
+        if wrong := [key for key in rows if _state_of(key) != state]:
+            raise ValueError(f"{wrong[0]} is not of {state}")
+        states = dict.fromkeys([*self._states(), state])
+        changed = StateMap(self._read, lambda: states)
+        changed._found = {**self._found, state: rows}
+        return changed
+
+    def __getitem__(self, key: _Key) -> _Value:
+        """The row of a key."""
+        return self.of(_state_of(key))[key]
+
+    def __iter__(self) -> Iterator[_Key]:
+        """Every key, state by state."""
+        for state in self._states():
+            yield from self.of(state)
+
+    def __len__(self) -> int:
+        """How many rows there are in all."""
+        return sum(len(self.of(state)) for state in self._states())
+
+
+def _state_of(key: str | tuple[str, str]) -> str:
+    return key[:2] if isinstance(key, str) else key[0]
 
 
 class Book:
@@ -117,24 +173,33 @@ class Book:
         self.sources: Mapping[str, Source] = {
             row.id: row for row in _rows(files, "sources.csv", Source)
         }
-        self.counties: Mapping[tuple[str, str], County] = {
-            (row.state, row.fips): row for row in _rows(files, "counties.csv", County)
-        }
-        self.jurisdictions: Mapping[str, Jurisdiction] = {
-            row.id: row for row in _rows(files, "jurisdictions.csv", Jurisdiction)
-        }
-        self.areas: Mapping[str, Area] = {row.id: row for row in _rows(files, "areas.csv", Area)}
-        self.rates: Mapping[str, tuple[RateRow, ...]] = by_jurisdiction(
-            _rows(files, "rates.csv", RateRow)
+        counties = StateRows(files["counties.csv"], County, "counties.csv")
+        self.counties: StateMap[tuple[str, str], County] = StateMap(
+            lambda state: {(row.state, row.fips): row for row in counties.of(state)},
+            counties.states,
         )
-        self._places = StateRows(files["places.csv"].decode("utf-8"), PlaceRow, "places.csv")
+        levying = StateRows(files["jurisdictions.csv"], Jurisdiction, "jurisdictions.csv")
+        self.jurisdictions: StateMap[str, Jurisdiction] = StateMap(
+            lambda state: {row.id: row for row in levying.of(state)}, levying.states
+        )
+        areas = StateRows(files["areas.csv"], Area, "areas.csv")
+        self.areas: StateMap[str, Area] = StateMap(
+            lambda state: {row.id: row for row in areas.of(state)}, areas.states
+        )
+        rates = StateRows(files["rates.csv"], RateRow, "rates.csv")
+        self.rates: StateMap[str, tuple[RateRow, ...]] = StateMap(
+            lambda state: by_jurisdiction(rates.of(state)), rates.states
+        )
+        self._places = StateRows(files["places.csv"], PlaceRow, "places.csv")
         self._by_fips: dict[str, Mapping[str, PlaceRow]] = {}
-        zips = StateRows(files["zips.csv"].decode("utf-8"), ZipAreas, "zips.csv")
-        self.zips = ZipIndex(self.counties.values(), zips)
+        self.zips = ZipIndex(
+            StateRows(files["postal.csv"], PostalRow, "postal.csv"),
+            StateRows(files["zips.csv"], ZipAreas, "zips.csv"),
+        )
         self.own_editions: tuple[Edition, ...] = ()
         self.own_path: Path | None = None
         self.own_zips: Mapping[str, tuple[tuple[int, int], ...]] = {}
-        self.county_areas: Mapping[tuple[str, str], tuple[Area, ...]]
+        self.county_areas: StateMap[tuple[str, str], tuple[Area, ...]]
         self.memo: dict[object, object]
         self.index()
 
@@ -151,8 +216,23 @@ class Book:
 
     def index(self) -> None:
         """Index the areas again and drop what was cached for other rows."""
-        self.county_areas = _by_county(self.areas)
+        areas = self.areas
+        self.county_areas = StateMap(
+            lambda state: _by_county(areas.of(state).values()), lambda: self.states
+        )
         self.memo = {}
+
+    def read(self) -> None:
+        """Read the rows of every state.
+
+        Raises:
+            ValueError: a file does not hold what the schema says.
+        """
+        for rows in (self.counties, self.jurisdictions, self.areas, self.rates):
+            len(rows)
+        for state in self.states:
+            self.places(state)
+            self.zips.zips(state)
 
     def freshness(self) -> dict[str, object]:
         """How old and how complete the book is, state by state: JSON for `GET /v1/freshness`.
@@ -201,9 +281,9 @@ def by_jurisdiction(rows: Iterable[RateRow]) -> dict[str, tuple[RateRow, ...]]:
     }
 
 
-def _by_county(areas: Mapping[str, Area]) -> dict[tuple[str, str], tuple[Area, ...]]:
+def _by_county(areas: Iterable[Area]) -> dict[tuple[str, str], tuple[Area, ...]]:
     found: dict[tuple[str, str], list[Area]] = defaultdict(list)
-    for area in areas.values():
+    for area in areas:
         for fips in area.counties:
             found[area.state, fips].append(area)
     return {
@@ -214,7 +294,9 @@ def _by_county(areas: Mapping[str, Area]) -> dict[tuple[str, str], tuple[Area, .
 
 @lru_cache(maxsize=8)
 def compiled_book(path: Path | None) -> Book:
-    """The book compiled to a folder (`None`: the shipped one), read once in a process.
+    """The book compiled to a folder (`None`: the shipped one), opened once in a process.
+
+    A folder's rows are all read at once, so that an error in them is found now.
 
     Raises:
         FileNotFoundError: a file of the book is not in the folder.
@@ -231,13 +313,16 @@ def compiled_book(path: Path | None) -> Book:
                 f"{name} is not in {folder}: expected a folder that a book was compiled to"
             )
         files[name] = file.read_bytes()
-    collecting = gc.isenabled()
-    gc.disable()  # a hundred thousand rows that all stay: nothing to collect while they are made
-    try:
-        return Book(files)
-    finally:
-        if collecting:
-            gc.enable()
+    book = Book(files)
+    if path is not None:
+        collecting = gc.isenabled()
+        gc.disable()  # a hundred thousand rows that all stay: nothing to collect meanwhile
+        try:
+            book.read()
+        finally:
+            if collecting:
+                gc.enable()
+    return book
 
 
 class ZipPlace(NamedTuple):
@@ -269,35 +354,45 @@ class ZipPlace(NamedTuple):
 class ZipIndex:
     """The postal table and the census crosswalk, indexed by state and ZIP.
 
-    The table is unpacked once; a state's ZIPs are indexed when the first of them is requested.
-    Filling an index twice from two threads gives the same index.
+    A state's ZIPs are indexed when the first of them is requested. Filling an index twice from two
+    threads gives the same index.
     """
 
-    __slots__ = ("_crosswalk", "_names", "_places", "_touched")
+    __slots__ = ("_crosswalk", "_homes", "_places", "_postal", "_touched")
 
-    def __init__(
-        self, counties: Iterable[County], crosswalk: StateRows[ZipAreas] | None = None
-    ) -> None:
-        """Index the counties' names and unpack the postal table."""
-        self._names = _county_names(counties)
+    def __init__(self, postal: StateRows[PostalRow], crosswalk: StateRows[ZipAreas]) -> None:
+        """Index both files; their rows are read when they are needed."""
+        self._postal = postal
         self._crosswalk = crosswalk
         self._places: dict[str, Mapping[str, ZipPlace]] = {}
         self._touched: dict[str, Mapping[str, ZipAreas]] = {}
-        self.state("DC")
+        self._homes: Mapping[str, Sequence[str]] = {}
 
     def state(self, state: str) -> Mapping[str, ZipPlace]:
         """Every ZIP of a state, by its five digits."""
         found = self._places.get(state)
         if found is None:
-            found = self._places[state] = self._read(state)
+            found = self._places[state] = {
+                row.zip: ZipPlace(
+                    row.zip,
+                    state,
+                    row.kind,
+                    row.city,
+                    tuple(row.accepted.split("|")) if row.accepted else (),
+                    tuple(row.refused.split("|")) if row.refused else (),
+                    row.county,
+                    row.lat,
+                    row.lng,
+                )
+                for row in self._postal.of(state)
+            }
         return found
 
     def areas(self, state: str) -> Mapping[str, ZipAreas]:
         """What each ZIP of the crosswalk touches in a state."""
         found = self._touched.get(state)
         if found is None:
-            rows = self._crosswalk.of(state) if self._crosswalk else []
-            found = self._touched[state] = {row.zip: row for row in rows}
+            found = self._touched[state] = {row.zip: row for row in self._crosswalk.of(state)}
         return found
 
     def touched(self, zip5: str, state: str) -> tuple[str, ...]:
@@ -323,43 +418,17 @@ class ZipIndex:
 
     def states_of(self, zip5: str, states: Iterable[str]) -> list[str]:
         """The states, territories or mail regions a ZIP belongs to; empty for an unknown ZIP."""
-        found = {"AE" if _military(row) else str(row["state"]) for row in _matching(zip5)}
+        homes = self._homes = self._homes or self._read_homes()
+        found = set(homes.get(zip5, ()))
         return sorted(found | {state for state in states if zip5 in self.areas(state)})
 
-    def _read(self, state: str) -> dict[str, ZipPlace]:
-        return {
-            row["zip_code"]: ZipPlace(
-                row["zip_code"],
-                state,
-                row["zip_code_type"],
-                row["city"],
-                tuple(row["acceptable_cities"]),
-                tuple(row["unacceptable_cities"]),
-                self._names.get((state, name_key(row["county"] or "")), ""),
-                row["lat"] or "0",
-                row["long"] or "0",
-            )
-            for row in _filter_by(state=state)
-            if not _military(row)
-        }
-
-
-def _military(row: Mapping[str, Any]) -> bool:
-    """Whether a ZIP is military or diplomatic mail; the table counts some of it to New Jersey."""
-    return str(row["city"]).upper() in {"APO", "DPO", "FPO"} and row["state"] not in OUTSIDE
-
-
-def _county_names(counties: Iterable[County]) -> dict[tuple[str, str], str]:
-    """(state, key of a county's name) -> FIPS code, with the bare names that are unambiguous."""
-    full: dict[tuple[str, str], str] = {}
-    bare: dict[tuple[str, str], set[str]] = {}
-    for county in counties:
-        full[county.state, name_key(county.name)] = county.fips
-        bare.setdefault((county.state, bare_county(county.name)), set()).add(county.fips)
-    for key, codes in bare.items():
-        if len(codes) == 1:
-            full.setdefault(key, *codes)
-    return full
+    def _read_homes(self) -> Mapping[str, Sequence[str]]:
+        """The states of every ZIP in the postal table."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for state in self._postal.states():
+            for row in self._postal.of(state):
+                found[row.zip].append(state)
+        return found
 
 
 _COVERS = {

@@ -247,8 +247,8 @@ def _lists_all_from(book: Book, state: str) -> date | None:
     if key not in book.memo:
         ended = [
             row.end + timedelta(days=1)
-            for jurisdiction, rows in book.rates.items()
-            if jurisdiction != state and book.jurisdictions[jurisdiction].state == state
+            for jurisdiction, rows in book.rates.of(state).items()
+            if jurisdiction != state
             for row in rows
             if row.end
         ]

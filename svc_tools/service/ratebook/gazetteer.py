@@ -61,11 +61,10 @@ def place_names(book: Book, state: str) -> PlaceNames:
     for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
         for name in (row.name, *filter(None, row.aliases.split("|"))):
             _add(names.places, names.spelled, name, row)
-    for (where, fips), county in book.counties.items():
-        if where == state:
-            names.counties[name_key(county.name)] = fips
-            names.spelled[name_key(county.name)] = county.name
-            names.bare.setdefault(bare_county(county.name), []).append(fips)
+    for (_, fips), county in book.counties.of(state).items():
+        names.counties[name_key(county.name)] = fips
+        names.spelled[name_key(county.name)] = county.name
+        names.bare.setdefault(bare_county(county.name), []).append(fips)
     for place in book.zips.state(state).values():
         _add(names.preferred, names.spelled, place.city, place)
         for other in (*place.accepted, *place.refused):
@@ -109,9 +108,7 @@ def keys_of(names: PlaceNames, text: str) -> list[str]:
 
 def _add_areas(book: Book, state: str, names: PlaceNames) -> None:
     """The official codes, cities and named pieces of map of a state."""
-    for area in sorted(book.areas.values(), key=lambda area: (area.rank, area.id)):
-        if area.state != state:
-            continue
+    for area in sorted(book.areas.of(state).values(), key=lambda area: (area.rank, area.id)):
         if area.code:
             names.codes[area.code] = area
             for written in (area.name, area.name.replace(" County)", ")")):  # AUBURN/KING RTA
@@ -198,8 +195,8 @@ def _index(book: Book, state: str) -> _Index:
         for name in (place.name, *place.aliases.split("|")):
             named[name_key(name)].append(place)
     found: dict[str, list[Area]] = defaultdict(list)
-    for area in book.areas.values():
-        if area.state != state or area.kind not in _PLACE_KINDS:
+    for area in book.areas.of(state).values():
+        if area.kind not in _PLACE_KINDS:
             continue
         if area.place:
             found[area.place].append(area)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass, fields
 from datetime import date
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -205,6 +205,32 @@ class ZipAreas(NamedTuple):
     beyond: str
 
 
+class PostalRow(NamedTuple):
+    """One ZIP as the postal table has it.
+
+    Attributes:
+        state: two-letter code; `AE` for military and diplomatic mail.
+        zip: five digits.
+        kind: `STANDARD`, `PO BOX`, `UNIQUE` or `MILITARY`.
+        city: the preferred city name.
+        accepted: further names the post office accepts, separated by `|`.
+        refused: names people use that it does not accept, separated by `|`.
+        county: FIPS code of the one county the table names; empty when it names none.
+        lat: latitude in degrees; `0` when unknown.
+        lng: longitude likewise.
+    """
+
+    state: str
+    zip: str
+    kind: str
+    city: str
+    accepted: str
+    refused: str
+    county: str
+    lat: str
+    lng: str
+
+
 class PlaceRow(NamedTuple):
     """One Census place of a state where the place may decide the rate.
 
@@ -235,6 +261,7 @@ TABLES: dict[str, type] = {
     "rates.csv": RateRow,
     "places.csv": PlaceRow,
     "zips.csv": ZipAreas,
+    "postal.csv": PostalRow,
 }
 """Every file of a book and the class of its rows."""
 
@@ -274,7 +301,7 @@ def _columns(row_class: type) -> dict[str, str]:
 
 
 def read_rows(
-    text: str, row_class: type[_Row], name: str, *, other_release: bool = False
+    text: str, row_class: type[_Row], name: str, *, other_release: bool = False, skipped: int = 0
 ) -> list[_Row]:
     """The rows of one CSV file of a book.
 
@@ -284,6 +311,7 @@ def read_rows(
         name: its name, for messages.
         other_release: it may have been written by another release: columns that this one does
             not know are passed over, and those that it does not have are blank where they may be.
+        skipped: how many lines of the file are left out behind the header.
 
     Raises:
         ValueError: the header is not the schema's, or a value does not parse; says where.
@@ -302,7 +330,7 @@ def read_rows(
         return list(map(row_class._make, reader))  # type: ignore[attr-defined]  # a NamedTuple
     readers = [_READ[annotation] for annotation in columns.values()]
     rows: list[_Row] = []
-    for number, row in enumerate(reader, 2):
+    for number, row in enumerate(reader, 2 + skipped):
         try:
             rows.append(row_class(*[read(v) for read, v in zip(readers, row, strict=True)]))
         except (ValueError, KeyError) as error:
@@ -311,30 +339,37 @@ def read_rows(
 
 
 class StateRows(Generic[_Row]):
-    """The rows of a file in the order of its first column, the state; read state by state.
+    """The rows of a file in the order of their states; read state by state.
 
-    Most lookups of a process are of few states, and the rows of a state are read in milliseconds.
+    Each line begins with the code of its state. Most lookups of a process are of few states, and
+    the rows of a state are read in milliseconds.
     """
 
-    __slots__ = ("_class", "_header", "_name", "_texts")
+    __slots__ = ("_class", "_data", "_name")
 
-    def __init__(self, text: str, row_class: type[_Row], name: str) -> None:
-        """Cut the text of a file by state; its rows are read when they are needed."""
-        self._header, _, body = text.partition("\n")
-        self._class, self._name = row_class, name
-        lines = body.splitlines(keepends=True)
-        self._texts = {
-            state: "".join(group) for state, group in groupby(lines, key=lambda line: line[:2])
-        }
+    def __init__(self, data: bytes, row_class: type[_Row], name: str) -> None:
+        """The bytes of a file; its rows are read when they are needed."""
+        self._data, self._class, self._name = data, row_class, name
 
     def of(self, state: str) -> list[_Row]:
         """The rows of a state; none where the file has none.
 
         Raises:
-            ValueError: as `read_rows`.
+            ValueError: as `read_rows`; or the rows of the state are not together.
         """
-        text = f"{self._header}\n{self._texts.get(state, '')}"
-        return read_rows(text, self._class, self._name)
+        data, key = self._data, f"\n{state}".encode()
+        start = data.find(key) + 1
+        end = (data.find(b"\n", data.rfind(key) + 1) + 1 or len(data)) if start else 0
+        text = data[start:end].decode("utf-8")
+        if any(line[:2] != state for line in text.split("\n") if line):
+            raise ValueError(f"{self._name}: the rows of {state} are not together")
+        header = data[: data.find(b"\n") + 1].decode("utf-8")
+        skipped = data.count(b"\n", 0, start) - 1 if start else 0
+        return read_rows(header + text, self._class, self._name, skipped=skipped)
+
+    def states(self) -> list[str]:
+        """The states that the file has rows of, in its order."""
+        return [code.decode() for code in dict.fromkeys(re.findall(rb"\n([^\n]{2})", self._data))]
 
 
 def _as_now(

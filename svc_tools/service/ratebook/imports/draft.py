@@ -16,7 +16,7 @@ from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Sourc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from svc_tools.service.ratebook.schema import County, PlaceRow, ZipAreas
+    from svc_tools.service.ratebook.schema import County, PlaceRow, PostalRow, ZipAreas
 
 
 @dataclass(slots=True)
@@ -35,6 +35,7 @@ class Draft:
         rates: of each jurisdiction, in the order they were added.
         places: the Census places of the states where a place may decide.
         zips: what each ZIP touches.
+        postal: what the postal table has of each ZIP.
     """
 
     report: Report
@@ -47,6 +48,7 @@ class Draft:
     rates: dict[str, list[RateRow]] = field(default_factory=dict)
     places: list[PlaceRow] = field(default_factory=list)
     zips: list[ZipAreas] = field(default_factory=list)
+    postal: list[PostalRow] = field(default_factory=list)
 
     def add_jurisdiction(self, state: str, level: str, code: str, name: str) -> str:
         """Add a jurisdiction if it is new; its id: `FL:county:086`, a state's is its code."""

@@ -239,10 +239,10 @@ def _taxing_places(book: Book, state: str) -> int:
     """How many areas of a state have a local tax that has not ended."""
     taxing = {
         key
-        for key, rows in book.rates.items()
+        for key, rows in book.rates.of(state).items()
         if key != state and rows[-1].units and rows[-1].end is None
     }
-    areas = (area for area in book.areas.values() if area.state == state)
+    areas = book.areas.of(state).values()
     return sum(not taxing.isdisjoint(area.components) for area in areas)
 
 
@@ -293,8 +293,8 @@ def _shipped_edition(shipped: Book, state: str, kind: Kind) -> str | None:
         return None
     found = [
         shipped.sources[row.source]
-        for key, rows in shipped.rates.items()
-        if key != state and shipped.jurisdictions[key].state == state
+        for key, rows in shipped.rates.of(state).items()
+        if key != state
         for row in rows
     ]
     official = [one for one in found if one.trust in _OFFICIAL]

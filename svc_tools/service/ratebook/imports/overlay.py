@@ -162,15 +162,16 @@ def _lay_state(book: Book, edition: Edition, own: OwnTables, *, continues: bool)
     if continues:
         own = continued(shipped, own, edition.covers_from, edition.covers_until)
     _check_references(book, state, own)
-    _drop_state(book, state, keep_state_rate=state not in {row.jurisdiction for row in own.rates})
     book.states = {**book.states, state: own.states[0]}
     book.sources = {**book.sources, **{row.id: row for row in own.sources}}
-    book.jurisdictions = {
-        **book.jurisdictions,
-        **{row.id: row for row in own.jurisdictions},
-    }
-    book.areas = {**book.areas, **{row.id: row for row in own.areas}}
-    book.rates = {**book.rates, **by_jurisdiction(own.rates)}
+    levying = {row.id: row for row in own.jurisdictions}
+    rates = by_jurisdiction(own.rates)
+    if state not in rates:  # the file has local rates only
+        levying = {state: book.jurisdictions[state], **levying}
+        rates = {state: book.rates[state], **rates}
+    book.jurisdictions = book.jurisdictions.with_state(state, levying)
+    book.rates = book.rates.with_state(state, rates)
+    book.areas = book.areas.with_state(state, {row.id: row for row in own.areas})
 
 
 def _check_references(book: Book, state: str, own: OwnTables) -> None:
@@ -192,24 +193,15 @@ def _check_references(book: Book, state: str, own: OwnTables) -> None:
         raise ValueError(f"rows name others that are not there: {', '.join(sorted(lost)[:5])}")
 
 
-def _drop_state(book: Book, state: str, *, keep_state_rate: bool) -> None:
-    gone = {key for key, row in book.jurisdictions.items() if row.state == state}
-    if keep_state_rate:
-        gone.discard(state)
-    book.jurisdictions = {k: row for k, row in book.jurisdictions.items() if k not in gone}
-    book.rates = {key: rows for key, rows in book.rates.items() if key not in gone}
-    book.areas = {key: area for key, area in book.areas.items() if area.state != state}
-
-
 def tables_of(book: Book, state: str) -> OwnTables:
     """The rows of one state of a book."""
-    jurisdictions = [row for row in book.jurisdictions.values() if row.state == state]
+    jurisdictions = list(book.jurisdictions.of(state).values())
     rates = [row for one in jurisdictions for row in book.rates.get(one.id, ())]
     return OwnTables(
         [book.states[state]],
         [book.sources[key] for key in dict.fromkeys(row.source for row in rates)],
         jurisdictions,
-        [area for area in book.areas.values() if area.state == state],
+        list(book.areas.of(state).values()),
         rates,
     )
 

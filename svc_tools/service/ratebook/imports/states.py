@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.book import ZipIndex
+from svc_tools.service.ratebook.book import compiled_book
 from svc_tools.service.ratebook.imports.draft import (
     RowError,
     fraction_units,
@@ -647,7 +647,7 @@ def _postal_names() -> frozenset[str]:
     """Keys of the names that ZIPs of the state go by."""
     return frozenset(
         name_key(name)
-        for place in ZipIndex(()).state("WA").values()
+        for place in compiled_book(None).zips.state("WA").values()
         for name in (place.city, *place.accepted)
     )
 
