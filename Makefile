@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo notebook test lint bench clean
+.PHONY: demo notebook test lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/svc-tools demo
@@ -32,6 +32,12 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# the site in build/site; a warning is an error. Executed notebooks are stored in build/notebooks
+docs: $(READY)
+	rm -rf build/site
+	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs . build/site
+	@echo "Open build/site/index.html"
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) (a minute or two) ..."

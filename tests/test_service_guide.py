@@ -1,4 +1,4 @@
-"""Every command line of docs/SERVICE.md runs, in the order of the page, and its tables are true."""
+"""The commands of docs/OFFICIAL_FILES.md and docs/SERVICE.md run in order; tables are true."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from svc_tools.service.faults import FaultPlan
 from svc_tools.service.keys import PLANS
 from svc_tools.service.ratebook import load_book
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "SERVICE.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[1] / "docs"
+GUIDE = "".join(
+    (DOCS / page).read_text(encoding="utf-8") for page in ("OFFICIAL_FILES.md", "SERVICE.md")
+)
 COMMANDS = re.findall(r"^\$ (.+)$", GUIDE, re.MULTILINE)
 
 

@@ -1,0 +1,343 @@
+"""Every command and code block of the README and the documentation runs."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import typer
+from pydantic import SecretStr
+from support.command import svc_tools
+from support.faults import KEY
+from support.pages import served_page
+from support.spreadsheets import excel_serve
+
+from svc_sdk import Svc
+from svc_tools.cli.app import app
+from svc_tools.demo import orders
+from svc_tools.excel import settings
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", ROOT / "excel/README.md", *sorted(ROOT.glob("docs/**/*.md")))
+}
+README = TEXTS["README.md"]
+
+ORDERS = """\
+state,zip,order_date,amount
+CA,94105,2026-02-01,120.00
+Washington,98101,2024-06-01,4.00
+WA,98101,2026-05-04,40.00
+ma,02134,2026-10-05,19.99
+"""
+"""What stands for a reader's own file: every row has a whole rate."""
+
+FILES = {
+    "orders.csv": ORDERS,
+    "register.csv": "state,nexus_type\nWA,economic\n",
+    "other.csv": "State,Dest Code,booked,Net amount\nCA,94105,2026-02-01,120.00\n",
+    "shopify.csv": (ROOT / "tests/data/exports/shopify.csv").read_text(encoding="utf-8"),
+    "taxjar.csv": """\
+provider,order_id,transaction_type,transaction_reference_id,completed_at,customer_name,\
+shiptostreet,shiptocity,shiptostate,shiptozip,shiptocountrycode,from_state,from_zip,\
+shipping_amount,handling_amount,discount_amount,total_sale,sales_tax
+shop,1,Order,,2026-02-01,A,,San Francisco,CA,94105,US,CA,94105,5.00,,,125.00,10.35
+shop,2,Refund,1,2026-02-05,A,,San Francisco,CA,94105,US,CA,94105,,,,-20.00,-1.73
+shop,3,Order,,2026-05-04,B,,Seattle,WA,98101,US,CA,94105,5.00,,,45.00,4.14
+""",
+    "avalara.csv": """\
+ProcessCode,DocCode,DocType,DocDate,CompanyCode,CustomerCode,LineNo,TaxCode,TaxDate,ItemCode,\
+Description,Qty,Amount,DestAddress,DestCity,DestRegion,DestPostalCode,DestCountry,TotalTax
+3,I1,1,2026-02-01,C,X,1,P0000000,,chair,Chair,1,120.00,,San Francisco,CA,94105,US,10.35
+3,I1,1,2026-02-01,C,X,2,FR020100,,ship,Delivery,1,5.00,,San Francisco,CA,94105,US,0.00
+3,I2,1,2026-05-04,C,Y,1,P0000000,,lamp,Lamp,1,40.00,,Seattle,WA,98101,US,4.14
+""",
+}
+"""What stands for the reader's own files."""
+
+
+def blocks(language, page):
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXTS[page], re.DOTALL | re.MULTILINE)
+
+
+def pages_with(pattern):
+    return [page for page, text in TEXTS.items() if re.search(pattern, text, re.MULTILINE)]
+
+
+@pytest.fixture
+def own_files(tmp_path, service, monkeypatch):
+    """The folder of a reader with files and an account."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    frame = pd.read_csv(io.StringIO(ORDERS), dtype="str")
+    frame.to_parquet(tmp_path / "orders", partition_cols=None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SVC_BASE_URL", service)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    return frame
+
+
+def located(text, service):
+    """The block with a running service in place of the reader's own."""
+    return text.replace("https://rates.example", service).replace("your-key", KEY)
+
+
+def run(command, *, folder=None, **environment):
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=folder,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.parametrize("page", pages_with("^```python$"))
+def test_the_python_blocks_run_in_order(page, service, own_files, tmp_path, capsys):
+    names = {"orders": own_files}
+    cluster = 'Client(processes=False, n_workers=1, dashboard_address=":0")'
+    for block in blocks("python", page):
+        code = located(block, service).replace('Client("tcp://scheduler:8786")', cluster)
+        exec(compile(code, page, "exec"), names)  # noqa: S102 - the project's own pages
+    shown = capsys.readouterr().out
+    CHECKS.get(page, lambda *_: None)(names, tmp_path, shown)
+    if "distributed" in str(names.get("Client")):
+        names["client"].close()
+
+
+def _readme(names, *_):
+    assert list(names["taxed"]["lookup_status"]) == ["ok", "ok", "partial"]
+    assert list(names["taxed"]["tax"])[:2] == [Decimal("10.35"), Decimal("0.41")]
+
+
+def _start(names, *_):
+    taxed = names["taxed"][["state", "combined_rate", "lookup_status", "tax"]]
+    listed = re.findall(r"^\| ([A-Z]{2}) \| (.+) \|$", TEXTS["docs/index.md"], re.MULTILINE)
+    rows = [[state, *cells.split(" | ")] for state, cells in listed]
+    assert [[str(cell) for cell in row] for row in taxed.to_numpy().tolist()] == [
+        [cell.replace("*missing*", "<NA>") for cell in row] for row in rows
+    ]
+
+
+def _notebook(names, folder, _shown):
+    taxed = names["taxed"]
+    assert list(taxed["lookup_status"]) == ["ok", "ok", "ok", "partial"]
+    assert list(taxed["tax"])[:2] == [Decimal("10.35"), Decimal("0.41")]
+    assert taxed["tax"].isna().tolist() == [False, False, False, True]
+    assert (folder / "orders-report.xlsx").stat().st_size > 5_000
+    done = pd.read_csv(folder / "orders-with-tax.csv")
+    assert list(done["tax"].dropna()) == [10.35, 0.41, 1.25]
+    pd.testing.assert_series_equal(names["again"]["tax"], taxed["tax"])
+    assert (folder / "orders.html").stat().st_size > 5_000
+    assert (folder / "tax_map.png").stat().st_size > 5_000
+
+
+def _client(names, _folder, shown):
+    assert "0.08625" in shown
+    assert [answer.rate.state for answer in names["results"]] == ["CA"] * 3
+
+
+def _moving(names, *_):
+    # California taxes no delivery that is charged separately, Washington does
+    assert list(names["compared"].lines["expected_tax"]) == [
+        Decimal("10.35"),
+        Decimal("-1.73"),
+        Decimal("4.75"),
+    ]
+    assert list(names["taxed"]["tax"]) == [Decimal("10.35"), Decimal("0.00"), Decimal("4.22")]
+
+
+def _filing(names, folder, _shown):
+    assert names["washington"].table["taxable"].max() == Decimal("40.00")
+    assert (folder / "2026-q2.xlsx").stat().st_size > 5_000
+
+
+CHECKS = {
+    "README.md": _readme,
+    "docs/index.md": _start,
+    "docs/NOTEBOOK.md": _notebook,
+    "docs/REAL_SERVICE.md": _client,
+    "docs/MOVING.md": _moving,
+    "docs/FILING.md": _filing,
+}
+
+IN_ORDER = {"docs/SERVICE.md", "docs/OFFICIAL_FILES.md"}
+"""Pages whose commands rest on one another: `test_service_guide.py` runs them."""
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        (page, line)
+        for page, text in TEXTS.items()
+        if page not in IN_ORDER
+        for line in re.findall(r"^\$ (.+)$", text, re.MULTILINE)
+    ],
+)
+@pytest.mark.usefixtures("own_files")
+def test_each_command_line_runs(page, line, tmp_path):
+    words = shlex.split(line)
+    assert words[0] == "svc-tools", page
+    done = svc_tools(*words[1:], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # what a command decided by itself is on standard error
+    assert all(note.startswith("svc: ") for note in done.stderr.splitlines())
+    assert done.stdout
+
+
+def commands_of(command, name="svc-tools"):
+    """Every command by its name."""
+    yield name, command
+    for one, sub in getattr(command, "commands", {}).items():
+        yield from commands_of(sub, f"{name} {one}")
+
+
+@pytest.mark.parametrize("page", pages_with("svc-tools "))
+def test_each_command_that_a_page_names_exists_with_its_options(page):
+    commands = dict(commands_of(typer.main.get_command(app)))
+    for line in re.findall(
+        r"(?:^(?:\$ |    )?|`|\\)(svc-tools [a-z][^`\n#]*)", TEXTS[page], re.MULTILINE
+    ):
+        words = line.split()
+        name = " ".join(words[:3] if " ".join(words[:3]) in commands else words[:2])
+        assert name in commands, line
+        known = {flag for one in commands[name].params for flag in (*one.opts, *one.secondary_opts)}
+        given = {
+            word.partition("=")[0].strip("[]…,;")
+            for word in words
+            if word.strip("[").startswith("--")
+        }
+        assert given <= known | {"--help", "--"}, line
+
+
+def test_the_nexus_commands_run_in_order_and_remove_what_was_ticked(tmp_path):
+    commands, *_ = blocks("sh", "docs/NEXUS.md")
+    (tmp_path / "orders.csv").write_text(ORDERS)
+    environment = {
+        "SVC_DATABASE_URL": str(tmp_path / "service.db"),
+        "SVC_RECEIPTS": str(tmp_path / "receipts"),
+    }
+    said = []
+    for line in commands.strip().splitlines():
+        words = shlex.split(line, comments=True)
+        if not words:
+            continue
+        done = svc_tools(*words[1:], folder=tmp_path, **environment)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+        if words[2] == "plan":
+            first, _ = (tmp_path / "plan.csv").read_text().split("\n", 1)
+            plan = pd.read_csv(tmp_path / "plan.csv", dtype="str", comment="#")
+            assert plan["remove"].isna().all()  # nothing is ticked in advance
+            table = plan.assign(remove="x").to_csv(index=False)
+            (tmp_path / "plan.csv").write_text(f"{first}\n{table}")
+    _, _, _, dry, sent, receipts = said
+    assert "DELETE /v1/portability/nexus/OR?nexus_type=economic" in dry
+    assert "1 removed" in " ".join(sent.split()), sent
+    assert "1 removed" in " ".join(receipts.split()), receipts
+
+
+def test_the_page_is_served_as_described(tmp_path):
+    (command,) = blocks("sh", "docs/NOTEBOOK.md")
+    _, panel, *options = shlex.split(command)
+    assert panel == "panel"
+    with served_page(*options, cwd=tmp_path) as page:
+        assert any("embedded service" in line for line in page.said)
+
+
+def test_the_server_of_the_spreadsheets_is_started_as_described(tmp_path, monkeypatch):
+    commands = "".join(blocks("sh", "excel/README.md")).splitlines()
+    (command,) = {
+        line for line in commands if line.partition("#")[0].strip().endswith("excel serve")
+    }
+    _, excel, serve, *options = shlex.split(command, comments=True)
+    assert (excel, serve) == ("excel", "serve")
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://localhost:{free.getsockname()[1]}"
+    # its port is taken again
+    settings.publish_server(address, SecretStr("a-token-of-the-last-run"))
+    with excel_serve(*options, **os.environ) as (_, said):
+        assert any(address in line for line in said), said
+
+
+def test_a_real_service_is_reached_as_described(service):
+    (block,) = blocks("bash", "docs/REAL_SERVICE.md")
+    *exports, command = located(block, service).strip().splitlines()
+    environment = dict(line.removeprefix("export ").split("=", 1) for line in exports)
+    done = run(
+        [sys.executable, "-m", *command.replace("svc-tools", "svc_tools").split()], **environment
+    )
+    assert done.returncode == 0
+    assert service in done.stdout
+
+
+def test_the_demo_has_as_many_lines_as_it_says():
+    assert f"{len(orders()):,} messy order lines" in README
+
+
+def test_the_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = {
+        one
+        for text in TEXTS.values()
+        for one in re.findall(r"(?:`|^    )make ([a-z]+)", text, re.MULTILINE)
+    }
+    assert targets >= {"demo", "notebook", "test", "docs"}
+    assert all(f"\n{target}: " in makefile for target in targets)
+
+
+def test_the_windows_commands_do_what_make_does():
+    (block,) = blocks("bat", "docs/INSTALL.md")
+    makefile = (ROOT / "Makefile").read_text()
+    for piece in ("-m venv", "-c constraints.txt -e", "svc-tools demo", "jupyter lab --Server"):
+        assert piece in block
+        assert piece in makefile.replace("$(VENV)", ".venv").replace(" .venv", "")
+
+
+def test_the_list_of_states_is_what_the_service_says(service):
+    with Svc(KEY, base_url=service) as client:
+        said = {}
+        for state in client.freshness().states:
+            said.setdefault(state.model_extra["tier"], []).append(state.state)
+    listed = re.findall(r"<!-- (?:tier )?(\w+) -->([A-Z ]+)<!-- end -->", TEXTS["docs/RATES.md"])
+    assert {tier: states.split() for tier, states in listed} == {
+        tier: sorted(states) for tier, states in said.items()
+    }
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page):
+    """Those within the site are checked with their sections when it is built."""
+    for target in re.findall(r"\]\((?!https:)([^)#]+)(?:#[^)]*)?\)", TEXTS[page]):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_the_names_to_install_import_and_type_stand_together():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    top = README.partition("## ")[0].partition("```")[0]
+    names, _, _ = top.partition("<!-- names: begin -->")[2].partition("<!-- names: end -->")
+    for name in (project["name"], "svc_tools", "svc_sdk", *project["scripts"]):
+        assert f"`{name}`" in names
+    assert "pip install" in names
+    assert "names: begin" in TEXTS["docs/index.md"]
+
+
+def test_every_extra_is_in_the_page_of_the_installation():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = TEXTS["docs/INSTALL.md"]
+    for extra in project["optional-dependencies"].keys() - {"dev", "docs"}:
+        assert f"`{extra}`" in page, extra
