@@ -91,21 +91,28 @@ def _codes() -> Iterator[str]:
         )
 
 
-def _commands() -> Iterator[str]:
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command of the command line with its whole name, a group before its commands."""
     waiting = [("svc-tools", typer.main.get_command(app))]
     while waiting:
         name, command = waiting.pop(0)
+        command = command.load() if hasattr(command, "load") else command
+        yield name, command
         below = getattr(command, "commands", {})
         waiting = [(f"{name} {one}", sub) for one, sub in sorted(below.items())] + waiting
+
+
+def _commands() -> Iterator[str]:
+    for name, command in commands():
         yield f"{'###' if name.count(' ') > 1 else '##'} `{name}`"
         yield ""
         yield f"    {name} {_usage(command)}".rstrip()
         yield ""
-        # Typer joins the lines of a paragraph, too
+        # the mark keeps a paragraph as it is on a terminal
         yield _linked((command.help or "").replace("\b", ""))
         yield ""
         rows = [
-            (_written(one), _linked(one.help or "") + ("" if not one.required else " Required."))
+            (_written(one), _linked(one.help or "") + (" Required." if one.required else ""))
             for one in command.params
             if not getattr(one, "hidden", False) and one.name != "help"
         ]

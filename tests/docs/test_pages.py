@@ -15,15 +15,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import typer
 from pydantic import SecretStr
 from support.command import svc_tools
 from support.faults import KEY
 from support.pages import served_page
 from support.spreadsheets import excel_serve
 
+from scripts import site_sections
 from svc_sdk import Svc
-from svc_tools.cli.app import app
 from svc_tools.demo import orders
 from svc_tools.excel import settings
 
@@ -198,16 +197,9 @@ def test_each_command_line_runs(page, line, tmp_path):
     assert done.stdout
 
 
-def commands_of(command, name="svc-tools"):
-    """Every command by its name."""
-    yield name, command
-    for one, sub in getattr(command, "commands", {}).items():
-        yield from commands_of(sub, f"{name} {one}")
-
-
 @pytest.mark.parametrize("page", pages_with("svc-tools "))
 def test_each_command_that_a_page_names_exists_with_its_options(page):
-    commands = dict(commands_of(typer.main.get_command(app)))
+    commands = dict(site_sections.commands())
     for line in re.findall(
         r"(?:^(?:\$ |    )?|`|\\)(svc-tools [a-z][^`\n#]*)", TEXTS[page], re.MULTILINE
     ):
