@@ -101,10 +101,13 @@ async def _run(notebook: nbformat.NotebookNode) -> None:
 
 
 def _static(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The results that a page can show: a picture where a kernel would have to run."""
+    """The results that a page can show: a picture of the panel, and no bar of progress."""
     for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            if _WIDGET in output.get("data", {}):
-                output.data = {"text/markdown": _PANEL}
+        if cell.cell_type != "code":
+            continue
+        cell.outputs = [one for one in cell.outputs if _WIDGET not in one.get("data", {})]
+        if "svc_tools.panel(" in cell.source:
+            picture = nbformat.v4.new_output("display_data", {"text/markdown": _PANEL})
+            cell.outputs.append(picture)
     notebook.metadata.pop("widgets", None)
     return notebook

@@ -182,5 +182,6 @@ def test_a_notebook_is_executed_once_for_its_content(tmp_path, monkeypatch):
     assert output["text"] == "None 42\n"
     again, _ = written("import os; print(os.environ.get('SVC_API_KEY'), 6 * 7)")
     assert again == first
-    _, (panel,) = written("import ipywidgets; ipywidgets.IntSlider()")
+    assert written("import ipywidgets; ipywidgets.IntSlider()")[1] == []  # no kernel, no widget
+    _, (panel,) = written("import svc_tools; svc_tools.panel(svc_tools.connect('embedded'))")
     assert list(panel["data"]) == ["text/markdown"]

@@ -158,7 +158,7 @@ def test_a_cleanup_removes_what_was_ticked_and_puts_it_back(tmp_path):
 def test_one_failure_takes_no_other_lookup_with_it(tmp_path):
     ran = sound(run("05_async_and_many", tmp_path))
     gathered = ran.shown("asyncio.gather(")
-    assert gathered.count("answered") == 3
+    assert gathered.count("found") == 3
     assert "404 NOT_FOUND" in gathered
     assert "400 INVALID_INPUT" in gathered
     rows = len(orders()[["state", "zip", "order_date"]].dropna())
@@ -166,7 +166,7 @@ def test_one_failure_takes_no_other_lookup_with_it(tmp_path):
     assert sum(statuses.values()) == rows
     assert set(statuses) == {"ok", "partial", "unresolved", "unsupported", "invalid"}
     again = ran.shown("lookup_many(places, client=service, cache=cache)]")
-    assert again.endswith("asked for again 0")
+    assert again.endswith("requested again 0")
     lost = _counts(ran.shown("client=gone"))
     assert lost["failed"] > 0
     assert sum(lost.values()) == rows
@@ -186,7 +186,7 @@ def test_a_large_file_a_cluster_and_a_lock_file_give_the_same_cents(tmp_path, ta
     california = taxed.loc[taxed["resolved_state"].eq("CA"), "tax"].sum() * times
     assert f"CA {california} " in ran.shown("on_cluster = ")
     assert "all equal: True" in ran.shown("dask_client.close")
-    offline = f"{len(taxed) * times:,} rows; asked for: 0; not in the lock file: 0"
+    offline = f"{len(taxed) * times:,} rows; requested: 0; not in the lock file: 0"
     assert offline in ran.shown("offline = ")
     assert ran.shown("first.equals").strip().endswith("True")
 
