@@ -16,12 +16,14 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pydantic import BaseModel  # noqa: E402
+from sphinx import addnodes  # noqa: E402
 from sphinx.pycode import ModuleAnalyzer  # noqa: E402
 
 from scripts import run_notebooks, site_sections  # noqa: E402 - found on the path above
 from svc_sdk import __version__, models  # noqa: E402
 
 if TYPE_CHECKING:
+    from docutils import nodes
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
@@ -62,6 +64,7 @@ autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
 autodoc_default_options = {"exclude-members": "model_config, __init__, __new__"}
+toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
 add_module_names = False
@@ -150,6 +153,26 @@ def _link_pages(
     lines[:] = [re.sub(r"docs/([A-Z_]+)\.md", r":doc:`/docs/\1`", line) for line in lines]
 
 
+_CALLED = {"SvcAccessor": "df.svc", "Plots": "df.svc.plot"}
+
+
+def _as_called(app: Sphinx, page: nodes.document) -> None:
+    """Show the methods of accessors as they are called: `df.svc.lookup(...)`."""
+    # two classes have this name
+    whole = "nexus" if app.env.current_document.docname.endswith("nexus") else "lookup.plan"
+    for link in page.findall(addnodes.pending_xref):
+        if link["reftarget"] == "Plan":
+            link["reftarget"] = f"svc_tools.{whole}.Plan"
+    for signature in page.findall(addnodes.desc_signature):
+        (name,) = signature.findall(addnodes.desc_name)
+        if signature.get("fullname") in _CALLED:
+            called = _CALLED[signature["fullname"]]
+            signature[:] = [addnodes.desc_name(called, called)]
+        elif signature.get("class") in _CALLED:
+            before = f"{_CALLED[signature['class']]}."
+            signature.insert(signature.index(name), addnodes.desc_addname(before, before))
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is generated."""
     # `-D executed=0` builds the tutorials without their results
@@ -157,5 +180,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", _simple_types)
     app.connect("autodoc-process-signature", _no_constructor)
     app.connect("autodoc-process-docstring", _link_pages)
+    app.connect("doctree-read", _as_called)
     app.connect("env-before-read-docs", _execute)
     app.connect("source-read", _read)
