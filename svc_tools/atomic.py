@@ -7,19 +7,20 @@ import os
 import re
 import secrets
 import stat
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from svc_tools import operating_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
 _SETTLED = 5.0
 """Seconds after which a draft without a lock was left behind: a new one is locked at once."""
+_ABANDONED = 86400.0
+"""The same where drafts cannot be locked: no file takes a day to write."""
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             yield draft
         _sync(draft)
         _move(draft, path)
-        _sync(path.parent)
+        operating_system.sync_folder(path.parent)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -65,19 +66,19 @@ def _locked_draft(draft: Path, *, like: Path) -> Iterator[None]:
     try:
         if like.exists():
             draft.chmod(stat.S_IMODE(like.stat().st_mode))
-        if sys.platform != "win32":
+        if is_locked := operating_system.can_lock_open_files():
             with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                operating_system.lock(handle, wait=True)
             yield
     finally:
         os.close(handle)
-    if sys.platform == "win32":  # there, what is open cannot be moved
+    if not is_locked:  # Windows: what is open cannot be moved
         yield
 
 
 def _move(draft: Path, path: Path) -> None:
     try:
-        os.replace(draft, path)  # noqa: PTH105  # the one that is atomic on every system
+        operating_system.replace(draft, path)
     except PermissionError:
         raise PermissionError(
             f"cannot write {path}: it is open in another program, or may not be replaced; close it"
@@ -95,22 +96,25 @@ def _remove_left_drafts(path: Path) -> None:
 
 
 def _remove_if_left(draft: Path) -> None:
-    if sys.platform == "win32" or time.time() - draft.stat().st_mtime < _SETTLED:
+    age = time.time() - draft.stat().st_mtime
+    if not operating_system.can_lock_open_files():
+        if age > _ABANDONED:
+            draft.unlink()
+        return
+    if age < _SETTLED:
         return
     handle = os.open(draft, os.O_RDWR)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
+        operating_system.lock(handle, wait=False)  # raises where another process writes it
         draft.unlink()
     finally:
         os.close(handle)
 
 
 def _sync(path: Path) -> None:
-    """Sync a file or folder to the disk: power may fail between two steps."""
-    if path.is_dir() and os.name == "nt":
-        return  # there a folder cannot be opened
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    """Sync a file to the disk: power may fail between two steps."""
+    handle = os.open(path, os.O_RDWR)
     try:
-        os.fsync(handle)
+        operating_system.sync(handle)
     finally:
         os.close(handle)

@@ -642,6 +642,11 @@ def time_zone(name: str | tzinfo | None) -> tzinfo | None:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        if not zoneinfo.available_timezones():  # Windows has none of its own
+            raise ValueError(
+                f"tz: {name!r} cannot be looked up: this Python has no time zones. Install them"
+                " with: pip install tzdata"
+            ) from None
         raise ValueError(
             f"tz: {name!r} is not the name of a time zone; expected one such as 'America/Chicago',"
             " 'America/New_York' or 'UTC'"

@@ -7,17 +7,17 @@ form. Such a request has the page's name in `Host` or `Origin`; another user lac
 
 from __future__ import annotations
 
-import errno
 import functools
 import hmac
 import ipaddress
 import os
 import re
 import socket
-import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from svc_tools.operating_system import claim_address, is_address_taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,10 +144,7 @@ def listen(host: str, port: int) -> socket.socket:
         made = socket.socket(family, socket.SOCK_STREAM)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        if sys.platform == "win32":  # there, another program could share the port
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-        else:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        claim_address(made)
         # Connections take it over. asyncio sets it too, but not for uvicorn's workers: they get the
         # socket by its number and take it for a Unix socket (0.54), and then the second part of
         # each response waits 40 ms for the client to confirm the first.
@@ -157,9 +154,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if made is not None:
             made.close()
-        # Windows calls a port that another program holds for itself a lack of permission
-        taken = {errno.EADDRINUSE} | ({errno.EACCES} if sys.platform == "win32" else set())
-        if error.errno in taken:
+        if is_address_taken(error):
             raise ListenError(
                 "port_in_use",
                 f"Port {port} on {host} is in use by another program; stop it, or choose another"

@@ -29,7 +29,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 """
 
 EXTRAS = {
-    "bulk": {"aiohttp", "jinja2", "platformdirs", "rich"},
+    "bulk": {"aiohttp", "jinja2", "platformdirs", "rich", "tzdata"},
     "pandas": {"pandas", "pyarrow", "tqdm"},
     "cli": {"typer", "rich"},
     "polars": {"polars"},

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from svc_tools.extras import needs
+from svc_tools.operating_system import end_signals, print_what_it_can
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,11 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; where its libraries are missing, say how to install them.
 
-    SIGTERM and SIGHUP (a terminal that closes) end a command as Ctrl+C does: what is paid for is
-    cached, and no half file is left. The exit code is the shell's: 130, 143 or 129.
+    SIGTERM and SIGHUP (a terminal that closes; on Windows SIGBREAK) end a command as Ctrl+C does:
+    what is paid for is cached, and no half file is left. The exit code is the shell's: 130, 143 or
+    129.
     """
+    print_what_it_can(sys.stdout, sys.stderr)
     with _ended_by_signals():
         try:
             with needs("The command line", "cli"):
@@ -42,7 +45,7 @@ _ENDED = 128
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Handle SIGTERM and SIGHUP as Ctrl+C; a command that they end has an exit code of its own."""
+    """Handle the other signals to end like Ctrl+C; each has an exit code of its own."""
     received: list[int] = []
     last = 0.0
     terminals = [one for one in (1, 2) if os.isatty(one)]
@@ -61,8 +64,7 @@ def _ended_by_signals() -> Iterator[None]:
         interrupt = signal.getsignal(signal.SIGINT)  # a removal of nexus records has its own
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))  # Windows has one
-    handled = [one for one in known if one and signal.getsignal(one) == signal.SIG_DFL]  # `nohup`
+    handled = [one for one in end_signals() if signal.getsignal(one) == signal.SIG_DFL]  # `nohup`
     try:
         for one in handled:
             signal.signal(one, end)

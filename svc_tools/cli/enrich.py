@@ -32,6 +32,7 @@ from svc_tools.cli.common import (
     grouped,
 )
 from svc_tools.display import print_line, print_table, print_text, prose, show
+from svc_tools.operating_system import is_closed_pipe
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
 
@@ -299,7 +300,9 @@ def _perhaps_piped() -> Iterator[None]:
     """End quietly where the reader of the rows has closed the pipe."""
     try:
         yield
-    except BrokenPipeError:
+    except OSError as error:
+        if not is_closed_pipe(error):
+            raise
         _silence()
         raise typer.Exit(NO_RESULT) from None
 
@@ -310,7 +313,9 @@ def _perhaps_read() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # the latter is what Rich raises
+    except (OSError, SystemExit) as error:  # the latter is what Rich raises
+        if isinstance(error, OSError) and not is_closed_pipe(error):
+            raise
         _silence()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import os
-import stat
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from rich.console import Console
 from svc_tools import config
 from svc_tools.cli.common import admin, explained, grouped
 from svc_tools.display import print_table, printable, prose
+from svc_tools.operating_system import is_readable_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -249,7 +249,7 @@ def _key_in(path: Path) -> SecretStr:
         content = file.read(_LONGEST_FILE + 1)
     lines = [line.strip() for line in content.removeprefix(codecs.BOM_UTF8).splitlines()]
     lines = [line for line in lines if line]
-    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
+    if is_readable_by_others(mode):
         _warn(f"Other users can read {path}; to change that: chmod 600 {path}")
     if len(lines) != 1 or len(content) > _LONGEST_FILE:
         found = "it is empty" if not lines else "it holds more than that"

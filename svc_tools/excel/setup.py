@@ -7,7 +7,6 @@ A step returns or yields sentences, or raises what `settings` does. Only `choose
 from __future__ import annotations
 
 import platform
-import shlex
 import shutil
 import ssl
 import subprocess
@@ -21,20 +20,20 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from svc_sdk import AuthError, Svc, SvcError, __version__
-from svc_tools import config
+from svc_tools import config, operating_system
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import settings
 from svc_tools.excel.workbook import XLWINGS
 from svc_tools.extras import needs, require
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained, is_foreign
+from svc_tools.operating_system import is_windows, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pydantic import SecretStr
 
-SYSTEM = sys.platform
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _Mark: TypeAlias = Literal["ok", "wrong", "not set up"]
 _Found: TypeAlias = tuple[_Mark, str, str]
@@ -123,7 +122,7 @@ def install() -> Iterator[str]:
         yield f"What {URL_VARIABLE} and {KEY_VARIABLE} say in the environment comes first."
     yield use_this_python()
     yield load_addin()
-    if SYSTEM == "win32":
+    if is_windows():
         yield _UNBLOCK
 
 
@@ -134,7 +133,7 @@ def use_this_python() -> str:
         ConfigurationError: the file names another Python.
         ImportError: xlwings is not installed.
     """
-    if SYSTEM != "win32":
+    if not is_windows():
         return "Functions through xlwings need Excel on Windows: nothing was written for it here."
     with needs("Excel through xlwings", "excel"):
         import xlwings  # noqa: PLC0415 - of the extra, and it takes most of a second
@@ -164,12 +163,12 @@ def load_addin(*, remove: bool = False) -> str:
     if not (manifest.exists() or remove):
         return f"Excel's add-in is not set up. If you want it: {HTTPS}, then run this again."
     try:
-        if SYSTEM == "win32":
+        if is_windows():
             _write_registry(addin["registry"], addin["id"], None if remove else str(manifest))
-        elif SYSTEM == "darwin" and not remove:
+        elif operating_system.NAME == "darwin" and not remove:
             folder.mkdir(exist_ok=True)  # the one around it is there once Excel was started
             shutil.copy(manifest, folder)
-        elif SYSTEM == "darwin":
+        elif operating_system.NAME == "darwin":
             (folder / manifest.name).unlink(missing_ok=True)
         elif not remove:
             return f"Excel on the web: Home > Add-ins > More Add-ins > Upload My Add-in: {manifest}"
@@ -243,7 +242,7 @@ def _make_certificate(
     say("Excel requires https, with a certificate for localhost that your computer trusts.")
     tool = next((one for one in DATA["tools"] if shutil.which(one["command"][0])), None)
     if tool is None:
-        shell = " in the Command Prompt" if SYSTEM == "win32" else ""
+        shell = " in the Command Prompt" if is_windows() else ""
         run = f"Run these commands{shell}, then start the server again:"
         say("\n  ".join([run, *certificate_commands()]))
         return None
@@ -251,7 +250,7 @@ def _make_certificate(
     command = [str(shutil.which(name)), *map(_filled, words)]
     say("This command makes one, and has your computer trust its issuer. The system may ask")
     say(f"for your consent or password. {tool['note']}".rstrip())
-    say(f"  {_typed(command)}")
+    say(f"  {typed(command)}")
     if confirm is None:
         say(f"To run it, type {HTTPS} in a terminal, or add --yes.")
         return None
@@ -274,9 +273,10 @@ def _make_certificate(
 def certificate_commands() -> list[str]:
     """Commands for this system that make a certificate and have it trusted."""
     program, trust = DATA["openssl"]["program"], DATA["trust"]
-    openssl = [program.get(SYSTEM, "openssl"), *DATA["openssl"]["arguments"]]
-    commands = [openssl, *trust.get(SYSTEM, trust["linux"])]
-    return [_typed([_filled(word) for word in command]) for command in commands]
+    system = operating_system.NAME
+    openssl = [program.get(system, "openssl"), *DATA["openssl"]["arguments"]]
+    commands = [openssl, *trust.get(system, trust["linux"])]
+    return [typed([_filled(word) for word in command]) for command in commands]
 
 
 def _filled(text: str) -> str:
@@ -288,11 +288,6 @@ def _usual_files() -> tuple[Path, Path]:
     """The certificate and its key where the commands write them."""
     folder = config.excel_folder()
     return folder / "svc-cert.pem", folder / "svc-key.pem"
-
-
-def _typed(command: list[str]) -> str:
-    """A command as it is typed into a terminal of this system."""
-    return subprocess.list2cmdline(command) if SYSTEM == "win32" else shlex.join(command)
 
 
 _UNUSABLE = {
@@ -359,7 +354,7 @@ def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
     config.excel_folder()  # raises where hardly anything is installed, or it is no path
     parts: dict[str, Callable[[], _Found]] = {"Packages": _packages}
-    if SYSTEM == "win32":
+    if is_windows():
         parts |= {"Excel's Python": _python, "Downloaded files": _downloads}
     parts["Service"] = _service
     if settings.describe().problem is None:
@@ -377,7 +372,7 @@ def check() -> Iterator[Line]:
 
 
 def _packages() -> _Found:
-    require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (SYSTEM == "win32"))
+    require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (is_windows()))
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
         unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
         return "wrong", unlike, f"Run: pip install xlwings=={XLWINGS}"
@@ -420,7 +415,7 @@ def _service() -> _Found:
     if described.service == settings.EMBEDDED:
         todo = _ACCOUNT if described.known_from == "nothing" else ""
         return "ok", f"the embedded service and its own rate book, {origin}", todo
-    is_seen = SYSTEM != "win32" or described.known_from != "environment"
+    is_seen = not is_windows() or described.known_from != "environment"
     return "ok", f"{described.service}, {origin}", "" if is_seen else _VARIABLES
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import sqlite3
 import time
@@ -28,6 +27,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.lookup.outcomes import Component, Found, Outcome
+from svc_tools.operating_system import (
+    can_lock_open_files,
+    database_uri,
+    is_on_network,
+    lock,
+    make_private,
+    unlock,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,11 +90,8 @@ _DAMAGE = {
     sqlite3.SQLITE_IOERR_SHORT_READ,
 }
 _NAMES = {".db", ".sqlite", ".sqlite3"}
-_NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
 COMPANIONS = ("-wal", "-shm", "-journal")
 """The endings of SQLite's companion files."""
-_OCTAL = re.compile(r"\\([0-7]{3})")
-"""How a list of mounts writes a blank."""
 
 NO_PROFILE = 0
 """The profile of a result without a rate."""
@@ -371,15 +375,15 @@ class CacheFile:
         if not made and _is_emptied(self.path):
             raise DamageError("it is empty, and its write-ahead log is not")
         self.connection = sqlite3.connect(
-            f"{self.path.as_uri()}?mode=rw",
+            f"{database_uri(self.path)}?mode=rw",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
         _prepare(self.connection, mode="delete" if is_on_network(self.path) else "wal")
-        if not made and os.name == "posix" and self.path.stat().st_mode & 0o077:
-            self.path.chmod(0o600)
+        if not made:
+            make_private(self.path)
         self._identity = _identity(self.path)
 
     @property
@@ -436,7 +440,7 @@ class CacheFile:
 
     def _move(self, word: str, why: str) -> None:
         """Move the file and its companions; the caller has the lock."""
-        if os.name == "nt":  # an open file cannot be moved
+        if not can_lock_open_files():  # Windows: an open file cannot be moved
             self.close()
         if self.path.suffix.lower() not in _NAMES:
             raise NotUsableError(f"it {why}, and its name is not that of a cache; choose another")
@@ -485,23 +489,21 @@ def _alone(path: Path) -> Iterator[None]:
     Raises:
         NotUsableError: another process holds it for too long.
     """
-    try:
-        import fcntl  # noqa: PLC0415 - Windows has none, and moves no file that is open
-    except ImportError:
+    if not can_lock_open_files():  # Windows, which moves no file that is open
         yield
         return
-    lock = path.with_name(f".{path.name}.lock")
+    name = path.with_name(f".{path.name}.lock")
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError:
             yield
             return
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
             held = os.fstat(handle)
-            if _identity(lock) == (held.st_dev, held.st_ino):
+            if _identity(name) == (held.st_dev, held.st_ino):
                 break
             os.close(handle)  # the one before removed it
         except OSError as error:
@@ -516,9 +518,8 @@ def _alone(path: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            lock.unlink()
-        # before it is closed: a child that was forked meanwhile has it too
-        fcntl.flock(handle, fcntl.LOCK_UN)
+            name.unlink()
+        unlock(handle)
         os.close(handle)
 
 
@@ -542,7 +543,7 @@ def _make(path: Path) -> bool:
     except FileExistsError:
         return False
     os.close(made)
-    path.chmod(0o600)
+    make_private(path)
     return True
 
 
@@ -621,22 +622,3 @@ def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
             connection.execute("ROLLBACK")
         raise
     return application, schema
-
-
-def is_on_network(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> bool:
-    """Whether a path is on a network drive, as far as the system reports it.
-
-    A write-ahead log needs memory that all its users share, which machines do not.
-    """
-    try:
-        lines = mounts.read_text(errors="replace").splitlines()
-        place = str(path.parent.resolve())
-    except OSError:  # not Linux
-        return False
-    kind, longest = "", -1
-    for line in lines:
-        mounted, _, source = line.partition(" - ")
-        point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), " ".join(mounted.split(" ")[4:5]))
-        if point and len(point) >= longest and Path(place).is_relative_to(point):
-            kind, longest = source.split(" ")[0], len(point)
-    return kind.startswith(_NETWORK)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.extras import needs
+from svc_tools.operating_system import BINARY, sync, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,13 +156,12 @@ class Journal:
         try:
             read = read_journal(path) if path.exists() else JournalContent()
             created = not path.exists()
-            binary = getattr(os, "O_BINARY", 0)  # Windows would rewrite the line ends
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | binary, 0o600)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
             try:
                 if read.torn:
                     os.ftruncate(self._file, read.size)
                 if created:
-                    _sync_folder(path.parent)
+                    sync_folder(path.parent)
             except BaseException:
                 os.close(self._file)
                 raise
@@ -181,7 +181,7 @@ class Journal:
         line = text + _CRC + _crc(text) + b"\n"
         try:
             _write(self._file, line)
-            os.fsync(self._file)
+            sync(self._file)
         except OSError as error:
             raise JournalError(_not_written(self.path, error)) from error
         self._seq += 1
@@ -200,16 +200,6 @@ def _write(file: int, line: bytes) -> None:
 
 def _not_written(path: Path, error: OSError) -> str:
     return f"The journal {path} cannot be written: {error.strerror or error}"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to disk, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def private_folder(folder: Path) -> Path:

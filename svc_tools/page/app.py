@@ -32,6 +32,7 @@ from voila.request_info_handler import RequestInfoSocketHandler
 from voila.tornado.handler import TornadoVoilaHandler
 
 from svc_tools.loopback import LocalGuard, listen
+from svc_tools.operating_system import end_signals
 
 if TYPE_CHECKING:
     import socket
@@ -387,7 +388,10 @@ def serve(
     listener = listen("127.0.0.1", port)
     listener.settimeout(0)  # as Tornado expects
     work = _work_folder(folder)
-    with FileLock(work / _LOCK), tempfile.TemporaryDirectory(prefix="svc-panel-") as run:
+    with (
+        FileLock(work / _LOCK),
+        tempfile.TemporaryDirectory(prefix="svc-panel-", ignore_cleanup_errors=True) as run,
+    ):
         notebook = Path(run) / "panel.ipynb"
         notebook.write_text(_notebook(work, register, embedded=embedded), encoding="utf-8")
         app = PageApp(notebook, work=work)
@@ -403,9 +407,9 @@ async def _until_stopped(
     stopped = asyncio.Event()
     app.open(listener)
     loop = asyncio.get_running_loop()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        with suppress(NotImplementedError, AttributeError):  # Windows
-            loop.add_signal_handler(getattr(signal, name), stopped.set)
+    for number in (signal.SIGINT, *end_signals()):
+        with suppress(NotImplementedError):  # Windows
+            loop.add_signal_handler(number, stopped.set)
     try:
         say(f"Open {app.address}")
         say("Whoever has this address can use the page. Press Ctrl+C to end it.")
@@ -455,6 +459,8 @@ def _work_folder(folder: Path) -> Path:
         for work in folder.glob("panel-*"):
             with suppress(Timeout, OSError), FileLock(work / _LOCK, timeout=0):  # not running
                 _delete_uploads(work)
+            with suppress(OSError):  # Windows could not remove the lock while it was held
+                work.rmdir()
         return Path(tempfile.mkdtemp(prefix="panel-", dir=folder))
     except OSError as error:
         raise OSError(

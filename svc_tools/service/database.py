@@ -24,6 +24,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import NullPool
 
+from svc_tools.operating_system import database_uri, make_private
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -289,8 +290,7 @@ class Database:
                     connection.execute(accounts.insert().values(local))
         if self._path:  # only now: it is not another program's
             _use_wal(self._engine)
-            if os.name == "posix" and self._path.stat().st_mode & 0o077:
-                self._path.chmod(0o600)
+            make_private(self._path)
 
     def _has_tables(self, connection: sa.Connection) -> bool:
         """Whether the tables are there; false where the database is empty.
@@ -353,7 +353,7 @@ def _sqlite(path: Path) -> sa.Engine:
     So a copy of the idle file is complete, and a file that is put back is used from then on.
     """
     # mode=rw: a file that is gone is an error, not a new and empty database
-    url = sa.URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": "rw"})
+    url = sa.URL.create("sqlite", database=database_uri(path), query={"uri": "true", "mode": "rw"})
     engine = sa.create_engine(
         url,
         poolclass=NullPool,

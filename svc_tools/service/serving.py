@@ -33,6 +33,7 @@ from svc_tools.loopback import (
     listen,
     serve_in_thread,
 )
+from svc_tools.operating_system import is_windows
 from svc_tools.service.app import create_app
 from svc_tools.service.database import LOCAL_ACCOUNT, Database, default_path, is_address
 from svc_tools.service.envelope import log, log_to_stderr, logged_to_stderr
@@ -225,7 +226,7 @@ def serve(
     run_key = None if api_key is None else checked_key(api_key)
     if not 1 <= workers <= _MOST_WORKERS:
         raise StartError(f"--workers is {workers}; expected 1 to {_MOST_WORKERS}")
-    if workers > 1 and os.name != "posix":
+    if workers > 1 and is_windows():
         raise StartError("Several workers need Linux or macOS; leave --workers out for one")
     if not isinstance(db, SecretStr):
         db = SecretStr(str((db or default_path()).absolute()))

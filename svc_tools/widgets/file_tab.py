@@ -6,9 +6,6 @@ tab shows as a call of it.
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
 import threading
 import time
 from contextlib import ExitStack
@@ -26,6 +23,7 @@ from svc_tools.frames.options import LookupOptions
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
+from svc_tools.operating_system import typed
 from svc_tools.widgets.file_input import (
     NO_TAX,
     ColumnsForm,
@@ -443,7 +441,7 @@ def _command_of(
     left_out = [name for name, of in {**given, **tax}.items() if of is False]
     words += [word for name in left_out for word in ("--without", name)]
     words += ["--no-tax"] if terms.tax is None else []
-    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+    return typed(words)
 
 
 def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:

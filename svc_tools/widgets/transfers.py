@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import anywidget
 import traitlets
 
+from svc_tools.operating_system import BINARY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
 _PIECE = 1 << 20
 """Bytes in one message: below the limit of any host."""
-_BINARY: int = getattr(os, "O_BINARY", 0)
-"""Without it Windows would change the ends of lines."""
 _LONGEST = 120
 """Bytes that are left of each part of a name: systems allow 255 for the whole."""
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
@@ -117,7 +117,7 @@ class _Arriving:
         self.view = view
         for path in free_name(folder, name):
             try:
-                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
             except FileExistsError:
                 continue
             break

@@ -20,6 +20,7 @@ from support.keyrings import use_keyring
 from support.secrets import files_with
 from typer.testing import CliRunner
 
+from svc_tools import operating_system
 from svc_tools.cli.app import app
 from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
@@ -175,7 +176,7 @@ class Registry:
 def windows(monkeypatch, tmp_path):
     """Windows, as far as the commands look at it: its registry."""
     registry = Registry()
-    monkeypatch.setattr(setup, "SYSTEM", "win32")
+    monkeypatch.setattr(operating_system, "NAME", "win32")
     monkeypatch.setitem(sys.modules, "winreg", registry)
     monkeypatch.setattr(xlwings, "USER_CONFIG_FILE", str(tmp_path / "xlwings.conf"))
     monkeypatch.chdir(tmp_path)
@@ -224,7 +225,7 @@ def test_a_registry_that_an_administrator_closed_is_a_sentence(tmp_path, windows
 
 
 def test_on_macos_excel_finds_a_copy_of_the_manifest(tmp_path, monkeypatch):
-    monkeypatch.setattr(setup, "SYSTEM", "darwin")
+    monkeypatch.setattr(operating_system, "NAME", "darwin")
     monkeypatch.setenv("HOME", str(tmp_path))
     path = manifest_of(tmp_path / "excel")
     folder = tmp_path / "Library/Containers/com.microsoft.Excel/Data/Documents/wef"

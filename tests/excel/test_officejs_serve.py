@@ -23,6 +23,7 @@ from support.faults import HANG, KEY
 from support.spreadsheets import addin_module, excel_serve
 from support.tools import openssl
 
+from svc_tools import operating_system
 from svc_tools.excel import setup
 from svc_tools.excel.officejs.serving import serve
 from svc_tools.excel.setup import check, check_certificate
@@ -355,7 +356,7 @@ def test_without_a_tool_the_commands_for_this_system_are_shown_and_work(folder, 
     ],
 )
 def test_the_commands_are_those_of_the_system(folder, computer, monkeypatch, system, trust):
-    monkeypatch.setattr(setup, "SYSTEM", system)
+    monkeypatch.setattr(operating_system, "NAME", system)
     make, *_, last = [
         shlex.split(line, posix=system != "win32") for line in setup.certificate_commands()
     ]

@@ -30,7 +30,7 @@ from support.secrets import files_with
 from support.spreadsheets import desk_of, shown
 
 import svc_tools
-from svc_tools import ConfigurationError, config
+from svc_tools import ConfigurationError, config, operating_system
 from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import keyring_name, stored_key
@@ -310,7 +310,7 @@ def test_a_file_without_an_address_or_a_token_is_no_server(folder, content):
 @pytest.fixture
 def conf(monkeypatch, tmp_path):
     """The file that tells xlwings which Python Excel starts, on Windows; it is not there yet."""
-    monkeypatch.setattr(setup, "SYSTEM", "win32")
+    monkeypatch.setattr(operating_system, "NAME", "win32")
     path = tmp_path / "home" / ".xlwings" / "xlwings.conf"
     monkeypatch.setattr(xlwings, "USER_CONFIG_FILE", str(path))
     return path
@@ -400,7 +400,7 @@ def test_another_python_in_the_configuration_of_xlwings_is_wrong(conf, content, 
 
 
 def test_missing_packages_are_named_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(setup, "SYSTEM", "win32")
+    monkeypatch.setattr(operating_system, "NAME", "win32")
     assert "pywintypes is missing" in checked()["Packages"].said
     monkeypatch.setattr(setup, "_PACKAGES", ("xlwings", "absent_package"))
     line = checked()["Packages"]

@@ -95,29 +95,6 @@ def test_a_commit_that_returned_outlives_a_power_cut(  # noqa: PLR0917 - fixture
     assert works(fresh(path))
 
 
-MOUNTS = """\
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-30 22 0:50 / /home rw shared:2 - nfs4 server:/home rw
-31 30 8:2 / /home/me/local\\040disk rw - xfs /dev/sdb1 rw
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "there"),
-    [
-        ("/var/answers.db", False),
-        ("/home/me/answers.db", True),
-        ("/home/me/local disk/answers.db", False),
-        ("/homeless/answers.db", False),
-    ],
-)
-def test_another_machines_disk_is_told_by_its_mount(tmp_path, path, there):
-    mounts = tmp_path / "mounts"
-    mounts.write_text(MOUNTS)
-    assert cache_store.is_on_network(Path(path), mounts) is there
-    assert cache_store.is_on_network(Path(path), tmp_path / "absent") is False
-
-
 def cut(path, left):
     os.truncate(path, int(path.stat().st_size * left) // 4096 * 4096)
 

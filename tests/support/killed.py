@@ -22,7 +22,7 @@ from functools import partial
 import filelock
 
 from svc_sdk import Svc, models
-from svc_tools import atomic
+from svc_tools import atomic, operating_system
 from svc_tools.nexus import (
     add_registrations,
     apply_plan,
@@ -63,10 +63,17 @@ class Steps:
         self.names = Counter()
         self.line = "folder"
         file = "plan" if task.get("write") else "records"
-        real_write, real_sync, real_send = journal._write, os.fsync, job.exchange
+        real_write, real_send = journal._write, job.exchange
         journal._write = partial(self.write, real_write)
-        journal.os = Like(os, fsync=lambda file: self.step(f"sync {self.line}", real_sync, file))
-        atomic.os = Like(os, fsync=lambda handle: self.step(f"sync {file}", real_sync, handle))
+        reals = {name: getattr(operating_system, name) for name in ("sync", "sync_folder")}
+        journal.sync, journal.sync_folder = (
+            lambda what, real=real: self.step(f"sync {self.line}", real, what)
+            for real in reals.values()
+        )
+        atomic.operating_system = Like(
+            operating_system,
+            **{name: partial(self.step, f"sync {file}", real) for name, real in reals.items()},
+        )
         job.exchange = partial(self.step, "request", real_send)
 
     def write(self, real, file, line):

@@ -11,13 +11,12 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import sys
 import zipfile
 from io import BytesIO
 from pathlib import Path
 
 from svc_sdk import __version__
-from svc_tools import config
+from svc_tools import config, operating_system
 from svc_tools.atomic import whole_file
 from svc_tools.display import render
 from svc_tools.excel.registry import FUNCTIONS
@@ -59,7 +58,7 @@ def start_command() -> str | None:
     Returns:
         `None` where no environment is active, and on systems where LibreOffice brings its Python.
     """
-    if sys.platform in {"win32", "darwin"} or not config.is_python_chosen():
+    if operating_system.NAME in {"win32", "darwin"} or not config.is_python_chosen():
         return None
     program = shutil.which("soffice") or shutil.which("libreoffice") or "soffice"
     clean = "env -u PYTHONHOME -u PYTHONPATH PATH=/usr/local/bin:/usr/bin:/bin"

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_data_dir
 
+from svc_tools.operating_system import database_uri, make_private
 from svc_tools.service.ratebook.imports.reading import OwnBookError, quarter_begin
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def open_own_book(path: Path, *, write: bool = False) -> sqlite3.Connection:
     with failures_named(path):
         # a reader too opens the file for writing: it may have to finish what a crash left behind
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw",
+            f"{database_uri(path.absolute())}?mode=rw",
             uri=True,
             timeout=_BUSY_SECONDS,
             isolation_level=None,
@@ -179,8 +180,7 @@ def _make(path: Path) -> None:
         with suppress(FileExistsError):
             # not opened where it exists: closing a descriptor would drop this process's locks
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        if os.name == "posix" and path.stat().st_mode & 0o077:
-            path.chmod(0o600)
+        make_private(path)
     except OSError as error:
         raise OwnBookError(
             f"Your own book {path} cannot be made or opened: {error.strerror or error}"

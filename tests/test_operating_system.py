@@ -1,0 +1,291 @@
+"""What other systems than this one would do: the system is set, and what it lacks stands in."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import zoneinfo
+from contextlib import closing
+from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
+
+import pytest
+from support.answers import NOW, SOURCE, ok, zip_place
+
+from svc_tools import operating_system
+from svc_tools.atomic import whole_file
+from svc_tools.dates import time_zone
+from svc_tools.lookup.cache import Cache
+from svc_tools.loopback import ListenError, listen
+from svc_tools.operating_system import database_uri, is_closed_pipe, is_on_network, sync, typed
+
+ROOT = Path(__file__).parents[1]
+ASKS = re.compile(r"sys\.platform|\bos\.name\b|import fcntl|import msvcrt|platform\.system")
+IN_LIBREOFFICE = "svc_tools/excel/calc/addin/pythonpath/svc_calc_server.py"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="sets another system on top of POSIX")
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    monkeypatch.setattr(operating_system, "NAME", "win32")
+
+
+@pytest.fixture
+def macos(monkeypatch):
+    monkeypatch.setattr(operating_system, "NAME", "darwin")
+
+
+def test_one_module_asks_for_the_system():
+    asking = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("svc_sdk", "svc_tools")
+        for path in (ROOT / package).rglob("*.py")
+        if ASKS.search(path.read_text(encoding="utf-8"))
+    }
+    assert asking == {"svc_tools/operating_system.py", IN_LIBREOFFICE}
+
+
+# Files
+
+
+def open_files():
+    """The paths that this process has open, where the system lists them."""
+    links = Path("/proc/self/fd").glob("*")
+    return {os.path.realpath(link) for link in links}
+
+
+@posix
+def test_a_file_of_windows_is_written_while_no_handle_of_ours_is_open(windows, tmp_path):
+    path = tmp_path / "out.txt"
+    for text in ("first", "second"):
+        with whole_file(path) as draft:
+            assert str(draft) not in open_files()
+            draft.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@posix
+def test_a_draft_that_windows_cannot_lock_is_removed_after_a_day(windows, tmp_path):
+    of_today, old = (tmp_path / f".out-0000000{number}.txt" for number in (1, 2))
+    for draft in (of_today, old):
+        draft.touch()
+    os.utime(old, (0, 0))
+    with whole_file(tmp_path / "out.txt") as draft:
+        draft.touch()
+    assert (of_today.exists(), old.exists()) == (True, False)
+
+
+@pytest.mark.parametrize(("system", "tries"), [("win32", 3), ("linux", 1)])
+def test_a_file_that_a_scanner_holds_for_a_moment_is_replaced_on_windows(
+    monkeypatch, tmp_path, system, tries
+):
+    left, real = [tries - 1], os.replace
+
+    def held(source, target):
+        if left[0]:
+            left[0] -= 1
+            raise PermissionError(errno.EACCES, "held", str(target))
+        real(source, target)
+
+    monkeypatch.setattr(operating_system, "NAME", system)
+    monkeypatch.setattr(operating_system, "_PAUSE", 0)
+    monkeypatch.setattr(os, "replace", held)
+    with whole_file(tmp_path / "out.txt") as draft:
+        draft.write_text("whole", encoding="utf-8")
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "whole"
+
+
+@pytest.mark.parametrize("system", ["win32", "linux", "darwin"])
+def test_a_file_that_stays_open_elsewhere_is_an_error_and_unchanged(monkeypatch, tmp_path, system):
+    def held(_source, target):
+        raise PermissionError(errno.EACCES, "held", str(target))
+
+    path = tmp_path / "out.txt"
+    path.write_text("before", encoding="utf-8")
+    monkeypatch.setattr(operating_system, "NAME", system)
+    monkeypatch.setattr(operating_system, "_PAUSE", 0)
+    monkeypatch.setattr(os, "replace", held)
+    with pytest.raises(PermissionError), whole_file(path) as draft:
+        draft.write_text("after", encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@posix
+def test_macos_is_asked_to_write_through_the_cache_of_the_drive(macos, monkeypatch, tmp_path):
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    asked = []
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda _handle, what: asked.append(what))
+    with (tmp_path / "journal").open("wb") as file:
+        sync(file.fileno())
+    assert asked == [51]
+
+
+@posix
+def test_a_damaged_cache_is_closed_before_windows_moves_it(windows, monkeypatch, tmp_path):
+    path = tmp_path / "answers.db"
+    path.write_bytes(b"SQLite format 3\0" + b"broken" * 1000)
+    real = Path.rename
+
+    def rename(self, target):
+        assert str(self) not in open_files()
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    cache = Cache(path, clock=lambda: NOW)
+    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
+    assert [*cache.known(SOURCE, [zip_place(1)], detail=False)] == [zip_place(1)]
+    assert len([*tmp_path.glob("answers.damaged-*.db")]) == 1
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# Disks
+
+LINUX = """\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:50 / /home rw shared:2 - nfs4 server:/home rw
+31 30 8:2 / /home/me/local\\040disk rw - xfs /dev/sdb1 rw
+"""
+MACOS = """\
+/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)
+/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled, nobrowse)
+//me@server/books on /Volumes/books (smbfs, nodev, nosuid, mounted by me)
+/dev/disk4s1 on /Volumes/books/usb (apfs, local, nodev)
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("system", "mounts", "path", "there"),
+    [
+        ("linux", LINUX, "/var/answers.db", False),
+        ("linux", LINUX, "/home/me/answers.db", True),
+        ("linux", LINUX, "/home/me/local disk/answers.db", False),
+        ("linux", LINUX, "/homeless/answers.db", False),
+        ("linux", "", "/home/me/answers.db", False),
+        ("darwin", MACOS, "/Users/me/answers.db", False),
+        ("darwin", MACOS, "/Volumes/books/answers.db", True),
+        ("darwin", MACOS, "/Volumes/books/usb/answers.db", False),
+        ("win32", "", r"\\server\share\answers.db", True),
+        ("win32", "", r"Z:\answers.db", True),
+        ("win32", "", r"C:\Users\me\answers.db", False),
+    ],
+)
+def test_a_disk_of_another_machine_is_known_by_its_mount(monkeypatch, system, mounts, path, there):
+    kinds = SimpleNamespace(GetDriveTypeW={"Z:\\": 4, "C:\\": 3}.__getitem__)
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kinds), raising=False)
+    monkeypatch.setattr(operating_system, "NAME", system)
+    assert is_on_network(Path(path), mounts) is there
+
+
+def test_sqlite_opens_a_path_as_uri_on_each_system(tmp_path):
+    share = PureWindowsPath(r"\\server\share\my rates\answers.db")
+    assert database_uri(share) == "file:////server/share/my%20rates/answers.db"
+    assert database_uri(PureWindowsPath(r"C:\me\a.db")) == "file:///C:/me/a.db"
+    path = tmp_path / "50% of #1?.db"
+    with closing(sqlite3.connect(database_uri(path), uri=True)) as connection:
+        connection.execute("CREATE TABLE t (c)")
+    assert path.exists()
+
+
+# Sockets
+
+
+@posix
+def test_a_port_of_windows_is_for_one_program(windows, monkeypatch):
+    # an option that this system has, and that changes nothing here
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE, raising=False)
+    with listen("127.0.0.1", 0) as first:
+        assert first.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert not first.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
+        with pytest.raises(ListenError) as raised:
+            listen("127.0.0.1", first.getsockname()[1])
+    assert raised.value.code == "port_in_use"
+
+
+@pytest.mark.parametrize(("system", "code"), [("win32", "port_in_use"), ("linux", "not_possible")])
+def test_a_port_that_windows_does_not_permit_is_in_use(monkeypatch, system, code):
+    class Refused(socket.socket):
+        def bind(self, _address):
+            raise PermissionError(errno.EACCES, "not permitted")
+
+        def setsockopt(self, *_):
+            pass
+
+    monkeypatch.setattr(operating_system, "NAME", system)
+    monkeypatch.setattr(socket, "socket", Refused)
+    with pytest.raises(ListenError) as raised:
+        listen("127.0.0.1", 8642)
+    assert raised.value.code == code
+
+
+# Signals, commands, terminals, time zones
+
+
+def test_ctrl_break_ends_a_command_of_windows(windows, monkeypatch):
+    monkeypatch.setattr(signal, "SIGBREAK", 21, raising=False)
+    assert operating_system.end_signals() == [signal.SIGTERM, 21]
+
+
+@pytest.mark.parametrize(
+    ("system", "error", "closed"),
+    [
+        ("linux", BrokenPipeError(errno.EPIPE, "x"), True),
+        ("linux", OSError(errno.EINVAL, "x"), False),
+        ("win32", OSError(errno.EINVAL, "x"), True),
+        ("win32", OSError(errno.ENOSPC, "x"), False),
+    ],
+)
+def test_a_reader_that_is_gone_is_known_on_each_system(monkeypatch, system, error, closed):
+    monkeypatch.setattr(operating_system, "NAME", system)
+    assert is_closed_pipe(error) is closed
+
+
+@pytest.mark.parametrize(
+    ("system", "line"),
+    [("linux", "svc-tools enrich 'my orders.csv'"), ("win32", 'svc-tools enrich "my orders.csv"')],
+)
+def test_a_command_is_shown_as_it_is_typed(monkeypatch, system, line):
+    monkeypatch.setattr(operating_system, "NAME", system)
+    assert typed(["svc-tools", "enrich", "my orders.csv"]) == line
+
+
+def test_what_an_output_cannot_encode_is_a_question_mark_and_files_are_utf_8(tmp_path):
+    orders = "state,Łódź,order_date,amount\nCA,94105,2026-02-01,10.00\n"
+    (tmp_path / "orders.csv").write_text(orders, encoding="utf-8")
+    command = ("enrich", "orders.csv", "--zip", "Łódź", "--tax", "amount", "--embedded")
+    printed, piped = (
+        subprocess.run(
+            [sys.executable, "-m", "svc_tools", *command, "-o", output],
+            capture_output=True,
+            check=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONIOENCODING": "cp1252"},
+        ).stdout
+        for output in ("out.csv", "-")
+    )
+    assert "?ód?" in printed.decode("cp1252")
+    for written in ((tmp_path / "out.csv").read_bytes(), piped):
+        assert written.decode("utf-8-sig").startswith("state,Łódź,")
+
+
+def test_a_python_without_time_zones_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tzdata", None)
+    zoneinfo.reset_tzpath(to=[])
+    zoneinfo.ZoneInfo.clear_cache()
+    try:
+        with pytest.raises(ValueError, match="pip install tzdata"):
+            time_zone("America/Boise")
+    finally:
+        zoneinfo.reset_tzpath()
