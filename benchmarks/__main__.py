@@ -21,6 +21,7 @@ from benchmarks.tools import ToolError
 MOST_CHARACTERS = 100
 
 PARTS: dict[str, tuple[str, ...]] = {
+    "start": ("start",),
     "client": ("client",),
     "bulk": ("bulk",),
     "cache": ("cache",),

@@ -11,13 +11,13 @@ import importlib
 import importlib.util
 import sys
 from contextlib import suppress
-from importlib.abc import Loader, MetaPathFinder
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from svc_tools.extras import MissingExtraError, missing, needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -104,7 +104,7 @@ def _register_reminder(name: str, error: Exception) -> None:
     extensions.register_dataframe_accessor("svc")(Reminder)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:  # a MetaPathFinder; importlib.abc would take 10 ms to load
     """Finds a library through the other finders, and wraps its loader."""
 
     def __init__(self, name: str) -> None:
@@ -125,11 +125,11 @@ class _Finder(MetaPathFinder):
         finally:
             self._finding = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self)
+            spec.loader = cast("Loader", _Loader(spec.loader, self))
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads a module with its own loader, then registers the accessor."""
 
     def __init__(self, loader: Loader, finder: _Finder) -> None:

@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import httpx
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
-from svc_sdk._settings import checked_url
+from svc_sdk._settings import checked_url, no_cookies
 from svc_tools.dates import time_zone
-from svc_tools.extras import needs
+from svc_tools.extras import needs, require
 from svc_tools.notebook import in_notebook
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from svc_tools.service.serving import EmbeddedService
+    from svc_tools.service.embedded import EmbeddedService
 
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
@@ -83,16 +84,35 @@ class _OfEmbedded:
         """The database of its nexus records, without a password."""
         return self._service.database_name
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the service is of this process, and not closed."""
+        return self._service.running
+
+    def look_up_here(self, path: str, query: str) -> tuple[int, dict[str, str], bytes] | None:
+        """Status, headers and body of a lookup, computed in this process; `None` if it is none."""
+        return self._service.look_up("GET", f"{path}?{query}")
+
 
 class EmbeddedSvc(_OfEmbedded, Svc):
-    """A client of the embedded service, which keeps running until the process ends."""
+    """A client of the embedded service, which keeps running until the process ends.
+
+    Its lookups are computed in this process; its other requests go over the service's port.
+    """
 
     def __init__(
         self, service: EmbeddedService, *, timeout: float = 10.0, max_retries: int = 3
     ) -> None:
         super().__init__(
-            service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
+            service.api_key,
+            base_url=service.base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=httpx.Client(
+                transport=service.transport(), timeout=timeout, cookies=no_cookies()
+            ),
         )
+        self._owns_http = True
         # a notebook rarely closes a client: its connections end with it, or with the process
         weakref.finalize(self, self._http.close)
         self._service = service
@@ -120,10 +140,11 @@ def connect(
 ) -> Svc:
     """A ready client: of a service with an account, or of the embedded one.
 
-    `connect("embedded")` starts the embedded service on a free loopback port in a background
-    thread, with a generated key, and stops it when the process ends. `connect()` takes the key
-    and the address from the arguments, else from `SVC_API_KEY` and `SVC_BASE_URL`; where neither
-    is set it is the embedded service too, with a warning that says so (a note in a notebook).
+    `connect("embedded")` is the embedded service: lookups are computed in this process, and a free
+    loopback port serves all else, with a generated key, until the process ends. `connect()` takes
+    the key and the address from the arguments, else from `SVC_API_KEY` and `SVC_BASE_URL`; where
+    neither is set it is the embedded service too, with a warning that says so (a note in a
+    notebook).
 
     Args:
         target: "embedded", or nothing.
@@ -280,8 +301,8 @@ def address() -> str | None:
 
 def running_embedded() -> EmbeddedSvc | None:
     """A client of the embedded service where this process runs it already; nothing is started."""
-    serving = sys.modules.get("svc_tools.service.serving")
-    service = None if serving is None else serving.running(database())
+    embedded = sys.modules.get("svc_tools.service.embedded")
+    service = None if embedded is None else embedded.running(database())
     return None if service is None else EmbeddedSvc(service)
 
 
@@ -438,9 +459,12 @@ def _path(variable: str, value: str) -> Path:
 
 
 def _embedded() -> EmbeddedService:
-    with needs("The embedded service", "service"):
-        from svc_tools.service import serving  # noqa: PLC0415 - a lazy door (DESIGN)
+    what = "The embedded service"
+    with needs(what, "service"):
+        from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
+    # loaded later, where a missing one would fail a request
+    require(what, "service", "fastapi", "uvicorn", "sqlalchemy", "usaddress", "shapely")
     try:
-        return serving.start(database())
-    except serving.StartError as error:  # its message is a sentence
+        return embedded.start(database())
+    except embedded.StartError as error:  # its message is a sentence
         raise ConfigurationError(f"The embedded service cannot start. {error}") from None

@@ -22,10 +22,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from svc_tools.cells import text_of
-from svc_tools.roles import DatesAmbiguous
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from svc_tools.roles import DatesAmbiguous
 
 FORMATS: Mapping[str, str] = MappingProxyType(
     {
@@ -341,6 +342,13 @@ class Dates:
                 read.midnight.append(at)
         return day
 
+    def _ambiguous(
+        self, values: Sequence[str], kind: Literal["either", "both", "exchanged", "year"]
+    ) -> DatesAmbiguous:
+        from svc_tools.roles import DatesAmbiguous  # noqa: PLC0415 - loads 10 ms of patterns
+
+        return DatesAmbiguous(self.role, self.column, values, kind)
+
     def _decide(self, parts: Iterable[Iterable[object]]) -> None:
         """Decide from all values whether the month or the day is first, and on day numbers.
 
@@ -355,13 +363,13 @@ class Dates:
         month, day = seen.only["month first"], seen.only["day first"]
         either = seen.either
         if doubt := seen.doubt():
-            raise DatesAmbiguous(self.role, self.column, [*day, *month], doubt)
+            raise self._ambiguous([*day, *month], doubt)
         if month or day:
             self._order = "month first" if month else "day first"
         elif self.month_first is not None:
             self._order = "month first" if self.month_first else "day first"
         elif either:
-            raise DatesAmbiguous(self.role, self.column, either[:2], "either")
+            raise self._ambiguous(either[:2], "either")
         self._settled = True
         notes = []
         if (month or day or either) and self._order is not None:

@@ -12,8 +12,10 @@ import hmac
 import ipaddress
 import os
 import re
+import selectors
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -250,46 +252,76 @@ class ThreadServer:
     """
 
     _failure: BaseException | None = None
+    _server: uvicorn.Server | None = None
+    _closing = False
 
-    def __init__(self, app: ASGIApp, sockets: list[socket.socket], name: str) -> None:
+    def __init__(
+        self, make_app: Callable[[], ASGIApp], sockets: list[socket.socket], name: str
+    ) -> None:
+        self._make_app = make_app
         self._sockets = sockets
         self.base_url = address_of(sockets[0])
         self._settled = threading.Event()
-        self._server = make_server(app, self._settled.set)
+        self._wake, self._woken = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it serves requests, or will serve the first one."""
+        stopped = self._closing or (self._server is not None and self._server.should_exit)
+        return self._thread.is_alive() and not stopped
+
+    def start(self) -> None:
+        """Serve now, without waiting for a request.
+
+        Raises:
+            RuntimeError: the app or uvicorn does not start; the cause is attached.
+        """
+        with suppress(OSError):  # it has started, or ended
+            self._wake.send(b"1")
         self._settled.wait()
         if self._failure is not None:
             self._thread.join(_STOP_SECONDS)
             raise RuntimeError(f"The server did not start: {self._failure!r}") from self._failure
 
-    @property
-    def running(self) -> bool:
-        """Whether it serves requests."""
-        return self._thread.is_alive() and not self._server.should_exit
-
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
-        self._server.should_exit = True
+        self._closing = True
+        if self._server is not None:
+            self._server.should_exit = True
+        with suppress(OSError):
+            self._wake.send(b"1")
         self._thread.join(_STOP_SECONDS)
 
     def leave_to_parent(self) -> None:
         """In a forked child: give up the inherited sockets; the parent's go on listening."""
-        self._server.should_exit = True
-        for one in self._sockets:
+        self._closing = True
+        for one in (*self._sockets, self._wake, self._woken):
             descriptor = one.detach()
             if descriptor >= 0:
                 os.close(descriptor)
 
     def _run(self) -> None:
         try:
-            self._server.run(self._sockets)
-        except BaseException as error:  # noqa: BLE001 - raised again by the constructor
+            if self._is_wanted():
+                self._server = make_server(self._make_app(), self._settled.set)
+                self._server.should_exit = self._closing
+                self._server.run(self._sockets)
+        except BaseException as error:  # noqa: BLE001 - raised again by `start`
             self._failure = error
         finally:
-            for one in self._sockets:
+            for one in (*self._sockets, self._wake, self._woken):
                 one.close()
             self._settled.set()
+
+    def _is_wanted(self) -> bool:
+        """Wait for the first connection, or for `start` or `close`; whether to serve."""
+        with selectors.DefaultSelector() as selector:
+            for one in (*self._sockets, self._woken):
+                selector.register(one, selectors.EVENT_READ)
+            selector.select()
+        return not self._closing
 
 
 def serve_in_thread(
@@ -306,4 +338,19 @@ def serve_in_thread(
         ListenError: no port is free.
         RuntimeError: uvicorn does not start; the cause is attached.
     """
-    return ThreadServer(app, sockets or [listen("127.0.0.1", 0)], name)
+    server = ThreadServer(lambda: app, sockets or [listen("127.0.0.1", 0)], name)
+    server.start()
+    return server
+
+
+def serve_when_needed(make_app: Callable[[], ASGIApp], *, name: str) -> ThreadServer:
+    """Listen on a free port of 127.0.0.1; the first connection makes the app and has it served.
+
+    Args:
+        make_app: makes the app, in the server's thread; an error closes the port.
+        name: the name of the thread.
+
+    Raises:
+        ListenError: no port is free.
+    """
+    return ThreadServer(make_app, [listen("127.0.0.1", 0)], name)

@@ -22,14 +22,14 @@ from rich.text import Text
 
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
-from svc_tools.csv_files import FileError
 from svc_tools.display import visible
 from svc_tools.extras import MissingExtraError, missing, needs, require
-from svc_tools.roles import ColumnAmbiguous, ColumnError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
+
+    from svc_tools.roles import ColumnError
 
 NO_RESULT = 1
 _NOT_USABLE = 2
@@ -156,6 +156,9 @@ def _print_error(sentence: Text) -> None:
 
 
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
+    from svc_tools.csv_files import FileError  # noqa: PLC0415 - few commands read files
+    from svc_tools.roles import ColumnError  # noqa: PLC0415 - as above
+
     text = str(error)
     if isinstance(error, ColumnError):
         text = f"{error.fact}; {_advice(error, options)}"
@@ -185,6 +188,8 @@ _ADVICE = {
 
 def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     """What to do about the columns of a file, by options."""
+    from svc_tools.roles import ColumnAmbiguous  # noqa: PLC0415 - as above
+
     if isinstance(error, ColumnAmbiguous) and error.alike:
         return error.advice
     for fault in (f"{error.code} {error.role}", error.code):

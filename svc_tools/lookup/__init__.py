@@ -1,7 +1,11 @@
 """Bulk lookups: each distinct place is looked up once, and each gets an outcome. No pandas."""
 
-from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
-from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome, Status, refused
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
+    from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome, Status, refused
 
 __all__ = [
     "STATUSES",
@@ -15,3 +19,13 @@ __all__ = [
     "lookup_many",
     "refused",
 ]
+_OF_MANY = {"Run", "alookup_many", "look_up", "lookup_many"}
+
+
+def __getattr__(name: str) -> object:
+    """Load a name when it is first used: who shows one outcome needs no engine and no cache."""
+    if name in __all__:
+        home = import_module(f"{__name__}.{'many' if name in _OF_MANY else 'outcomes'}")
+        found = globals()[name] = getattr(home, name)
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,9 @@
 """The transport of bulk lookups: sends one request and returns the response as a plain value.
 
 Requests go over aiohttp: at 64 in flight it costs a twentieth of what the HTTP client of `svc_sdk`
-does. Where the user chose how the service is reached, by an injected HTTP client or by a proxy of
-the environment, the requests go through that client.
+does. Lookups of the embedded service are computed in this process. Where the user chose how the
+service is reached, by an injected HTTP client or by a proxy of the environment, the requests go
+through that client.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import functools
 import re
 import threading
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,7 +23,8 @@ import httpx
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
-from svc_sdk._settings import shared_tls
+from svc_sdk._settings import CLOSED, shared_tls
+from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
         ImportError: aiohttp is needed and not installed.
     """
     settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
+    if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.is_here:
+        return _InProcess(client, settings)
     if client._owns_http and not _by_proxy(settings):  # noqa: SLF001
         return _Direct(client, settings, concurrency)
     return _ThroughClient(client, settings, concurrency)
@@ -77,6 +81,28 @@ def _by_proxy(settings: Settings) -> bool:
     if not settings.trust_env:
         return False
     return not {httpx.URL(settings.base_url).scheme, "all"}.isdisjoint(getproxies())
+
+
+class _InProcess:
+    """Lookups of the embedded service, computed in a thread of their own: no loop waits for one."""
+
+    def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc, settings: Settings) -> None:
+        self._client = client
+        self._settings = settings
+        self._worker = ThreadPoolExecutor(1, "svc-lookup")
+
+    async def exchange(self, call: Call) -> Reply | Failure:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._worker, self._look_up, call)
+        return CLOSED if found is None else self._settings.without_key(*found)
+
+    def _look_up(self, call: Call) -> tuple[int, dict[str, str], bytes] | None:
+        if not self._client.is_here:
+            return None
+        return self._client.look_up_here(call.path, _query(call.params))
+
+    async def close(self) -> None:
+        self._worker.shutdown(wait=False, cancel_futures=True)
 
 
 class _Direct:

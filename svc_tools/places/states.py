@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 STATES = {
@@ -182,7 +182,7 @@ def states_of(zip_code: str) -> frozenset[str]:
 @functools.cache
 def _table() -> dict[str, frozenset[str]]:
     """States by ZIP where it differs from its neighbors, else by its first three digits."""
-    source = resources.files("svc_tools.places") / "zip_states.csv"
+    source = Path(__file__).with_name("zip_states.csv")
     with source.open(encoding="ascii") as file:
         return {row["zip"]: frozenset(row["states"].split()) for row in csv.DictReader(file)}
 

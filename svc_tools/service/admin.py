@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.database import Database, default_path, is_address, utc_now
+from svc_tools.service.database import Database, utc_now
 from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - commands catch it
-from svc_tools.service.keys import KeyRow, KeyStore, new_key
+from svc_tools.service.keys import KeyRow, KeyStore
+from svc_tools.service.start import default_path, is_address, new_key
 from svc_tools.service.store import LimitStore, month_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def coverage() -> dict[str, object]:
         ValueError: the user's own book is damaged or of another version.
     """
     from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
-    from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.own import own_book_path  # noqa: PLC0415 - as above
 
     return load_book(own=own_book_path()).freshness()
 
@@ -91,8 +92,10 @@ def check_book(path: Path, day: date) -> dict[str, Any]:
         ValueError: the file cannot be read, or no row of it.
     """
     from svc_tools.service.ratebook import accuracy, load_book  # noqa: PLC0415 - loads the rates
-    from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
-    from svc_tools.service.ratebook.imports.reading import OwnBookChanged  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.own import (  # noqa: PLC0415 - as above
+        OwnBookChanged,
+        own_book_path,
+    )
 
     rows, unreadable = accuracy.read_rates(path)
     if rows.empty:
@@ -117,7 +120,7 @@ def import_files(
 ) -> Iterator[Imported]:
     """Import official files into the user's own book, one after the other; see the importer."""
     from svc_tools.service.ratebook.imports import importer  # noqa: PLC0415 - loads the readers
-    from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.own import own_book_path  # noqa: PLC0415 - as above
 
     return importer.import_files(
         paths,
@@ -136,9 +139,10 @@ def own_editions() -> list[tuple[Edition, str | None]]:
     Raises:
         ValueError: the own book is damaged or of another version.
     """
+    from svc_tools.service.ratebook import own  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.imports import database, importer  # noqa: PLC0415 - loads rates
 
-    found = database.list_editions(database.own_book_path())
+    found = database.list_editions(own.own_book_path())
     return [(one, importer.newer_shipped(one)) for one in found]
 
 
@@ -153,9 +157,10 @@ def remove_own(state: str, kind: str | None) -> list[Edition]:
         ValueError: another kind was named, boundaries would be left without their rates, or the
             own book is damaged or of another version.
     """
+    from svc_tools.service.ratebook import own  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.imports import database  # noqa: PLC0415 - loads the database
 
-    return database.remove_editions(database.own_book_path(), state, kind)
+    return database.remove_editions(own.own_book_path(), state, kind)
 
 
 class KeyAdmin(KeyStore):

@@ -31,27 +31,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from svc_tools.loopback import LocalGuard
-from svc_tools.service.envelope import (
+from svc_tools.service.envelope import envelope
+from svc_tools.service.errors import StoreError
+from svc_tools.service.faults import FAULT
+from svc_tools.service.keys import FEATURES
+from svc_tools.service.problems import (
     CODE,
     REQUEST_ID,
     WWW_AUTHENTICATE,
     Problem,
-    envelope,
+    as_problem,
     log,
     log_error,
     loggable_address,
     new_request_id,
 )
-from svc_tools.service.errors import (
-    BookUnavailableError,
-    StoreBusyError,
-    StoreError,
-    StoreUnavailableError,
-)
-from svc_tools.service.faults import FAULT
-from svc_tools.service.health import unavailable
-from svc_tools.service.keys import FEATURES
-from svc_tools.service.ratebook.imports.reading import OwnBookChanged, OwnBookError
 from svc_tools.service.store import LimitStore, month_of
 
 if TYPE_CHECKING:
@@ -106,7 +100,7 @@ class Guard:
         except ClientDisconnect:
             return
         except (Exception, asyncio.CancelledError) as error:
-            problem = _as_problem(error)
+            problem = as_problem(error)
             scope[CODE] = problem.code
             if problem.code == "INTERNAL" and not isinstance(error, Problem):
                 response.logged = True
@@ -226,28 +220,6 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
         return message
 
     return receive_bounded
-
-
-def _as_problem(error: BaseException) -> Problem:
-    match error:
-        case Problem():
-            return error
-        case StoreUnavailableError():
-            return unavailable("database")
-        case BookUnavailableError() | OwnBookError() | OwnBookChanged():
-            return unavailable("book")
-        case asyncio.CancelledError():  # the server is stopping
-            message = "The service is stopping, and did not finish this request; try again later"
-        case StoreBusyError():
-            message = "The database is locked by another process; try again"
-        case _:
-            return Problem(
-                500,
-                "INTERNAL",
-                "The service failed on this request; its log has the reason under the support"
-                " reference",
-            )
-    return Problem(503, "TEMPORARILY_UNAVAILABLE", message, retry_after=1)
 
 
 _COUNTED = frozenset({200, 404})

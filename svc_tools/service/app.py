@@ -7,9 +7,6 @@ from the database (SPEC 4, WIRE "Requests"). The guard around the app checks key
 from __future__ import annotations
 
 import json
-import time
-from datetime import date
-from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -23,28 +20,20 @@ from starlette.routing import Route
 
 from svc_sdk._version import __version__
 from svc_tools.service.admission import ACCOUNT, Admission, Guard
-from svc_tools.service.envelope import (
-    Problem,
-    json_bytes,
-    json_response,
-    on_invalid_body,
-    on_problem,
-    shown,
-)
+from svc_tools.service.envelope import json_response, on_invalid_body, on_problem
 from svc_tools.service.faults import Faults
 from svc_tools.service.health import Health
+from svc_tools.service.nexus_params import NexusInput, NexusParams
 from svc_tools.service.params import (
     WAYS,
     LookupParams,
-    NexusInput,
-    NexusParams,
     checked,
     documented,
-    read_lookup,
     read_params,
 )
-from svc_tools.service.ratebook import NotResolved, resolve
-from svc_tools.service.ratebook.imports.reading import OwnBookChanged
+from svc_tools.service.problems import Problem, shown
+from svc_tools.service.ratebook.own import OwnBookChanged
+from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
 from svc_tools.service.schemas import (
     Freshness,
     HealthResponse,
@@ -57,11 +46,11 @@ from svc_tools.service.schemas import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from datetime import date
 
+    from svc_tools.service.books import BookKeeper
     from svc_tools.service.faults import FaultPlan
-    from svc_tools.service.health import BookKeeper
     from svc_tools.service.keys import KeyRing
-    from svc_tools.service.ratebook import Book
     from svc_tools.service.schemas import Responses
     from svc_tools.service.store import Store
 
@@ -78,12 +67,9 @@ _SCHEMES = {
     "Bearer": {"type": "http", "scheme": "bearer"},
 }
 
-_CACHED_RESPONSES = 16_384
-"""How many simple responses to lookups are cached: about 1 KB each."""
 _LOOKUP = "/v1/tax/{state}"
 
 _NEXUS = "/v1/portability/nexus"
-_LOOKUP_PARAMS = tuple(name for name in LookupParams.model_fields if name != "state")
 _WHY_STRICT = (
     "Nothing was removed: a misspelt nexus_type that was ignored would remove the records of every"
     " type"
@@ -96,19 +82,13 @@ _NO_BODY = {
 }
 
 
-def _local_day() -> date:
-    """Today by this machine's calendar."""
-    now = time.localtime()
-    return date(now.tm_year, now.tm_mon, now.tm_mday)
-
-
 def create_app(
     *,
     books: BookKeeper,
     store: Store,
     keys: KeyRing,
     loopback: bool,
-    today: Callable[[], date] = _local_day,
+    today: Callable[[], date] = local_day,
     faults: FaultPlan | None = None,
 ) -> FastAPI:
     """The app over a rate book and a store.
@@ -136,6 +116,7 @@ def create_app(
         app.add_middleware(Faults, plan=faults)
     # the last one added is the outermost
     app.add_middleware(Guard, admission=Admission(keys, today), loopback=loopback)
+    app.add_exception_handler(Problem, on_problem)
     app.add_exception_handler(HTTPException, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid_body)
     health = Health(books, store.database.ping)
@@ -171,51 +152,21 @@ class _App(FastAPI):
         return super().openapi()
 
 
-class _BookResponses:
-    """The response bodies of one book: it does not change, so the same query has the same body."""
-
-    def __init__(self, book: Book) -> None:
-        self.book = book
-        self._cached = lru_cache(_CACHED_RESPONSES)(self._resolve)
-
-    @cached_property
-    def freshness(self) -> bytes:
-        return json_bytes(self.book.freshness())
-
-    def look_up(self, state: str, given: tuple[tuple[str, str], ...], day: date) -> bytes:
-        has_mode = any(name == "mode" for name, _ in given)
-        return (self._resolve if has_mode else self._cached)(state, given, day)
-
-    def _resolve(self, state: str, given: tuple[tuple[str, str], ...], day: date) -> bytes:
-        lookup = read_lookup(state, dict(given))
-        try:
-            found = resolve(self.book, lookup.query, today=day)
-        except NotResolved as missing:
-            raise Problem(404, missing.code, missing.message, extra=missing.detail) from missing
-        return json_bytes(found.full() if lookup.full else found.simple())
-
-
 def _add_rate_routes(
     app: FastAPI, books: BookKeeper, health: Health, today: Callable[[], date]
 ) -> None:
     """Add the routes that are served from the current book."""
-    current: _BookResponses | None = None
-
-    def responses_of(book: Book) -> _BookResponses:
-        nonlocal current
-        if current is None or current.book is not book:
-            current = _BookResponses(book)
-        return current
+    rates = RateResponses()
 
     async def look_up_rate(request: Request) -> Response:
         health.require_database()
-        given = tuple(read_params(request, *_LOOKUP_PARAMS).items())
+        given = tuple(read_params(request.query_params.multi_items(), *LOOKUP_PARAMS).items())
         lookup = (request.path_params["state"], given, today())
         book = await books.current()
         try:
-            body = responses_of(book).look_up(*lookup)
+            body = rates.of(book).look_up(*lookup)
         except OwnBookChanged:
-            body = responses_of(await books.latest()).look_up(*lookup)
+            body = rates.of(await books.latest()).look_up(*lookup)
         return Response(body, media_type="application/json")
 
     # The framework's own route costs as much as the rest of a lookup: a plain one handles the
@@ -241,7 +192,7 @@ def _add_rate_routes(
         responses=responses(Freshness, "The book, and each state in it"),
     )
     async def get_freshness() -> Response:
-        body = responses_of(await books.current()).freshness
+        body = rates.of(await books.current()).freshness
         return Response(body, media_type="application/json")
 
 
@@ -257,7 +208,9 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         openapi_extra={"parameters": documented(NexusParams, path=False)},
     )
     async def list_records(request: Request) -> Response:
-        wanted = checked(NexusParams, read_params(request, "state", "nexus_type"))
+        wanted = checked(
+            NexusParams, read_params(request.query_params.multi_items(), "state", "nexus_type")
+        )
         records = await run_in_threadpool(
             store.list_nexus, request.scope[ACCOUNT], wanted.state, wanted.nexus_type
         )
@@ -295,7 +248,9 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         openapi_extra={"parameters": documented(NexusParams, path=True)},
     )
     async def remove_records(request: Request) -> Response:
-        given = read_params(request, "nexus_type", strict_because=_WHY_STRICT)
+        given = read_params(
+            request.query_params.multi_items(), "nexus_type", strict_because=_WHY_STRICT
+        )
         if await request.body():
             raise RequestValidationError([_NO_BODY])
         removed = checked(NexusParams, {**given, "state": request.path_params["state"]})
@@ -335,7 +290,12 @@ class _StrictJsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:
-            return await handle(_StrictRequest(request.scope, request.receive))
+            try:
+                return await handle(_StrictRequest(request.scope, request.receive))
+            except HTTPException as error:  # the framework's own, around what reading raised
+                if isinstance(error.__cause__, Problem):
+                    raise error.__cause__ from None
+                raise
 
         return handle_strictly
 

@@ -7,7 +7,6 @@ errors, busy or unavailable, that last no longer than their cause: each transact
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import struct
 import time
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from platformdirs import user_data_dir
 from pydantic import SecretStr
 from sqlalchemy import event
 from sqlalchemy.dialects import sqlite
@@ -26,14 +24,13 @@ from sqlalchemy.pool import NullPool
 
 from svc_tools.operating_system import database_uri, make_private
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
+from svc_tools.service.start import SCHEMA_VERSION, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sqlalchemy.dialects import postgresql
 
-# Earlier releases made databases of this version with one more column and table, now unused.
-SCHEMA_VERSION = 2
 LOCAL_ACCOUNT = "local"
 """The account of the user who runs the service on this machine."""
 BUSY_SECONDS = 5.0
@@ -120,25 +117,11 @@ _POSTGRESQL_BUSY = {"55P03", "57014", "53300", "55006", "40001", "40P01"}
 _POSTGRESQL_UNAVAILABLE = {"25006", "23503", "3F000", "42501", "42703", "42P01"}
 # connection, authorization, resources, ended by an operator, system, the server's own failure
 _POSTGRESQL_UNAVAILABLE_CLASSES = {"08", "28", "53", "57", "58", "XX"}
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
 
 
 def utc_now() -> str:
     """The time in UTC, ISO 8601, in milliseconds, ending in Z; such texts sort as the times do."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def default_path() -> Path:
-    """Where the database is by default."""
-    return Path(user_data_dir("svc-tools", appauthor=False)) / "service.db"
-
-
-def is_address(target: str) -> bool:
-    """Whether a target is the address of a server; else it is the path of a file.
-
-    A mistyped address is an address too: as a path, messages would repeat its password.
-    """
-    return _ADDRESS.match(target) is not None
 
 
 class Database:

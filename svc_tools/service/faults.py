@@ -33,15 +33,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from svc_tools.service.envelope import (
-    WWW_AUTHENTICATE,
-    Problem,
-    json_response,
-    log,
-    loggable_address,
-    request_id_of,
-)
+from svc_tools.service.envelope import json_response, request_id_of
 from svc_tools.service.errors import StartError
+from svc_tools.service.problems import WWW_AUTHENTICATE, Problem, log, loggable_address
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

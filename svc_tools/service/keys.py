@@ -27,13 +27,14 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
-from pydantic import SecretStr
 
 from svc_tools.service.database import LOCAL_ACCOUNT, accounts, api_keys, utc_now
 from svc_tools.service.errors import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from pydantic import SecretStr
 
     from svc_tools.service.database import Database
 
@@ -192,11 +193,6 @@ _PAST_DUE = "past_due"
 _ID_BYTES = 5
 _LONGEST_ACCOUNT = 64
 _LONGEST_NAME = 100
-
-
-def new_key() -> SecretStr:
-    """A fresh key with 256 random bits; that is why a plain hash of it is safe to store."""
-    return SecretStr(f"svc_{secrets.token_urlsafe(32)}")
 
 
 def hash_key(key: SecretStr | bytes) -> str:

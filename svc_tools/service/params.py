@@ -1,4 +1,4 @@
-"""Requests: the parameters of each address, and the body of a nexus record, as pydantic models.
+"""The parameters of requests, as pydantic models.
 
 A parameter is given once, in UTF-8, or the request is refused with a 400 that names the parameter
 and what is expected. Where records are removed a mistake costs most: there unknown parameters are
@@ -12,26 +12,21 @@ from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
-from fastapi.exceptions import RequestValidationError
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from svc_tools.service.envelope import Problem, invalid
+from svc_tools.service.problems import Problem, invalid
 from svc_tools.service.ratebook import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
+    from collections.abc import Iterable, Mapping
 
 STATES = tuple(
     """
@@ -39,7 +34,6 @@ STATES = tuple(
     NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY
     """.split()  # noqa: SIM905 - 51 short codes read best as one text
 )
-NEXUS_TYPES = ("economic", "marketplace", "physical")
 WAYS = "address; street and city (with zip if you like); zip; location; lat and lng"
 """The ways of naming a place, in words."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -64,7 +58,12 @@ def _number(value: str) -> str:
     return value
 
 
-def _iso_day(value: object) -> object:
+def iso_day(value: object) -> object:
+    """The value, if it can be a date.
+
+    Raises:
+        ValueError: it cannot.
+    """
     # pydantic alone would also take seconds since 1970 and a date with a time
     if value is None or (isinstance(value, str) and _DATE.fullmatch(value)):
         return value
@@ -77,7 +76,6 @@ def _quarter(value: str) -> str:
     return value
 
 
-_EITHER_CASE = "|".join("".join(f"[{one}{one.lower()}]" for one in code) for code in STATES)
 _StateCode = Annotated[
     str,
     Field(
@@ -87,23 +85,12 @@ _StateCode = Annotated[
     ),
     AfterValidator(str.upper),
 ]
-_State = Annotated[
-    str,
-    Field(
-        pattern=f"^({_EITHER_CASE})$",
-        description=f"the two-letter code of a state, one of {', '.join(STATES)}",
-        examples=["TX"],
-    ),
-    AfterValidator(str.upper),
-]
-NexusType = Literal["economic", "marketplace", "physical"]
-_NexusType = Annotated[NexusType, Field(description=f"one of {', '.join(NEXUS_TYPES)}")]
 _Day = Annotated[
     date,
-    BeforeValidator(_iso_day),
+    BeforeValidator(iso_day),
     Field(description="a date as YYYY-MM-DD, such as 2026-07-01"),
 ]
-_Given = SkipJsonSchema[None]
+Given = SkipJsonSchema[None]
 """Added to the type of an optional parameter: `None` in Python, left out on the wire."""
 
 
@@ -127,14 +114,14 @@ class LookupParams(BaseModel):
     state: _StateCode
     address: (
         Annotated[_Text, _named("an address in one line (street, city, state ZIP)", 10, 200)]
-        | _Given
+        | Given
     ) = None
     street: (
         Annotated[_Text, _named("the street line of an address, together with city", 1, 200)]
-        | _Given
+        | Given
     ) = None
     city: (
-        Annotated[_Text, _named("the city of an address, together with street", 1, 64)] | _Given
+        Annotated[_Text, _named("the city of an address, together with street", 1, 64)] | Given
     ) = None
     zip: (
         Annotated[
@@ -145,12 +132,12 @@ class LookupParams(BaseModel):
                 examples=["78701"],
             ),
         ]
-        | _Given
+        | Given
     ) = None
-    location: Annotated[_Text, _named("the name of a place", 1, 64)] | _Given = None
-    lat: Annotated[_Number, _degrees("latitude", 90)] | _Given = None
-    lng: Annotated[_Number, _degrees("longitude", 180)] | _Given = None
-    as_of: _Day | _Given = None
+    location: Annotated[_Text, _named("the name of a place", 1, 64)] | Given = None
+    lat: Annotated[_Number, _degrees("latitude", 90)] | Given = None
+    lng: Annotated[_Number, _degrees("longitude", 180)] | Given = None
+    as_of: _Day | Given = None
     period: (
         Annotated[
             str,
@@ -160,7 +147,7 @@ class LookupParams(BaseModel):
             ),
             AfterValidator(_quarter),
         ]
-        | _Given
+        | Given
     ) = None
     mode: Annotated[
         Literal["simple", "full"], Field(description="simple (the default) or full")
@@ -226,13 +213,6 @@ _MODES = (
 _PLACE = frozenset[str]().union(*_MODES)
 # two that only make sense together, and what may go with them
 _PAIRS = (("street", "city", {"zip"}), ("lat", "lng", set[str]()))
-
-
-class NexusParams(BaseModel):
-    """The state and the type of nexus records, from a path, a query string or a body."""
-
-    state: _State | _Given = None
-    nexus_type: _NexusType | _Given = None
 
 
 @cache
@@ -312,11 +292,13 @@ _MOST_MISTAKES = 10
 """How many mistakes one 422 lists: a query string has room for thousands."""
 
 
-def read_params(request: Request, *known: str, strict_because: str | None = None) -> dict[str, str]:
+def read_params(
+    given: Iterable[tuple[str, str]], *known: str, strict_because: str | None = None
+) -> dict[str, str]:
     """The known parameters of a request's query string, blank ones too, as text.
 
     Args:
-        request: the request.
+        given: the names and values of the query string, decoded.
         known: the parameters of this address.
         strict_because: where unknown parameters are refused: why, and what was not done. `None`
             ignores them.
@@ -326,18 +308,18 @@ def read_params(request: Request, *known: str, strict_because: str | None = None
         RequestValidationError: the same where it is strict: 422 (SPEC 4.1) with an item for each
             such parameter and each that is unknown; ten items at most.
     """
-    given: dict[str, str] = {}
+    read: dict[str, str] = {}
     wrong: list[dict[str, object]] = []
-    for name, value in request.query_params.multi_items():
+    for name, value in given:
         if name not in known:
             if strict_because is None:
                 continue
             kind, mistake = "extra_forbidden", "unknown parameter"
             expected = f"no parameter but {', '.join(known)}"
-        elif name in given:
+        elif name in read:
             kind, mistake, expected = "repeated", "given more than once", "one value"
         else:
-            given[name] = value
+            read[name] = value
             if _UNREADABLE not in value:
                 continue
             kind, mistake, expected = "string_unicode", "not UTF-8", "percent-encoded UTF-8"
@@ -358,30 +340,7 @@ def read_params(request: Request, *known: str, strict_because: str | None = None
             }
         )
     if wrong:
+        from fastapi.exceptions import RequestValidationError  # noqa: PLC0415 - a removal alone
+
         raise RequestValidationError(wrong[:_MOST_MISTAKES])
-    return given
-
-
-class NexusInput(BaseModel):
-    """A nexus record to add or update; a field that is left out stays as it was."""
-
-    # A misspelt field would be silently lost, and with it what the caller wanted to keep.
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}]
-        },
-    )
-
-    # the code and the type are checked later: a wrong one is 400, and a wrong shape 422 (SPEC 7.3)
-    state: Annotated[str, WithJsonSchema(described(NexusParams)["state"])]
-    nexus_type: Annotated[str, WithJsonSchema(described(NexusParams)["nexus_type"])] = "physical"
-    registered_at: Annotated[date | None, BeforeValidator(_iso_day)] = None
-    address: Annotated[str | None, Field(max_length=500, pattern=r"^[^\x00]*$")] = None
-    notes: Annotated[str | None, Field(max_length=4000, pattern=r"^[^\x00]*$")] = None
-
-    def given_fields(self) -> dict[str, str | None]:
-        """The fields that the caller gave, beyond those that identify the record."""
-        return self.model_dump(
-            mode="json", exclude_unset=True, include={"registered_at", "address", "notes"}
-        )
+    return read

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from svc_tools.service.faults import KINDS
-from svc_tools.service.params import NexusType
+from svc_tools.service.nexus_params import NexusType
 
 _RateText = Annotated[
     str,

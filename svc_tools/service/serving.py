@@ -1,16 +1,11 @@
-"""Running the service: embedded in this process (`start`), or as a program (`serve`).
+"""Running the service as a program, and the app that serves it there and embedded.
 
-Embedded, it listens on a free loopback port and serves from a background thread: one per process
-and database. It ends with `close()`, or quietly when the process ends; a forked child starts its
-own. The caller's event loop and signal handlers are left alone.
-
-As a program it is uvicorn in one process, or several workers behind one socket, which is bound
-before uvicorn starts, so that the port is known and reserved.
+The program is uvicorn in one process, or several workers behind one socket, which is bound before
+uvicorn starts, so that the port is known and reserved.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import multiprocessing
 import os
@@ -19,7 +14,6 @@ import threading
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -31,155 +25,25 @@ from svc_tools.loopback import (
     address_of,
     is_loopback,
     listen,
-    serve_in_thread,
 )
 from svc_tools.operating_system import is_windows
 from svc_tools.service.app import create_app
-from svc_tools.service.database import LOCAL_ACCOUNT, Database, default_path, is_address
-from svc_tools.service.envelope import log, log_to_stderr, logged_to_stderr
-from svc_tools.service.errors import BookUnavailableError
-from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - callers catch it
+from svc_tools.service.books import BookKeeper, keep_book
+from svc_tools.service.database import LOCAL_ACCOUNT, Database
+from svc_tools.service.errors import StartError
 from svc_tools.service.faults import FaultPlan
-from svc_tools.service.health import BookKeeper, keep_book
-from svc_tools.service.keys import KeyRing, KeyStore, checked_key, new_key
-from svc_tools.service.ratebook.imports.database import own_book_path
+from svc_tools.service.keys import KeyRing, KeyStore, checked_key
+from svc_tools.service.problems import log, log_to_stderr, logged_to_stderr
+from svc_tools.service.ratebook.own import own_book_path
+from svc_tools.service.start import default_path, new_key
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+    from pathlib import Path
 
     from fastapi import FastAPI
-
-    from svc_tools.service.ratebook import Book
-
-
-def start(db: Path | SecretStr | None = None) -> EmbeddedService:
-    """The running service of this process over a database; started where it does not run yet.
-
-    Args:
-        db: the path of a database or a `postgresql://` address, or `None` for the user's own, as
-            in `svc-tools serve`.
-
-    Raises:
-        StartError: it cannot start; `StoreError` where the database is the reason.
-    """
-    return _services.start(_target(db))
-
-
-def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
-    """The service of this process over a database, where it runs; see `start`."""
-    return _services.running(_target(db))
-
-
-class EmbeddedService:
-    """A running service over one database. `start()` makes these.
-
-    Attributes:
-        base_url: where it listens, such as `http://127.0.0.1:49152`.
-        api_key: the key of this run, for the local account; in memory only.
-        database_name: the database, without a password.
-    """
-
-    def __init__(self, db: Path | SecretStr) -> None:
-        self._books = keep_book(own_book_path())
-        try:
-            self._book = self._books.book
-        except BookUnavailableError as error:
-            raise StartError(f"The rate book cannot be read: {error.__cause__}") from error
-        database = Database(db)
-        self.database_name = database.name
-        self.api_key: SecretStr = new_key()
-        app = _app(database, self._books, self.api_key, loopback=True)
-        try:
-            self._server = serve_in_thread(app, name="svc-tools-service")
-        except (OSError, RuntimeError) as error:
-            raise StartError(f"The service is not running: {error}") from error
-        self.base_url = self._server.base_url
-
-    def __repr__(self) -> str:
-        """Where it listens and which book it uses; not the key."""
-        return f"EmbeddedService(base_url={self.base_url!r}, book_edition={self.book_edition!r})"
-
-    @property
-    def book_edition(self) -> str:
-        """The edition of the rate book in use, or of the last one if that broke."""
-        return self._last_book().edition
-
-    @property
-    def book_digest(self) -> str:
-        """The SHA-256 of that book, in hex; it changes when the user imports files."""
-        return self._last_book().digest
-
-    def _last_book(self) -> Book:
-        self._books.refresh()  # another process may have imported files
-        with suppress(BookUnavailableError):
-            self._book = self._books.book
-        return self._book
-
-    @property
-    def running(self) -> bool:
-        """Whether it serves requests."""
-        return self._server.running
-
-    def close(self) -> None:
-        """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
-        self._server.close()
-
-    def leave_to_parent(self) -> None:
-        """In a forked child: this service is the parent's."""
-        self._server.leave_to_parent()
-
-
-class _Services:
-    """The running services of this process by database."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: dict[Path | SecretStr, EmbeddedService] = {}
-        # What a forked child inherited; held here, so that no finaliser of it runs in the child.
-        self._inherited: list[EmbeddedService] = []
-
-    def start(self, db: Path | SecretStr) -> EmbeddedService:
-        with self._lock:
-            service = self._running.get(db)
-            if service is None or not service.running:
-                service = self._running[db] = EmbeddedService(db)
-            return service
-
-    def running(self, db: Path | SecretStr) -> EmbeddedService | None:
-        with self._lock:
-            service = self._running.get(db)
-            return service if service is not None and service.running else None
-
-    def close(self) -> None:
-        with self._lock:
-            services = list(self._running.values())
-            self._running.clear()
-        for service in services:
-            service.close()
-
-    def leave_to_parent(self) -> None:
-        self._lock = threading.Lock()  # a thread that is not here may hold the parent's
-        for service in self._running.values():
-            service.leave_to_parent()
-            self._inherited.append(service)
-        self._running = {}
-
-
-def _target(db: Path | SecretStr | None) -> Path | SecretStr:
-    if isinstance(db, SecretStr):
-        target = db.get_secret_value()
-        if is_address(target):
-            return db
-        db = Path(target)
-    return Path(db or default_path()).resolve()
-
-
-_services = _Services()
-atexit.register(_services.close)
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_services.leave_to_parent)
 
 
 _MOST_WORKERS = 64
@@ -198,7 +62,7 @@ class _Settings:
     faults: FaultPlan | None
 
     def app(self, database: Database, books: BookKeeper) -> FastAPI:
-        return _app(database, books, self.run_key, loopback=self.loopback, faults=self.faults)
+        return make_app(database, books, self.run_key, loopback=self.loopback, faults=self.faults)
 
     def to_json(self) -> str:
         key = self.run_key and self.run_key.get_secret_value()
@@ -319,7 +183,7 @@ def _print_key(store: KeyStore, echo: Callable[[str], None]) -> None:
     store.create(made, account=LOCAL_ACCOUNT, name="first start")
 
 
-def _app(
+def make_app(
     database: Database,
     books: BookKeeper,
     run_key: SecretStr | None,
@@ -327,6 +191,7 @@ def _app(
     loopback: bool,
     faults: FaultPlan | None = None,
 ) -> FastAPI:
+    """The app over a database, for its keys and one of this run."""
     return create_app(
         books=books,
         store=Store(database),

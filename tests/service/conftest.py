@@ -15,10 +15,11 @@ from support.postgres import Server, running
 
 from svc_tools.loopback import serve_in_thread
 from svc_tools.service.app import create_app
+from svc_tools.service.books import BookKeeper
 from svc_tools.service.database import Database
-from svc_tools.service.health import BookKeeper
-from svc_tools.service.keys import KeyRing, KeyStore, new_key
+from svc_tools.service.keys import KeyRing, KeyStore
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.start import new_key
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from support.serving import make_key
 from svc_sdk import PaymentRequiredError, Svc
 from svc_tools.service.admission import Admission
 from svc_tools.service.database import Database
-from svc_tools.service.envelope import Problem
 from svc_tools.service.errors import StoreUnavailableError
 from svc_tools.service.keys import KeyRing, KeyStore
+from svc_tools.service.problems import Problem
 from svc_tools.service.store import LimitStore, month_of
 
 TAX = "/v1/tax/NJ"
@@ -218,7 +218,7 @@ def test_lookups_that_found_nothing_count_and_those_that_were_wrong_do_not(ask):
 def test_a_lookup_that_the_service_failed_on_is_given_back(service, monkeypatch):
     _, headers = make_key(service.keys, monthly_quota=1)
     with monkeypatch.context() as broken:
-        broken.setattr("svc_tools.service.app.read_lookup", None)
+        broken.setattr("svc_tools.service.rates.read_lookup", None)
         response = service.anonymous("GET", TAX, params=ZIP, headers=headers)
         error_of(response, 500, "INTERNAL")
     assert service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code == 200

@@ -10,15 +10,14 @@ from datetime import date
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 
-from svc_tools.service import app
-from svc_tools.service import health as book_keeper
-from svc_tools.service import serving as embedded
+from svc_tools.service import books as book_keeper
+from svc_tools.service import embedded, rates
+from svc_tools.service.books import NOTICE_SECONDS, BookKeeper, keep_book
 from svc_tools.service.errors import BookUnavailableError
-from svc_tools.service.health import NOTICE_SECONDS, BookKeeper, keep_book
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.database import own_signature, remove_editions
+from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.imports.importer import import_files
-from svc_tools.service.ratebook.imports.reading import OwnBookChanged
+from svc_tools.service.ratebook.own import OwnBookChanged, own_signature
 
 
 @dataclass
@@ -257,7 +256,7 @@ def test_an_own_book_that_changes_all_the_time_is_a_503_to_try_again(service, mo
     def changed(*_args, **_options):
         raise OwnBookChanged("edition 7 is not in the own book any more")
 
-    monkeypatch.setattr(app, "resolve", changed)
+    monkeypatch.setattr(rates, "resolve", changed)
     response = service.client.get("/v1/tax/IN", params={"zip": "46204"})
     assert response.status_code == 503
     assert response.headers["retry-after"]

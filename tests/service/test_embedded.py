@@ -16,10 +16,13 @@ import pytest
 import uvicorn
 from pydantic import SecretStr
 
-from svc_sdk import AsyncSvc
-from svc_tools.service import serving as embedded
-from svc_tools.service.errors import StartError, StoreError
+import svc_tools
+from svc_sdk import AsyncSvc, Svc, SvcError, TransportError
+from svc_tools.service import embedded
+from svc_tools.service.database import metadata
+from svc_tools.service.errors import StoreError
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.start import TABLES
 
 THREAD = "svc-tools-service"
 
@@ -145,19 +148,97 @@ def test_a_server_s_database_serves_it_too(postgres, db):
     by_path.close()
 
 
-def test_a_start_that_fails_is_reported_and_the_next_one_works(db, monkeypatch):
+def test_a_server_that_fails_is_reported_and_the_next_one_works(db, monkeypatch):
     async def fail(self, sockets=None):
         raise OSError("no more descriptors")
 
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
     monkeypatch.setattr(uvicorn.Server, "startup", fail)
     before = service_threads()
-    with pytest.raises(StartError, match="no more descriptors"):
-        embedded.start(db)
-    assert service_threads() == before
-    monkeypatch.undo()
-    service = embedded.start(db)
-    assert get(service).status_code == 200
-    service.close()
+    with svc_tools.connect("embedded", max_retries=0) as client:
+        with pytest.raises(TransportError, match="no more descriptors"):
+            client.list_nexus()
+        assert service_threads() == before
+        monkeypatch.undo()
+    with svc_tools.connect("embedded") as client:
+        assert client.health().status == "ok"
+    embedded.start(db).close()
+
+
+LOOKUPS = [
+    ("TX", {"zip": "78701"}),
+    ("WA", {"location": "Seattle", "mode": "full"}),
+    ("NY", {"address": "350 5th Ave, New York, NY 10118", "as_of": "2026-03-01"}),
+    ("CO", {"lat": 39.74, "lng": -104.99}),
+    ("CA", {"zip": "94105", "period": "20261"}),
+    ("CA", {"zip": "78701"}),
+    ("CA", {"zip": "00000"}),
+    ("PR", {"zip": "00601"}),
+    ("Q/", {"zip": "78701"}),
+    ("TX", {"zip": "not a ZIP"}),
+    ("TX", {"address": "short"}),
+    ("TX", {"location": "\u00e9\x00"}),
+]
+
+
+def result_of(look_up, state, fields):
+    try:
+        return look_up(state, **fields).model_dump(mode="json")
+    except SvcError as error:
+        return type(error), error.error_code, error.message, error.detail
+
+
+def test_lookups_in_process_are_those_of_the_port(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with (
+        svc_tools.connect("embedded") as here,
+        Svc(here._service.api_key, base_url=here.base_url) as over_http,
+    ):
+        for state, fields in LOOKUPS:
+            expected = result_of(over_http.lookup, state, fields)
+            assert result_of(here.lookup, state, fields) == expected, (state, fields)
+        assert here.freshness() == over_http.freshness()
+
+    async def looked_up():
+        async with svc_tools.aconnect("embedded") as client:
+            return (await client.lookup("TX", zip="78701")).model_dump(mode="json")
+
+    assert asyncio.run(looked_up()) == result_of(embedded_lookup, "TX", {"zip": "78701"})
+    embedded.start(db).close()
+
+
+def embedded_lookup(state, **fields):
+    with svc_tools.connect("embedded") as client:
+        return client.lookup(state, **fields)
+
+
+def test_threads_look_up_together(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    zips = {"TX": "78701", "CA": "94105", "WA": "98101", "NJ": "07030"}
+    with svc_tools.connect("embedded") as client, ThreadPoolExecutor(8) as pool:
+        found = pool.map(lambda one: client.lookup(one[0], zip=one[1]), [*zips.items()] * 20)
+        rates = {one.rate.state: one.combined_rate_string for one in found}
+        again = {state: client.lookup(state, zip=zips[state]) for state in zips}
+        assert rates == {state: one.combined_rate_string for state, one in again.items()}
+    embedded.start(db).close()
+
+
+LIGHT = """
+import sys, svc_tools
+with svc_tools.connect("embedded") as client:
+    client.lookup("TX", zip="78701")
+    outcomes = [*svc_tools.lookup_many([{"state": "NJ", "zip": "07030"}], client=client, cache=False)]
+print(outcomes[0][1].status, {"fastapi", "starlette", "uvicorn", "sqlalchemy"} & {*sys.modules})
+"""
+
+
+def test_lookups_in_process_load_no_web_framework_and_open_no_database(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with svc_tools.connect("embedded") as client:  # makes the database
+        client.add_nexus("TX")
+    embedded.start(db).close()
+    assert set(metadata.tables) == TABLES
+    assert run_python(LIGHT) == ["ok", "set()"]
 
 
 def run_python(code, *arguments):
@@ -178,7 +259,7 @@ ASK = """
 import sys, logging
 import httpx
 from pathlib import Path
-from svc_tools.service import serving as embedded
+from svc_tools.service import embedded
 def ask(service):
     headers = {"X-API-Key": service.api_key.get_secret_value()}
     with httpx.Client(headers=headers, trust_env=False) as client:

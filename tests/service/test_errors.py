@@ -12,12 +12,13 @@ import pytest
 
 from svc_tools import loopback
 from svc_tools.service import app as nexus
-from svc_tools.service import app as rates
+from svc_tools.service import rates
 from svc_tools.service.app import create_app
+from svc_tools.service.books import BookKeeper
 from svc_tools.service.database import Database
-from svc_tools.service.health import BookKeeper
-from svc_tools.service.keys import KeyRing, KeyStore, new_key
+from svc_tools.service.keys import KeyRing, KeyStore
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.start import new_key
 from svc_tools.service.store import Store
 
 JSON = {"Content-Type": "application/json"}

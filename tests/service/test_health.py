@@ -13,7 +13,7 @@ from support.serving import make_key
 from support.waiting import until
 
 from svc_tools.service import database, health
-from svc_tools.service.health import BookKeeper
+from svc_tools.service.books import BookKeeper
 from svc_tools.service.ratebook import load_book
 
 PLACE = {"zip": "07030"}

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.command import svc_tools
 
-from svc_tools.service import app
-from svc_tools.service.envelope import Problem
+from svc_tools.service import rates
 from svc_tools.service.params import LookupParams, described, read_lookup
+from svc_tools.service.problems import Problem
 from svc_tools.service.ratebook import Query
 
 PARAMETERS = described(LookupParams)
@@ -231,8 +231,8 @@ def test_the_same_question_is_answered_again_when_the_day_changes(run, monkeypat
         days.append(today)
         return rates_resolve(book, query, today=today)
 
-    rates_resolve = app.resolve
-    monkeypatch.setattr(app, "resolve", resolve)
+    rates_resolve = rates.resolve
+    monkeypatch.setattr(rates, "resolve", resolve)
     clock = iter([date(2026, 5, 4)] * 3 + [date(2026, 5, 5)] * 2)
     client = run(today=lambda: next(clock)).client
     bodies = [client.get("/v1/tax/NJ?zip=07030").content for _ in range(5)]
@@ -243,7 +243,7 @@ def test_the_same_question_is_answered_again_when_the_day_changes(run, monkeypat
 
 def test_a_failure_is_not_remembered(run, monkeypatch):
     client = run().client
-    monkeypatch.setattr(app, "resolve", lambda *_args, **_options: 1 / 0)
+    monkeypatch.setattr(rates, "resolve", lambda *_args, **_options: 1 / 0)
     assert client.get("/v1/tax/NJ?zip=07030").status_code == 500
     monkeypatch.undo()
     assert client.get("/v1/tax/NJ?zip=07030").status_code == 200

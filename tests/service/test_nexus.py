@@ -19,8 +19,10 @@ from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
 from svc_tools.service import database as database_module
 from svc_tools.service.database import LOCAL_ACCOUNT, Database, nexus
 from svc_tools.service.errors import StoreUnavailableError
-from svc_tools.service.keys import KeyStore, new_key
-from svc_tools.service.params import NEXUS_TYPES, STATES
+from svc_tools.service.keys import KeyStore
+from svc_tools.service.nexus_params import NEXUS_TYPES
+from svc_tools.service.params import STATES
+from svc_tools.service.start import new_key
 from svc_tools.service.store import Store
 
 PATH = "/v1/portability/nexus"

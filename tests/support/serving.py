@@ -100,7 +100,8 @@ def make_key(
 ) -> tuple[KeyRow, dict[str, str]]:
     """A new key's row, and the headers of a request that carries it."""
     # not at the top: the tests of svc_sdk run where svc_tools cannot be imported
-    from svc_tools.service.keys import new_key, signed_features  # noqa: PLC0415
+    from svc_tools.service.keys import signed_features  # noqa: PLC0415 - as below
+    from svc_tools.service.start import new_key  # noqa: PLC0415
 
     key = new_key()
     limits = {name: given.pop(name) for name in _LIMITS if name in given}

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from copy import copy
 from datetime import date, timedelta
 from functools import lru_cache
-from importlib import metadata, resources
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from svc_tools.service.ratebook.schema import (
@@ -37,14 +38,13 @@ from svc_tools.service.ratebook.schema import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from importlib.resources.abc import Traversable
-    from pathlib import Path
 
     from svc_tools.service.ratebook.imports.database import Edition
 
 _GEOGRAPHY = ("bokeh_sampledata",)
 """Packages whose versions go into the digest."""
 _SCHEMA = "2"
+_SHIPPED = Path(__file__).with_name("data")
 
 _Row = TypeVar("_Row")
 _Key = TypeVar("_Key", str, tuple[str, str])
@@ -134,11 +134,12 @@ class Book:
 
     __slots__ = (
         "_by_fips",
+        "_digest",
+        "_files",
         "_places",
         "areas",
         "counties",
         "county_areas",
-        "digest",
         "edition",
         "jurisdictions",
         "loaded_at",
@@ -166,7 +167,8 @@ class Book:
             )
         self.edition: str = settings["edition"]
         self.loaded_at: str = settings["loaded_at"]
-        self.digest: str = _digest(files)
+        self._files = files
+        self._digest = ""
         self.states: Mapping[str, StateRow] = {
             row.state: row for row in _rows(files, "states.csv", StateRow)
         }
@@ -202,6 +204,16 @@ class Book:
         self.county_areas: StateMap[tuple[str, str], tuple[Area, ...]]
         self.memo: dict[object, object]
         self.index()
+
+    @property
+    def digest(self) -> str:
+        """The digest, computed when it is first needed: a lookup alone does not."""
+        self._digest = self._digest or _digest(self._files)
+        return self._digest
+
+    @digest.setter
+    def digest(self, digest: str) -> None:
+        self._digest = digest
 
     def places(self, state: str) -> Mapping[str, PlaceRow]:
         """The Census places of a state by their code; none where the state alone decides."""
@@ -302,9 +314,7 @@ def compiled_book(path: Path | None) -> Book:
         FileNotFoundError: a file of the book is not in the folder.
         ValueError: a file does not hold what the schema says.
     """
-    folder: Traversable = (
-        path if path is not None else resources.files(__package__).joinpath("data")
-    )
+    folder = _SHIPPED if path is None else path
     files = {}
     for name in TABLES:
         file = folder.joinpath(name)

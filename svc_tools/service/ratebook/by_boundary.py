@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from svc_tools.service.ratebook.address_line import Parts
 from svc_tools.service.ratebook.gazetteer import keys_of, place_names
 from svc_tools.service.ratebook.imports.database import day_number, failures_named, open_own_book
-from svc_tools.service.ratebook.imports.reading import OwnBookChanged, quarter_begin, row_on
+from svc_tools.service.ratebook.imports.reading import quarter_begin, row_on
 from svc_tools.service.ratebook.imports.sst_rows import LOCATION_CODES, Composition, levied
 from svc_tools.service.ratebook.imports.streets import (
     UNSURE,
@@ -31,6 +31,7 @@ from svc_tools.service.ratebook.imports.streets import (
     matching,
     read_street,
 )
+from svc_tools.service.ratebook.own import OwnBookChanged
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import Rated, codes_without_rate, rate_area
 from svc_tools.service.ratebook.schema import Area

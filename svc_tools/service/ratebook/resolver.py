@@ -9,10 +9,6 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook import rating
-from svc_tools.service.ratebook.by_address import locate_address, locate_written, parts_of
-from svc_tools.service.ratebook.by_boundary import boundary_edition, locate_by_boundary
-from svc_tools.service.ratebook.by_place import locate_place
-from svc_tools.service.ratebook.by_point import locate_point
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.names import OUTSIDE
 from svc_tools.service.ratebook.query import NotResolved, Option
@@ -210,7 +206,24 @@ def _supported(book: Book, code: str) -> StateRow:
 
 
 def _locate(book: Book, query: Query, day: date) -> Location:
-    """Locate by the records of the user's own boundary file where it has some, else without."""
+    """Locate by the records of the user's own boundary file where it has some, else without.
+
+    A ZIP alone is the commonest query: what reads addresses, names and points is loaded when one
+    is given.
+    """
+    alone = query.address is None and query.street is None
+    if query.zip is not None and alone and not book.own_editions:
+        return locate_zip(book, query.state, query.zip)
+    if query.lat is not None and query.lng is not None:
+        from svc_tools.service.ratebook.by_point import locate_point  # noqa: PLC0415 - as said
+
+        return locate_point(book, query.state, query.lat, query.lng)
+    from svc_tools.service.ratebook.by_address import parts_of  # noqa: PLC0415 - as said
+    from svc_tools.service.ratebook.by_boundary import (  # noqa: PLC0415 - as said
+        boundary_edition,
+        locate_by_boundary,
+    )
+
     parts = parts_of(book, query)
     edition = boundary_edition(book, query.state)
     if edition and parts and (parts.zip or (parts.street and parts.city)):
@@ -222,14 +235,18 @@ def _locate(book: Book, query: Query, day: date) -> Location:
 
 def _locate_unaided(book: Book, query: Query, parts: Parts | None) -> Location:
     """Locate without boundary records."""
+    from svc_tools.service.ratebook.by_address import (  # noqa: PLC0415 - as above
+        locate_address,
+        locate_written,
+    )
+    from svc_tools.service.ratebook.by_place import locate_place  # noqa: PLC0415 - as above
+
     if parts is not None and (query.address is not None or query.street is not None):
         return locate_address(book, query.state, parts)
     if query.location is not None:
         if parts is not None:  # a name with its ZIP, or a ZIP alone
             return locate_written(book, query.state, parts)
         return locate_place(book, query.state, query.location)
-    if query.lat is not None and query.lng is not None:
-        return locate_point(book, query.state, query.lat, query.lng)
     if query.zip is not None:
         return locate_zip(book, query.state, query.zip)
     raise NotResolved("NOT_FOUND", "the lookup names no place", {"state": query.state})

@@ -22,10 +22,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from platformdirs import user_data_dir
-
 from svc_tools.operating_system import database_uri, make_private
-from svc_tools.service.ratebook.imports.reading import OwnBookError, quarter_begin
+from svc_tools.service.ratebook.imports.reading import quarter_begin
+from svc_tools.service.ratebook.own import OwnBookError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,29 +89,6 @@ class Edition:
 
 _FIELDS = tuple(field.name for field in fields(Edition))
 _DATES = frozenset(("covers_from", "covers_until", "loaded_at"))
-
-
-def own_book_path() -> Path:
-    """Where the user's own book is."""
-    return Path(user_data_dir("svc-tools", appauthor=False)) / "book.db"
-
-
-def own_signature(path: Path) -> tuple[object, ...] | None:
-    """A cheap sign of the own book's state (two `stat` calls), `None` without a file.
-
-    A book that changed has another sign. The reverse does not hold: a reader may change the sign
-    alone, and then `load_book` gives the book that is loaded already.
-    """
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    log = None
-    with suppress(OSError):
-        log = path.with_name(f"{path.name}-wal").stat()
-    # a log without content says as little as no log
-    written = (log.st_mtime_ns, log.st_size) if log and log.st_size else ()
-    return (found.st_ino, found.st_mtime_ns, found.st_size, *written)
 
 
 @contextmanager

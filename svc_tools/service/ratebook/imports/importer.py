@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.progress import stage
+from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.database import (
     Edition,
@@ -25,14 +26,12 @@ from svc_tools.service.ratebook.imports.overlay import (
     OwnBook,
     continued,
     lay_over,
-    load_book,
     own_tables,
 )
 from svc_tools.service.ratebook.imports.reading import (
     BrokenLine,
     FileRefused,
     Form,
-    OwnBookError,
     OwnTables,
     Recognised,
     column_name,
@@ -58,6 +57,7 @@ from svc_tools.service.ratebook.imports.states import (
     read_washington,
 )
 from svc_tools.service.ratebook.names import STATE_CODES
+from svc_tools.service.ratebook.own import OwnBookError
 
 if TYPE_CHECKING:
     import sqlite3

@@ -23,11 +23,8 @@ from svc_tools.service.ratebook.imports.database import (
     open_own_book,
     zips_in_force,
 )
-from svc_tools.service.ratebook.imports.reading import (
-    OwnBookError,
-    OwnTables,
-    holds,
-)
+from svc_tools.service.ratebook.imports.reading import OwnTables, holds
+from svc_tools.service.ratebook.own import OwnBookError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -60,29 +57,9 @@ class OwnBook:
     )
 
 
-def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
-    """The shipped book, or a compiled one of your own, with your own rate files laid over it.
-
-    Args:
-        path: folder with the files that `compile_book` writes; `None` is the book that ships
-            with this package.
-        own: database of imported rate files (`own_book_path()` is the user's), laid over the
-            book; without the file, the book stands alone. `None`: no such files.
-
-    Returns:
-        The book; a process reads the book of a path, and lays the same editions over it, once.
-
-    Raises:
-        FileNotFoundError: a file of the book is not in the folder.
-        ValueError: a file does not hold what the schema says; an `OwnBookError` where it is the
-            database of imported files.
-    """
-    found = None if own is None else read_own_book(own)
-    return compiled_book(path) if found is None else _load_over(path, found)
-
-
 @lru_cache(maxsize=2)  # the one in use, and the one that takes its place
-def _load_over(path: Path | None, own: OwnBook) -> Book:
+def load_over(path: Path | None, own: OwnBook) -> Book:
+    """The book of a folder with an own book laid over it, read once in a process."""
     return lay_over(compiled_book(path), own)
 
 

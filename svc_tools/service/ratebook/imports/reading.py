@@ -53,17 +53,6 @@ class BrokenLine(FileRefused):
         self.line = line
 
 
-class OwnBookError(ValueError):
-    """The own book cannot be read or written: damaged, of another program, locked, disk full."""
-
-
-class OwnBookChanged(Exception):  # noqa: N818 - an event, not a fault: load the book again
-    """The own book holds other editions than the book in memory was loaded with.
-
-    Load the book again (`load_book(own=...)`) and ask once more.
-    """
-
-
 Form = Literal["sst_rates", "sst_boundary", "cdtfa", "wa_dor", "wa_dor_table", "tx_taxrates"]
 
 

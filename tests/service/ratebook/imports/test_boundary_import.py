@@ -40,12 +40,7 @@ from svc_tools.service.ratebook.imports.boundary_import import (
 )
 from svc_tools.service.ratebook.imports.database import Edition, editions, open_own_book
 from svc_tools.service.ratebook.imports.importer import import_files
-from svc_tools.service.ratebook.imports.reading import (
-    BrokenLine,
-    FileRefused,
-    OwnBookChanged,
-    OwnBookError,
-)
+from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.sst_rows import Composition
 from svc_tools.service.ratebook.imports.streets import (
     UNSURE,
@@ -53,6 +48,7 @@ from svc_tools.service.ratebook.imports.streets import (
     read_street,
     split_street,
 )
+from svc_tools.service.ratebook.own import OwnBookChanged, OwnBookError
 
 DAY = date(2026, 5, 1)
 ASKED = Query("MN", zip="55401-1234", as_of=DAY)

@@ -37,11 +37,8 @@ from svc_tools.service.ratebook.imports.importer import (
     recognise_text,
 )
 from svc_tools.service.ratebook.imports.overlay import own_tables
-from svc_tools.service.ratebook.imports.reading import (
-    BrokenLine,
-    FileRefused,
-    OwnBookError,
-)
+from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
+from svc_tools.service.ratebook.own import OwnBookError
 from svc_tools.service.ratebook.rating import Absent, rate_area
 
 NOW = date(2026, 5, 1)

@@ -23,13 +23,12 @@ from svc_tools.service.ratebook.imports.database import (
     editions,
     list_editions,
     open_own_book,
-    own_book_path,
-    own_signature,
     remove_editions,
     replacing,
 )
 from svc_tools.service.ratebook.imports.overlay import continued
-from svc_tools.service.ratebook.imports.reading import OwnBookError, OwnTables
+from svc_tools.service.ratebook.imports.reading import OwnTables
+from svc_tools.service.ratebook.own import OwnBookError, own_book_path, own_signature
 from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source
 
 FIRST = Edition(
