@@ -2,18 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+# what analysts use, and with it what the tests and checks need
+ALL := $(VENV)/.ready-all
+DEV := $(VENV)/.ready-dev
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 .PHONY: demo notebook test lint bench docs clean
 
-demo: $(READY)
+demo: $(ALL)
 	$(BIN)/svc-tools demo
 
-notebook: $(READY)
+notebook: $(ALL)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
 # COVERAGE=yes measures branch coverage too, which takes half as long again
-test: $(READY)
+test: $(DEV)
 ifdef COVERAGE
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 --cov --cov-report=
 	$(BIN)/python -m coverage report --include='svc_sdk/*' --fail-under=95
@@ -22,7 +25,7 @@ else
 	$(BIN)/python -m pytest -n auto --dist worksteal
 endif
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -30,20 +33,27 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
 # the site in build/site; a warning is an error. Executed notebooks are stored in build/notebooks
-docs: $(READY)
+docs: $(DEV)
 	rm -rf build/site
 	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs . build/site
 	@echo "Open build/site/index.html"
 
-$(READY): pyproject.toml constraints.txt
-	@echo "Installing into $(VENV) (a minute or two) ..."
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(ALL): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV): about a minute, two where the packages are downloaded first ..."
+	$(INSTALL) -e '.[all]'
 	touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV) what the tests need: a minute or two ..."
+	$(INSTALL) -e '.[dev]'
+	touch $(ALL) $@
 
 clean:
 	rm -rf $(VENV) demo-output notebooks/notebook-output build dist .coverage .coverage.*
