@@ -22,9 +22,9 @@ from svc_tools.service.keys import (
     Rate,
     checked_key,
     hash_key,
-    new_key,
     terms_of,
 )
+from svc_tools.service.start import new_key
 
 
 @pytest.mark.parametrize(
