@@ -15,6 +15,8 @@ from pathlib import Path
 from platformdirs import user_data_dir
 from pydantic import SecretStr
 
+from svc_tools.operating_system import database_uri
+
 # Earlier releases made databases of this version with one more column and table, now unused.
 SCHEMA_VERSION = 2
 TABLES = frozenset({"schema_version", "accounts", "api_keys", "nexus", "usage"})
@@ -43,7 +45,9 @@ def is_ready(path: Path) -> bool:
     if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
         return False
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=0)) as opened:
+        with closing(
+            sqlite3.connect(f"{database_uri(path)}?mode=rw", uri=True, timeout=0)
+        ) as opened:
             tables = opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if not {name for (name,) in tables} >= TABLES:
                 return False

@@ -227,8 +227,9 @@ LIGHT = """
 import sys, svc_tools
 with svc_tools.connect("embedded") as client:
     client.lookup("TX", zip="78701")
-    outcomes = [*svc_tools.lookup_many([{"state": "NJ", "zip": "07030"}], client=client, cache=False)]
-print(outcomes[0][1].status, {"fastapi", "starlette", "uvicorn", "sqlalchemy"} & {*sys.modules})
+    place = {"state": "NJ", "zip": "07030"}
+    ((_, outcome),) = svc_tools.lookup_many([place], client=client, cache=False)
+print(outcome.status, {"fastapi", "starlette", "uvicorn", "sqlalchemy"} & {*sys.modules})
 """
 
 
