@@ -96,6 +96,25 @@ def test_the_tests_run_on_every_system_with_every_python_that_the_metadata_names
     assert {one.partition("-")[0] for one in matrix["system"]} == {"ubuntu", "macos", "windows"}
 
 
+def test_every_make_target_and_script_that_a_workflow_runs_exists():
+    targets = re.findall(
+        r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    runs = [
+        step["run"].split()
+        for path in WORKFLOWS
+        for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
+        for step in job["steps"]
+        if "run" in step
+    ]
+    made = {words[1] for words in runs if words[0] == "make"}
+    assert made
+    assert made <= {*targets}
+    scripts = {word for words in runs for word in words if word.startswith(("scripts/", ".ci/"))}
+    assert scripts
+    assert [one for one in scripts if not (ROOT / one).exists()] == []
+
+
 def test_the_hooks_are_read_and_use_the_tools_of_the_environment_alone():
     path = ROOT / ".pre-commit-config.yaml"
     done = subprocess.run(
