@@ -220,22 +220,11 @@ def test_nothing_is_sent_where_nothing_can_be_written(nexus, scripted, tmp_path,
         folder.write_text("in the way")
         folder /= "x"
     else:
-        module = journal if part == "sync" else atomic
-        monkeypatch.setattr(module, "os", Like(os, fsync=full))
+        module = journal if part == "sync" else atomic.operating_system
+        monkeypatch.setattr(module, "sync", full)
     with pytest.raises(ApplyError, match="Nothing was changed"):
         apply(plan_of(scripted, DE), scripted, folder)
     assert nexus.removals == []
-
-
-class Like:
-    """A module with something else in one place."""
-
-    def __init__(self, module, **other):
-        self._module = module
-        self.__dict__.update(other)
-
-    def __getattr__(self, name):
-        return getattr(self._module, name)
 
 
 @pytest.mark.parametrize("at", ["sending", "answer"])
