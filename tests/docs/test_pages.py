@@ -295,7 +295,13 @@ def test_the_make_targets_exist():
 def test_the_windows_commands_do_what_make_does():
     (block,) = blocks("bat", "docs/INSTALL.md")
     makefile = (ROOT / "Makefile").read_text()
-    for piece in ("-m venv", "-c constraints.txt -e", "svc-tools demo", "jupyter lab --Server"):
+    for piece in (
+        "-m venv",
+        "-c constraints.txt",
+        ".[all]",
+        "svc-tools demo",
+        "jupyter lab --Server",
+    ):
         assert piece in block
         assert piece in makefile.replace("$(VENV)", ".venv").replace(" .venv", "")
 
