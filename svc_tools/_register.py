@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from svc_tools.extras import MissingExtraError, missing, needs
+from svc_tools.extras import MissingExtraError, PandasTooOldError, missing, needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +94,8 @@ def _register_reminder(name: str, error: Exception) -> None:
 
     class Reminder:
         def __init__(self, _frame: object) -> None:
+            if isinstance(error, PandasTooOldError):
+                raise error
             if isinstance(error, ModuleNotFoundError):
                 raise missing(accessor, extra, error.name or str(error))
             raise ImportError(

@@ -12,12 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PROJECT = "svc-tax-tools"
+_PANDAS = 3
 
 
 class MissingExtraError(ModuleNotFoundError):
     """An optional dependency is not installed; `extra` is the extra that brings it."""
 
     extra: str = ""
+
+
+class PandasTooOldError(MissingExtraError):
+    """The installed pandas is older than the extra needs."""
 
 
 @contextmanager
@@ -31,6 +36,8 @@ def needs(what: str, extra: str) -> Iterator[None]:
     """
     try:
         yield
+    except PandasTooOldError:
+        raise
     except ModuleNotFoundError as error:
         # one sentence is enough: the lines that led to the import say no more
         raise missing(what, extra, error.name or str(error)) from None
@@ -52,6 +59,24 @@ def missing(what: str, extra: str, library: str) -> MissingExtraError:
     )
     error.extra = extra
     return error
+
+
+def require_pandas_3(what: str, release: str) -> None:
+    """Raise `PandasTooOldError` under an older pandas, whose figures may be wrong without an error.
+
+    2.3 moves Arrow's times of a zone to UTC where it should keep the local day, and makes the words
+    "None" and "nan" of missing text.
+    """
+    if int(release.partition(".")[0]) < _PANDAS:
+        error = PandasTooOldError(
+            f"{what} needs pandas {_PANDAS}, and this environment has pandas {release}, under which"
+            f" days and missing texts could be read wrongly. Install it with:"
+            f" {install_command('pandas')} (in an environment of its own where other code needs"
+            " the older one)",
+            name="pandas",
+        )
+        error.extra = "pandas"
+        raise error
 
 
 _WAYS = {

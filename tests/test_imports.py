@@ -204,6 +204,25 @@ def run(code, *, installed=frozenset(EXTRAS)):
     )
 
 
+def test_under_an_older_pandas_df_svc_is_an_error_and_the_rest_works():
+    done = run(
+        """
+import pandas, sys
+pandas.__version__ = "2.3.3"
+import svc_tools
+assert pandas.DataFrame({"zip": ["94105"]}).shape == (1, 1)
+assert len(list(svc_tools.lookup_many([("TX", "78701")], client=svc_tools.Svc(
+    "no-key-at-all-123", base_url="http://127.0.0.1:9", max_retries=0), cache=False))) == 1
+pandas.DataFrame({"zip": ["94105"]}).svc.lookup()
+"""
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "pandas 3" in last
+    assert "2.3.3" in last
+    assert "pip install" in last
+
+
 def test_the_table_of_extras_is_that_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {
