@@ -40,7 +40,7 @@ def main() -> None:
         app()
 
 
-_COLLECT_FROM = 20_000
+_COLLECT_FROM = 100_000
 """New objects until garbage is collected. Loading makes many, all of which stay: with the usual 700
 a twentieth of a short command's time is spent on looking through them again and again."""
 _ONE_END = 1.0

@@ -148,7 +148,9 @@ _COUNTY_WORDS = frozenset({"county", "parish", "borough", "city"})
 
 @lru_cache(maxsize=65_536)
 def _raw(text: str) -> tuple[str, ...]:
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+    plain = text.casefold()
     plain = plain.replace("'", "").replace("`", "").replace("&", " and ")
     return tuple(_WORD.findall(plain))
 
@@ -158,6 +160,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(WRITTEN_OUT.get(word, word) for word in _raw(text))
 
 
+@lru_cache(maxsize=65_536)
 def name_key(text: str) -> str:
     """One key for all the ways to write a name: `"St. Louis"` and `"SAINT LOUIS"` agree.
 

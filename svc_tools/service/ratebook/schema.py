@@ -360,12 +360,13 @@ class StateRows(Generic[_Row]):
         data, key = self._data, f"\n{state}".encode()
         start = data.find(key) + 1
         end = (data.find(b"\n", data.rfind(key) + 1) + 1 or len(data)) if start else 0
-        text = data[start:end].decode("utf-8")
-        if any(line[:2] != state for line in text.split("\n") if line):
+        rows = data[start:end]
+        lines = rows.count(b"\n") + (not rows.endswith(b"\n") and bool(rows))
+        if lines != (rows.count(key) + 1 if rows else 0):
             raise ValueError(f"{self._name}: the rows of {state} are not together")
         header = data[: data.find(b"\n") + 1].decode("utf-8")
         skipped = data.count(b"\n", 0, start) - 1 if start else 0
-        return read_rows(header + text, self._class, self._name, skipped=skipped)
+        return read_rows(header + rows.decode("utf-8"), self._class, self._name, skipped=skipped)
 
     def states(self) -> list[str]:
         """The states that the file has rows of, in its order."""
