@@ -263,6 +263,7 @@ class ThreadServer:
         self.base_url = address_of(sockets[0])
         self._settled = threading.Event()
         self._wake, self._woken = socket.socketpair()
+        self._wake.settimeout(0)  # after the first byte nobody reads: a full buffer must not block
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -297,6 +298,9 @@ class ThreadServer:
     def leave_to_parent(self) -> None:
         """In a forked child: give up the inherited sockets; the parent's go on listening."""
         self._closing = True
+        # its thread is not here: `start` has nothing to wait for, the parent serves
+        self._settled = threading.Event()
+        self._settled.set()
         for one in (*self._sockets, self._wake, self._woken):
             descriptor = one.detach()
             if descriptor >= 0:

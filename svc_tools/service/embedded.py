@@ -199,7 +199,8 @@ class _InProcess(httpx.BaseTransport):
 
     def __init__(self, service: EmbeddedService) -> None:
         self._service = service
-        self._port: httpx.HTTPTransport | None = None
+        # By process: a forked child on its parent's connections would read the parent's responses.
+        self._ports: dict[int, httpx.HTTPTransport] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The response to a request."""
@@ -211,14 +212,15 @@ class _InProcess(httpx.BaseTransport):
             self._service.listen()
         except StartError as error:
             raise httpx.ConnectError(str(error), request=request) from error
-        if self._port is None:
-            self._port = httpx.HTTPTransport(trust_env=False)
-        return self._port.handle_request(request)
+        port = self._ports.get(os.getpid())
+        if port is None:
+            port = self._ports[os.getpid()] = httpx.HTTPTransport(trust_env=False)
+        return port.handle_request(request)
 
     def close(self) -> None:
-        """Close the connections to the port."""
-        if self._port is not None:
-            self._port.close()
+        """Close this process's connections to the port."""
+        if port := self._ports.get(os.getpid()):
+            port.close()
 
 
 class _Services:

@@ -313,3 +313,35 @@ print("parent")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 def test_a_forked_child_starts_its_own_and_does_not_hold_the_parent_s_port(db):
     assert sorted(run_python(ASK + FORK, db)) == ["child", "parent"]
+
+
+def test_any_number_of_requests_wake_the_port(db):
+    code = f"{ASK}for _ in range(5000):\n    service.listen()\nprint(ask(service))"
+    assert run_python(code, db) == ["200"]
+
+
+FORKED_CLIENT = """
+import os, signal, sys, warnings
+import svc_tools
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
+os.environ["SVC_DATABASE_URL"] = sys.argv[1]
+client = svc_tools.connect("embedded")
+if sys.argv[2] == "served":
+    client.list_nexus()
+child = os.fork()
+if child == 0:
+    signal.alarm(40)  # a child that hangs must end
+    print(client.lookup("TX", zip="78701").rate.zip, flush=True)
+    places = [{"state": "TX", "zip": "78702"}]
+    [(_, outcome)] = svc_tools.lookup_many(places, client=client, cache=False)
+    print(outcome.status, client.list_nexus().count, flush=True)
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+print(client.lookup("TX", zip="78703").rate.zip, client.list_nexus().count)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@pytest.mark.parametrize("parent", ["served", "waiting"])
+def test_a_client_that_a_forked_child_inherits_is_served_by_the_parent(db, parent):
+    assert run_python(FORKED_CLIENT, db, parent) == ["78701", "ok", "0", "78703", "0"]
