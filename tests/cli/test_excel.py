@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from svc_tools import operating_system
 from svc_tools.cli.app import app
-from svc_tools.excel import settings, setup
+from svc_tools.excel import settings
 from svc_tools.excel.officejs import pages
 from svc_tools.loopback import LocalGuard
 
