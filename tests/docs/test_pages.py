@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import re
@@ -21,10 +22,12 @@ from support.faults import KEY
 from support.pages import served_page
 from support.spreadsheets import excel_serve
 
+import svc_tools as toolkit
 from scripts import site_sections
 from svc_sdk import Svc
 from svc_tools.demo import orders
 from svc_tools.excel import settings
+from svc_tools.places import STATES
 
 ROOT = Path(__file__).parents[2]
 TEXTS = {
@@ -32,6 +35,7 @@ TEXTS = {
     for path in (ROOT / "README.md", ROOT / "excel/README.md", *sorted(ROOT.glob("docs/**/*.md")))
 }
 README = TEXTS["README.md"]
+BOOK = ROOT / "svc_tools/service/ratebook/data"
 
 ORDERS = """\
 state,zip,order_date,amount
@@ -114,7 +118,7 @@ def test_the_python_blocks_run_in_order(page, service, own_files, tmp_path, caps
     shown = capsys.readouterr().out
     CHECKS.get(page, lambda *_: None)(names, tmp_path, shown)
     if "distributed" in str(names.get("Client")):
-        names["client"].close()
+        names["cluster"].close()
 
 
 def _readme(names, *_):
@@ -122,20 +126,22 @@ def _readme(names, *_):
     assert list(names["taxed"]["tax"])[:2] == [Decimal("10.35"), Decimal("0.41")]
 
 
+def _shows(page, frame):
+    """Check that the table below the first code of a page is its result."""
+    columns = re.findall(r"taxed\[(\[.+\])\]\n```\n\n(.+)", TEXTS[page])[0]
+    assert columns[1] == f"| | {' | '.join(ast.literal_eval(columns[0]))} |"
+    rows = re.findall(r"^\| (\d+ \| .+) \|$", TEXTS[page], re.MULTILINE)
+    shown = frame[ast.literal_eval(columns[0])].reset_index().astype("str").fillna("*missing*")
+    assert rows == [" | ".join(row) for row in shown.to_numpy().tolist()]
+
+
 def _start(names, *_):
-    taxed = names["taxed"][["state", "combined_rate", "lookup_status", "tax"]]
-    listed = re.findall(r"^\| ([A-Z]{2}) \| (.+) \|$", TEXTS["docs/index.md"], re.MULTILINE)
-    rows = [[state, *cells.split(" | ")] for state, cells in listed]
-    assert [[str(cell) for cell in row] for row in taxed.to_numpy().tolist()] == [
-        [cell.replace("*missing*", "<NA>") for cell in row] for row in rows
-    ]
+    _shows("docs/index.md", names["taxed"])
 
 
 def _notebook(names, folder, _shown):
     taxed = names["taxed"]
-    assert list(taxed["lookup_status"]) == ["ok", "ok", "ok", "partial"]
-    assert list(taxed["tax"])[:2] == [Decimal("10.35"), Decimal("0.41")]
-    assert taxed["tax"].isna().tolist() == [False, False, False, True]
+    _shows("docs/NOTEBOOK.md", taxed)
     assert (folder / "orders-report.xlsx").stat().st_size > 5_000
     done = pd.read_csv(folder / "orders-with-tax.csv")
     assert list(done["tax"].dropna()) == [10.35, 0.41, 1.25]
@@ -296,6 +302,11 @@ def test_the_windows_commands_do_what_make_does():
     (block,) = blocks("bat", "docs/INSTALL.md")
     makefile = (ROOT / "Makefile").read_text()
     for piece in (
+        *re.findall(r"# on Windows: (.+)", README),
+        ".[all]",
+    ):
+        assert piece in block
+    for piece in (
         "-m venv",
         "-c constraints.txt",
         ".[all]",
@@ -306,15 +317,34 @@ def test_the_windows_commands_do_what_make_does():
         assert piece in makefile.replace("$(VENV)", ".venv").replace(" .venv", "")
 
 
-def test_the_list_of_states_is_what_the_service_says(service):
+def test_the_lists_of_states_are_what_the_service_says(service):
     with Svc(KEY, base_url=service) as client:
         said = {}
         for state in client.freshness().states:
-            said.setdefault(state.model_extra["tier"], []).append(state.state)
-    listed = re.findall(r"<!-- (?:tier )?(\w+) -->([A-Z ]+)<!-- end -->", TEXTS["docs/RATES.md"])
-    assert {tier: states.split() for tier, states in listed} == {
-        tier: sorted(states) for tier, states in said.items()
+            said.setdefault(state.model_extra["tier"], set()).add(state.state)
+    listed = re.compile(r"<!-- (?:tier )?(\w+) -->(.+?)<!-- end -->")
+    by_code = {tier: set(codes.split()) for tier, codes in listed.findall(TEXTS["docs/RATES.md"])}
+    assert by_code == said
+    codes = {name: code for code, name in STATES.items()}
+    by_name = {
+        tier: {codes[name] for name in re.split(r", | and ", names)}
+        for tier, names in listed.findall(TEXTS["docs/index.md"])
     }
+    assert by_name == {tier: said[tier] for tier in ("D", "E", "none")}
+
+
+def test_as_many_zips_lack_a_whole_rate_as_the_start_page_says():
+    zips = pd.read_csv(BOOK / "zips.csv", dtype="str", usecols=["state", "zip"])
+    zips = zips[zips["state"].isin(["AZ", "ID", "MN", "VT", "LA", "AK"])].assign(date="2026-08-01")
+    client = toolkit.connect("embedded")
+    found = zips.svc.lookup(client=client, cache=False, progress=False, columns="short")
+    whole = found["lookup_status"].eq("ok").groupby(found["state"]).mean()
+    assert whole["LA"] == 0
+    assert whole["ID"] < 0.05
+    assert 0.45 < whole["AZ"] < 0.55
+    assert whole["AK"] < 0.3
+    assert whole[["MN", "VT"]].between(0.7, 0.8).all()
+    assert found["lookup_status"][found["state"] == "AK"].isin(["ok", "unresolved"]).all()
 
 
 @pytest.mark.parametrize("page", TEXTS)
@@ -326,12 +356,23 @@ def test_links_lead_somewhere(page):
 
 def test_the_names_to_install_import_and_type_stand_together():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    top = README.partition("## ")[0].partition("```")[0]
-    names, _, _ = top.partition("<!-- names: begin -->")[2].partition("<!-- names: end -->")
+    names, _, _ = (
+        README.partition("![")[0]
+        .partition("<!-- names: begin -->")[2]
+        .partition("<!-- names: end -->")
+    )
     for name in (project["name"], "svc_tools", "svc_sdk", *project["scripts"]):
         assert f"`{name}`" in names
     assert "pip install" in names
     assert "names: begin" in TEXTS["docs/index.md"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the block is that of the other systems")
+def test_the_commands_of_the_installation_make_an_environment_and_enter_it(tmp_path):
+    *made, install = blocks("sh", "README.md")[0].strip().splitlines()
+    assert install == 'pip install ".[all]"'
+    found = run(["bash", "-ec", "\n".join([*made, "which python pip"])], folder=tmp_path)
+    assert found.stdout.split() == [str(tmp_path / ".venv/bin" / one) for one in ("python", "pip")]
 
 
 def test_every_extra_is_in_the_page_of_the_installation():
