@@ -75,7 +75,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """A model, loaded when it is first needed: an import stays cheap."""
     if name in __all__:
-        from svc_sdk import models  # noqa: PLC0415 - as said
+        from svc_sdk import models  # noqa: PLC0415 - as above
 
         return getattr(models, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -88,12 +88,17 @@ class Reply:
 class Failure:
     """No response: what happened, and whether it is retried (SPEC 8).
 
-    `sent`: whether the service may have received the request; False where there was no connection.
+    Attributes:
+        message: what happened, and what to do.
+        retryable: whether the request may be sent again.
+        sent: whether the service may have received it; False where there was no connection.
+        final: whether every other request of this client fails too: it is closed.
     """
 
     message: str
     retryable: bool
     sent: bool = True
+    final: bool = False
 
 
 def _http_date(value: str) -> datetime | None:

@@ -32,6 +32,7 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8642"
 CLOSED = Failure(
     "The client is closed: make a new one, or close it after its last request",
     retryable=False,
+    final=True,
 )
 """The result of a request whose HTTP client was closed before or meanwhile."""
 OTHER_LOOP = Failure(

@@ -45,7 +45,7 @@ _OF_A_LOOP = re.compile("(?i:event loop|different loop)")
 
 async def sleep(seconds: float) -> None:
     """Wait, as asyncio does; it is loaded where it is used, for it is not small."""
-    import asyncio  # noqa: PLC0415 - as said
+    import asyncio  # noqa: PLC0415 - as above
 
     await asyncio.sleep(seconds)
 

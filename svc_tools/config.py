@@ -19,6 +19,7 @@ import httpx
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
+from svc_sdk._responses import Failure
 from svc_sdk._settings import checked_url, no_cookies
 from svc_tools.dates import time_zone
 from svc_tools.extras import needs, require
@@ -27,6 +28,9 @@ from svc_tools.notebook import in_notebook
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from svc_sdk._requests import Call
+    from svc_sdk._responses import Reply
+    from svc_sdk._settings import Settings
     from svc_tools.service.embedded import EmbeddedService
 
 KEY_VARIABLE = "SVC_API_KEY"
@@ -47,6 +51,15 @@ _RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 _EXCEL_VARIABLE = "SVC_EXCEL"
 """The folder of the spreadsheet adapters' settings: the service's address, the local server."""
 
+_EMBEDDED_LIBRARIES = (
+    "platformdirs",
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "usaddress",
+    "shapely",
+    "bokeh_sampledata",
+)
 _OFF = {"off", "no", "none", "false", "0"}
 """The words for "off": none of them names a file."""
 _MOST_HOURS = 8_784
@@ -68,6 +81,7 @@ class _OfEmbedded:
     """The properties of both clients of the embedded service."""
 
     _service: EmbeddedService
+    _settings: Settings
 
     @property
     def book_edition(self) -> str:
@@ -86,12 +100,22 @@ class _OfEmbedded:
 
     @property
     def is_here(self) -> bool:
-        """Whether the service is of this process, and not closed."""
-        return self._service.running
+        """Whether its lookups are computed in this process: a forked child's are its parent's."""
+        return not self._service.inherited
 
-    def look_up_here(self, path: str, query: str) -> tuple[int, dict[str, str], bytes] | None:
-        """Status, headers and body of a lookup, computed in this process; `None` if it is none."""
-        return self._service.look_up("GET", f"{path}?{query}")
+    def look_up_here(self, path: str, query: str) -> Reply | Failure:
+        """The response to a lookup, computed in this process."""
+        if ended := self._ended():
+            return ended
+        found = self._service.look_up("GET", f"{path}?{query}")
+        if found is None:
+            raise ValueError(f"{path} is not the path of a lookup")
+        return self._settings.without_key(*found)
+
+    def _ended(self) -> Failure | None:
+        """The result of every request where the service was closed."""
+        reason = self._service.ended
+        return Failure(reason, retryable=False, sent=False, final=True) if reason else None
 
 
 class EmbeddedSvc(_OfEmbedded, Svc):
@@ -117,6 +141,9 @@ class EmbeddedSvc(_OfEmbedded, Svc):
         weakref.finalize(self, self._http.close)
         self._service = service
 
+    def _exchange(self, call: Call) -> Reply | Failure:
+        return self._ended() or super()._exchange(call)
+
 
 class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
     """The same for asynchronous code; close it, as any `AsyncSvc`, with `async with`."""
@@ -128,6 +155,9 @@ class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
             service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
         )
         self._service = service
+
+    async def _exchange(self, call: Call) -> Reply | Failure:
+        return self._ended() or await super()._exchange(call)
 
 
 def connect(
@@ -150,7 +180,8 @@ def connect(
         target: "embedded", or nothing.
         api_key: the key of the account.
         base_url: the address of the service.
-        timeout: seconds, for each attempt as a whole.
+        timeout: seconds, for each attempt as a whole; no limit for the lookups that are computed in
+            this process, which take milliseconds.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
 
     Raises:
@@ -184,7 +215,8 @@ def aconnect(
         target: "embedded", or nothing.
         api_key: the key of the account.
         base_url: the address of the service.
-        timeout: seconds, for each attempt as a whole.
+        timeout: seconds, for each attempt as a whole; no limit for the lookups that are computed in
+            this process, which take milliseconds.
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
 
     Raises:
@@ -458,12 +490,18 @@ def _path(variable: str, value: str) -> Path:
         raise ConfigurationError(f"{variable} {value!r} is no path here: {error}") from error
 
 
+def require_embedded() -> None:
+    """Raise `MissingExtraError` unless all libraries of the embedded service are installed.
+
+    Most are loaded by a later request, which would fail.
+    """
+    require("The embedded service", "service", *_EMBEDDED_LIBRARIES)
+
+
 def _embedded() -> EmbeddedService:
-    what = "The embedded service"
-    with needs(what, "service"):
-        from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
-    # loaded later, where a missing one would fail a request
-    require(what, "service", "fastapi", "uvicorn", "sqlalchemy", "usaddress", "shapely")
+    require_embedded()
+    from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
+
     try:
         return embedded.start(database())
     except embedded.StartError as error:  # its message is a sentence

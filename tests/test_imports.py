@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 import typer
 
+import svc_tools
+from svc_tools import extras
+
 ROOT = Path(__file__).parents[1]
 
 BLOCK = """
@@ -421,6 +424,15 @@ def test_the_help_of_all_commands_is_that_of_each():
         command = later.load()
         assert command.name == name
         assert " ".join(command.help.split()).startswith(later.help)
+
+
+@pytest.mark.parametrize("library", sorted(EXTRAS["service"]))
+def test_the_embedded_service_starts_with_its_whole_extra_only(library, monkeypatch):
+    find = extras.find_spec
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == library else find(name))
+    with pytest.raises(extras.MissingExtraError) as error:
+        svc_tools.connect("embedded")
+    assert (error.value.extra, error.value.name) == ("service", library)
 
 
 def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():

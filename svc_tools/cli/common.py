@@ -23,7 +23,7 @@ from rich.text import Text
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 from svc_tools.display import visible
-from svc_tools.extras import MissingExtraError, missing, needs, require
+from svc_tools.extras import MissingExtraError, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -227,8 +227,7 @@ def day_given(as_of: str | None) -> date:
 
 def admin() -> ModuleType:
     """The service's own functions, loaded where a command needs them."""
-    with needs("The embedded service", "service"):
-        from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
-    # loaded later, where a missing one would be any module
-    require("The embedded service", "service", "fastapi", "uvicorn")
+    config.require_embedded()
+    from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
+
     return admin

@@ -466,7 +466,9 @@ class Engine:
         return self._health.is_gone(error)
 
     def _is_shut(self, outcome: Reply | Failure) -> bool:
-        if isinstance(outcome, Failure) or outcome.status != TOO_MANY:
+        if isinstance(outcome, Failure):
+            return outcome.final
+        if outcome.status != TOO_MANY:
             return False
         return self._pace.is_shut(self._settings.max_retries, outcome.retry_after)
 

@@ -23,7 +23,7 @@ import httpx
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
-from svc_sdk._settings import CLOSED, shared_tls
+from svc_sdk._settings import shared_tls
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.extras import needs
 
@@ -70,7 +70,7 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
     """
     settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
     if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.is_here:
-        return _InProcess(client, settings)
+        return _Computed(client)
     if client._owns_http and not _by_proxy(settings):  # noqa: SLF001
         return _Direct(client, settings, concurrency)
     return _ThroughClient(client, settings, concurrency)
@@ -83,23 +83,17 @@ def _by_proxy(settings: Settings) -> bool:
     return not {httpx.URL(settings.base_url).scheme, "all"}.isdisjoint(getproxies())
 
 
-class _InProcess:
+class _Computed:
     """Lookups of the embedded service, computed in a thread of their own: no loop waits for one."""
 
-    def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc, settings: Settings) -> None:
-        self._client = client
-        self._settings = settings
+    def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc) -> None:
+        self._look_up = client.look_up_here
         self._worker = ThreadPoolExecutor(1, "svc-lookup")
 
     async def exchange(self, call: Call) -> Reply | Failure:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._worker, self._look_up, call)
-        return CLOSED if found is None else self._settings.without_key(*found)
-
-    def _look_up(self, call: Call) -> tuple[int, dict[str, str], bytes] | None:
-        if not self._client.is_here:
-            return None
-        return self._client.look_up_here(call.path, _query(call.params))
+        query = _query(call.params)
+        return await loop.run_in_executor(self._worker, self._look_up, call.path, query)
 
     async def close(self) -> None:
         self._worker.shutdown(wait=False, cancel_futures=True)

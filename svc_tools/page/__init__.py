@@ -65,7 +65,7 @@ def _service(*, embedded: bool) -> str:
     """A sentence that names the service of the page."""
     if embedded:
         # reported here, not on a page that cannot help
-        require("The embedded service", "service", "fastapi")
+        config.require_embedded()
         return "The page uses the embedded service."
     account = config.configured()
     if account is None:

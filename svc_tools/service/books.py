@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from svc_tools.service.errors import BookUnavailableError
@@ -18,7 +19,7 @@ from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.own import own_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from svc_tools.service.ratebook import Book
@@ -85,21 +86,15 @@ class BookKeeper:
             BookUnavailableError: it cannot be read.
         """
         if self._clock() >= self._due:
-            self._due = math.inf
-            try:
+            with self._checking():
                 await _in_thread(self.refresh)
-            finally:
-                self._due = self._clock() + NOTICE_SECONDS
         return self.book
 
     def current_now(self) -> Book:
         """As `current`, for a caller that may block."""
         if self._clock() >= self._due:
-            self._due = math.inf
-            try:
+            with self._checking():
                 self.refresh()
-            finally:
-                self._due = self._clock() + NOTICE_SECONDS
         return self.book
 
     async def latest(self) -> Book:
@@ -110,6 +105,15 @@ class BookKeeper:
         """
         await _in_thread(self.refresh)
         return self.book
+
+    @contextmanager
+    def _checking(self) -> Iterator[None]:
+        """Around a check: none is due before it is done."""
+        self._due = math.inf
+        try:
+            yield
+        finally:
+            self._due = self._clock() + NOTICE_SECONDS
 
     def refresh(self) -> None:
         """Read the book where it changed, or where it was broken a while ago. Blocks."""

@@ -73,6 +73,7 @@ class EmbeddedService:
         base_url: where it listens, such as `http://127.0.0.1:49152`.
         api_key: the key of this run, for the local account; in memory only.
         database_name: the database, without a password.
+        inherited: whether it runs in another process, of which this one is a forked child.
     """
 
     def __init__(self, db: Path | SecretStr) -> None:
@@ -88,6 +89,7 @@ class EmbeddedService:
         else:
             self.database_name = self._opened().name
         self.api_key: SecretStr = new_key()
+        self.inherited = False
         self._rates = RateResponses()
         self._one = threading.Lock()
         try:
@@ -120,6 +122,20 @@ class EmbeddedService:
     def running(self) -> bool:
         """Whether it serves requests."""
         return self._server.running
+
+    @property
+    def ended(self) -> str | None:
+        """Why no request can succeed anymore, and what to do; else `None`."""
+        if self.running or self.inherited:
+            return None
+        try:
+            self.listen()
+        except StartError as error:
+            return str(error)
+        return (
+            'The embedded service was closed: svc_tools.connect("embedded") starts it again; use'
+            " the client that it returns"
+        )
 
     def listen(self) -> None:
         """Serve the port now.
@@ -171,7 +187,7 @@ class EmbeddedService:
 
     def transport(self) -> httpx.BaseTransport:
         """A transport to this service for one `httpx.Client`."""
-        return _InProcess(self)
+        return _Transport(self)
 
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
@@ -179,6 +195,7 @@ class EmbeddedService:
 
     def leave_to_parent(self) -> None:
         """In a forked child: this service is the parent's."""
+        self.inherited = True
         self._server.leave_to_parent()
 
     def _opened(self) -> Database:
@@ -194,7 +211,7 @@ class EmbeddedService:
         return make_app(self._opened(), self._books, self.api_key, loopback=True)
 
 
-class _InProcess(httpx.BaseTransport):
+class _Transport(httpx.BaseTransport):
     """The transport of an `httpx.Client`: lookups in process, all else over the port."""
 
     def __init__(self, service: EmbeddedService) -> None:

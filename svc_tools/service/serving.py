@@ -179,7 +179,7 @@ def _print_key(store: KeyStore, echo: Callable[[str], None]) -> None:
     made = new_key()
     # printed first: a key that was stored but never seen would be useless
     echo(f"API key: {made.get_secret_value()}")
-    echo("Keep it: it is shown this once, and only its hash is stored.")
+    echo("Save it now: it is shown only once, and only its hash is stored.")
     store.create(made, account=LOCAL_ACCOUNT, name="first start")
 
 

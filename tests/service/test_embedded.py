@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pandas as pd
 import pytest
 import uvicorn
 from pydantic import SecretStr
@@ -205,6 +206,75 @@ def test_lookups_in_process_are_those_of_the_port(db, monkeypatch):
 
     assert asyncio.run(looked_up()) == result_of(embedded_lookup, "TX", {"zip": "78701"})
     embedded.start(db).close()
+
+
+PLACES = [{"state": "TX", "zip": f"7870{number}"} for number in range(1, 6)]
+
+
+async def awaited(client, method, *given, **fields):
+    async with client:
+        return await getattr(client, method)(*given, **fields)
+
+
+async def alooked_up(client):
+    async with client:
+        found = svc_tools.alookup_many(PLACES, client=client, cache=False)
+        return [outcome async for _, outcome in found]
+
+
+REQUESTS = {
+    "lookup": lambda here, _: here.lookup("TX", zip="78701"),
+    "nexus": lambda here, _: here.add_nexus("TX"),
+    "alookup": lambda _, other: asyncio.run(awaited(other, "lookup", "TX", zip="78701")),
+    "anexus": lambda _, other: asyncio.run(awaited(other, "list_nexus")),
+}
+
+
+@pytest.fixture(params=["served", "waiting"])
+def clients_of_closed(db, monkeypatch, request):
+    """A client and an asynchronous one, whose service was closed."""
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with svc_tools.connect("embedded") as here:
+        other = svc_tools.aconnect("embedded")
+        if request.param == "served":
+            here.add_nexus("CA")
+        embedded.running(db).close()
+        yield here, other
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_after_close_a_request_fails_at_the_first_attempt(clients_of_closed, name):
+    with pytest.raises(TransportError, match=r'was closed.*connect\("embedded"\)') as error:
+        REQUESTS[name](*clients_of_closed)
+    assert error.value.attempts == 1
+
+
+def test_after_close_many_lookups_stop_at_the_first(clients_of_closed):
+    here, other = clients_of_closed
+    frame = pd.DataFrame(PLACES)
+    expected = ["failed", *["not_attempted"] * 4]
+    with pytest.warns(UserWarning, match="was closed"):
+        found = frame.svc.lookup(client=here, cache=False, progress=False)
+    assert found["lookup_status"].tolist() == expected
+    assert found["lookup_error"].str.contains("was closed").all()
+    assert found["lookup_error"][0].endswith("(1 attempt)")
+    outcomes = [one for _, one in svc_tools.lookup_many(PLACES, client=here, cache=False)]
+    assert [one.status for one in outcomes] == expected
+    assert [one.status for one in asyncio.run(alooked_up(other))] == expected
+
+
+def test_a_client_of_a_service_that_failed_says_why(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with svc_tools.connect("embedded") as client:
+        client.add_nexus("TX")
+        embedded.running(db).close()
+    with svc_tools.connect("embedded") as client:
+        db.write_text("no database")
+        with pytest.raises(TransportError):
+            client.list_nexus()
+        with pytest.raises(TransportError, match=r"service\.db") as error:
+            client.lookup("TX", zip="78701")
+    assert error.value.attempts == 1
 
 
 def embedded_lookup(state, **fields):

@@ -18,7 +18,7 @@ class OwnBookError(ValueError):
 class OwnBookChanged(Exception):  # noqa: N818 - an event, not a fault: load the book again
     """The own book holds other editions than the book in memory was loaded with.
 
-    Load the book again (`load_book(own=...)`) and ask once more.
+    Load the book again (`load_book(own=...)`) and repeat the lookup.
     """
 
 

@@ -215,11 +215,11 @@ def _locate(book: Book, query: Query, day: date) -> Location:
     if query.zip is not None and alone and not book.own_editions:
         return locate_zip(book, query.state, query.zip)
     if query.lat is not None and query.lng is not None:
-        from svc_tools.service.ratebook.by_point import locate_point  # noqa: PLC0415 - as said
+        from svc_tools.service.ratebook.by_point import locate_point  # noqa: PLC0415 - as above
 
         return locate_point(book, query.state, query.lat, query.lng)
-    from svc_tools.service.ratebook.by_address import parts_of  # noqa: PLC0415 - as said
-    from svc_tools.service.ratebook.by_boundary import (  # noqa: PLC0415 - as said
+    from svc_tools.service.ratebook.by_address import parts_of  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.by_boundary import (  # noqa: PLC0415 - as above
         boundary_edition,
         locate_by_boundary,
     )
