@@ -59,8 +59,8 @@ def list_records(workbook: Workbook, desk: Desk) -> str:
     """
     rows = _Rows(workbook)
     if rows.is_list:
-        text = f"{counted(len(rows.all) - len(rows.stay), 'row')} of the list will be replaced,"
-        if not workbook.confirmed(f"{text} and {len(rows.ticked):,} are ticked. List again?"):
+        text = f"{counted(len(rows.all) - len(rows.stay), 'row')} of the list will be replaced"
+        if not workbook.confirmed(f"{text} (ticked: {len(rows.ticked):,}). List again?"):
             return NOTHING_CHANGED
     own = [] if rows.is_list else [row for at, row in rows.all.items() if at not in rows.stay]
     try:

@@ -26,6 +26,8 @@ __all__ = ["XLWINGS", "write_example", "write_workbook"]
 
 MODULE_TEXT: str = TEXTS["settings"]["text"]
 """The module in the workbook's folder: it brings the functions and the macros."""
+_FIRST = date(1900, 3, 1)
+"""Before it Excel counts a day that was none, February 29."""
 
 
 def write_workbook(
@@ -47,7 +49,7 @@ def write_workbook(
 
     Raises:
         FileExistsError: one of them exists, and `force` was not given; nothing is written.
-        ValueError: the file has another ending than `.xlsm`.
+        ValueError: the file has another ending than `.xlsm`, or the day is before March 1900.
         ImportError: XlsxWriter is not installed.
         OSError: they cannot be written (the workbook is open in Excel).
     """
@@ -56,6 +58,8 @@ def write_workbook(
         raise ValueError(
             f"the workbook has macros, so that its name ends in .xlsm; {book.name!r} does not"
         )
+    if as_of is not None and as_of < _FIRST:
+        raise ValueError(f"Excel has no cell for the day {as_of}; give one from {_FIRST} on")
     module = book.with_name(f"{writing.MODULE}.py")
     if not force and book.exists():
         raise FileExistsError(
