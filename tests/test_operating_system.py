@@ -281,6 +281,8 @@ def test_what_an_output_cannot_encode_is_a_question_mark_and_files_are_utf_8(tmp
 
 
 def test_a_python_without_time_zones_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("tzdata.")]:
+        monkeypatch.delitem(sys.modules, name)  # another test has found a zone there
     monkeypatch.setitem(sys.modules, "tzdata", None)
     zoneinfo.reset_tzpath(to=[])
     zoneinfo.ZoneInfo.clear_cache()

@@ -88,6 +88,8 @@ def own_files(tmp_path, service, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SVC_BASE_URL", service)
     monkeypatch.setenv("SVC_API_KEY", KEY)
+    monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "service.db"))  # of connect("embedded")
+    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
     return frame
 
 
