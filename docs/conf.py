@@ -87,11 +87,15 @@ html_theme_options = {
         "color-brand-primary": "#0b5c8a",
         "color-brand-content": "#0b5c8a",
         "color-brand-visited": "#0b5c8a",
+        "color-api-name": "#0b5c8a",
+        "color-api-pre-name": "#0b5c8a",
     },
     "dark_css_variables": {
         "color-brand-primary": "#7cc4f0",
         "color-brand-content": "#7cc4f0",
         "color-brand-visited": "#7cc4f0",
+        "color-api-name": "#7cc4f0",
+        "color-api-pre-name": "#7cc4f0",
     },
 }
 pygments_style = "friendly"

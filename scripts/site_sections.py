@@ -1,11 +1,13 @@
 """Sections of the documentation site that are written from the code when it is built.
 
-A page has `<!-- generated: NAME -->` where the section of that name belongs.
+A page has `<!-- generated: NAME -->` where the section of that name belongs. A picture whose name
+ends in `_light_wide` becomes four; the site shows the one for the theme and width of the reader.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,6 +30,8 @@ PAGES = (
 
 _PLACE = re.compile(r"^<!-- generated: ([a-z ]+) -->$", re.MULTILINE)
 
+_PICTURE = re.compile(r"^!\[([^\]]+)\]\((\w+)_light_wide\.png\)$", re.MULTILINE)
+
 _FILE = re.compile(r"\[([A-Z]+)\.md\]\(")
 
 
@@ -38,7 +42,17 @@ def filled(page: str) -> str:
         KeyError: there is no section of that name.
     """
     page = _PLACE.sub(lambda found: "\n".join(_SECTIONS[found[1]]()), page)
+    page = _PICTURE.sub(lambda found: "\n".join(_pictures(found[1], found[2])), page)
     return _FILE.sub(lambda found: f"[{found[1].capitalize()}](", page)
+
+
+def _pictures(described: str, name: str) -> Iterator[str]:
+    for theme, width in product(("light", "dark"), ("wide", "narrow")):
+        yield f"```{{image}} {name}_{theme}_{width}.png"
+        yield f":alt: {described}"
+        yield f":class: only-{theme} {width}"
+        yield ":loading: lazy"
+        yield "```"
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

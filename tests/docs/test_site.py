@@ -165,6 +165,19 @@ def test_a_narrow_screen_shows_every_page_without_scrolling_sideways(site, pages
     assert seen.outside("file:") == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "name"), [(1280, "wide"), (400, "narrow")])
+def test_the_picture_is_that_of_the_theme_and_width(site, scheme, width, name):
+    shown = "Array.from(document.images).filter(one => one.offsetParent).map(one => one.src)"
+    with (
+        browser() as running,
+        new_page(running, width=width, height=800, colours=scheme, offline=True) as (page, _),
+    ):
+        page.goto((site / "docs/index.html").as_uri())
+        (picture,) = page.evaluate(shown)
+    assert picture.endswith(f"panel_lookup_{scheme}_{name}.png")
+
+
 def test_a_notebook_is_executed_once_for_its_content(tmp_path, monkeypatch):
     monkeypatch.setattr(run_notebooks, "STORED", tmp_path / "stored")
     path = tmp_path / "one.ipynb"
