@@ -25,6 +25,7 @@ PAGES = (
     "svc_tools/service/ratebook/data/SOURCES.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 )
 """The pages outside of the folders of the documentation."""
 
