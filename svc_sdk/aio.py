@@ -260,7 +260,7 @@ class AsyncSvc:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: the pickle would hold the key."""
-        raise TypeError(f"a {type(self).__name__} cannot be pickled; make one where it is used")
+        raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
     async def _send(self, call: _requests.Call, read: Read[Answer]) -> Answer:
         attempt = 0

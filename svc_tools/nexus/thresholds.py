@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
 from functools import cache
-from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -191,8 +190,7 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
 
 @cache
 def _shipped() -> Thresholds:
-    with as_file(files("svc_tools.nexus") / "thresholds.csv") as path:
-        return Thresholds(_merged((), _rows_of(path)))
+    return Thresholds(_merged((), _rows_of(Path(__file__).with_name("thresholds.csv"))))
 
 
 def _word(known: bool | None) -> str:  # noqa: FBT001 - the value to show

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from datetime import date
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +74,7 @@ def write_workbook(
     settings = Sheet(writing.CONFIG, (20, 20, 90))  # all others are the computer's
     settings.put_all(TEXTS["settings"]["cells"])
     sheets = [*_sheets(host, as_of, example=example), settings]
-    vba = files(__name__).joinpath("vbaProject.bin").read_bytes()
+    vba = Path(__file__).with_name("vbaProject.bin").read_bytes()
     writing.write_sheets(book, sheets, host, _values(sheets, host), vba=vba)
     with whole_file(module) as draft:
         draft.write_text(MODULE_TEXT, encoding="utf-8")

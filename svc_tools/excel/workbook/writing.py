@@ -11,9 +11,9 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from importlib.resources import files
 from io import BytesIO
 from operator import methodcaller
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_tools.atomic import whole_file
@@ -24,9 +24,8 @@ from svc_tools.places import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
-TEXTS: Any = tomllib.loads(files(__package__).joinpath("sheets.toml").read_text("utf-8"))
+TEXTS: Any = tomllib.loads(Path(__file__).with_name("sheets.toml").read_text("utf-8"))
 """What the sheets say, and how their cells look."""
 XLWINGS = "0.37.8"
 """The version of xlwings whose VBA the workbook has: another one does not work with it."""

@@ -335,32 +335,6 @@ def compiled_book(path: Path | None) -> Book:
     return book
 
 
-class ZipPlace(NamedTuple):
-    """One ZIP as the postal table has it.
-
-    Attributes:
-        zip: five digits.
-        state: two-letter code.
-        kind: `STANDARD`, `PO BOX` or `UNIQUE`.
-        city: the preferred city name.
-        accepted: further names the post office accepts.
-        refused: names people use that it does not accept.
-        county: FIPS code of the one county the table names; empty when it names none.
-        lat: latitude in degrees as text; `0` when unknown.
-        lng: longitude likewise.
-    """
-
-    zip: str
-    state: str
-    kind: str
-    city: str
-    accepted: tuple[str, ...]
-    refused: tuple[str, ...]
-    county: str
-    lat: str
-    lng: str
-
-
 class ZipIndex:
     """The postal table and the census crosswalk, indexed by state and ZIP.
 
@@ -374,28 +348,15 @@ class ZipIndex:
         """Index both files; their rows are read when they are needed."""
         self._postal = postal
         self._crosswalk = crosswalk
-        self._places: dict[str, Mapping[str, ZipPlace]] = {}
+        self._places: dict[str, Mapping[str, PostalRow]] = {}
         self._touched: dict[str, Mapping[str, ZipAreas]] = {}
         self._homes: Mapping[str, Sequence[str]] = {}
 
-    def state(self, state: str) -> Mapping[str, ZipPlace]:
+    def state(self, state: str) -> Mapping[str, PostalRow]:
         """Every ZIP of a state, by its five digits."""
         found = self._places.get(state)
         if found is None:
-            found = self._places[state] = {
-                row.zip: ZipPlace(
-                    row.zip,
-                    state,
-                    row.kind,
-                    row.city,
-                    tuple(row.accepted.split("|")) if row.accepted else (),
-                    tuple(row.refused.split("|")) if row.refused else (),
-                    row.county,
-                    row.lat,
-                    row.lng,
-                )
-                for row in self._postal.of(state)
-            }
+            found = self._places[state] = {row.zip: row for row in self._postal.of(state)}
         return found
 
     def areas(self, state: str) -> Mapping[str, ZipAreas]:

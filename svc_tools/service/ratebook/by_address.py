@@ -38,8 +38,9 @@ from svc_tools.service.ratebook.rating import address_not_matched, place_mismatc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.service.ratebook.book import Book, ZipPlace
+    from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.query import Query
+    from svc_tools.service.ratebook.schema import PostalRow
 
 _NEARLY_ALL = 900
 """From these thousandths of a ZIP's land on, the city given leaves no doubt which part is meant."""
@@ -220,8 +221,7 @@ def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> L
     counties = {fips for area in found.areas for fips in area.counties}
     for fips, share in book.zips.shares(found.zip or "", state):
         place = book.places(state)[fips]
-        called = (place.name, *filter(None, place.aliases.split("|")))
-        name = next((one for one in called if name_key(one) in keys), "")
+        name = next((one for one in place.names if name_key(one) in keys), "")
         if name:
             areas = areas_of_place(book, state, place, counties)
             if areas:
@@ -239,9 +239,9 @@ def _is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
     return place is None or any(name_key(name) in keys for name in _names_of(place))
 
 
-def _names_of(place: ZipPlace) -> list[str]:
+def _names_of(place: PostalRow) -> list[str]:
     """Every name that is right for a ZIP: all of New York City is "New York"."""
-    names = [place.city, *place.accepted, *place.refused]
+    names = [place.city, *place.other_names]
     if place.state == "NY" and place.county in BOROUGHS:
         names += [BOROUGHS[place.county], *NEW_YORK_CITY]
     return names

@@ -32,9 +32,9 @@ from svc_tools.service.ratebook.query import Location, NotResolved, Option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.service.ratebook.book import Book, ZipPlace
+    from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.gazetteer import PlaceNames
-    from svc_tools.service.ratebook.schema import Area
+    from svc_tools.service.ratebook.schema import Area, PostalRow
 
 _CODE_DIGITS = 4
 """Of Washington's codes, whose leading zero is easily lost."""
@@ -185,7 +185,7 @@ def _by_name(book: Book, state: str, key: str, text: str, names: PlaceNames) -> 
     return _county(book, state, bare[0], text, []) if len(bare) == 1 else None
 
 
-def _with_postal(book: Book, state: str, found: Location, zips: Sequence[ZipPlace]) -> Location:
+def _with_postal(book: Book, state: str, found: Location, zips: Sequence[PostalRow]) -> Location:
     """A place that is not incorporated, and where ZIPs of its name lie in other counties."""
     if not zips:
         return found
@@ -213,7 +213,7 @@ def _state_only(key: str, text: str, names: PlaceNames) -> Location | None:
     return None
 
 
-def _of_zips(text: str, places: Sequence[ZipPlace]) -> Location:
+def _of_zips(text: str, places: Sequence[PostalRow]) -> Location:
     """A name of ZIPs where the state alone is known."""
     counties, cities = set(_count_counties(places)), {place.city for place in places}
     county = counties.pop() if len(counties) == 1 else None
@@ -289,7 +289,7 @@ def _towns_beside(book: Book, state: str, key: str, names: PlaceNames) -> list[A
     return names.cities.get(town, []) if names.spelled.get(town, "").endswith(" Town") else []
 
 
-def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Location:
+def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Location:
     """A name of ZIPs that is not a place: the areas of those ZIPs, by their land.
 
     Where none of them has half of it, nothing decides between different rates.
@@ -333,7 +333,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Loca
 
 
 def _options_of(
-    book: Book, state: str, one: ZipPlace, counties: Sequence[str], *, boxed: bool
+    book: Book, state: str, one: PostalRow, counties: Sequence[str], *, boxed: bool
 ) -> Sequence[Option]:
     if not boxed:
         return options_of_zip(book, state, one.zip, counties, "")
@@ -364,7 +364,7 @@ def _unknown(book: Book, state: str, text: str, names: PlaceNames) -> NotResolve
     )
 
 
-def _count_counties(places: Sequence[ZipPlace]) -> Counter[str]:
+def _count_counties(places: Sequence[PostalRow]) -> Counter[str]:
     """How many ZIPs lie in each county; boxes and large users count only without any other."""
     standard = Counter(p.county for p in places if p.county and p.kind == "STANDARD")
     return standard or Counter(place.county for place in places if place.county)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from shapely import STRtree
 
-    from svc_tools.service.ratebook.book import Book, ZipPlace
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.schema import PostalRow
 
 _NEAR_DEGREES = 0.01
 """Within this (about a kilometer) the simplified boundaries do not tell two counties apart."""
@@ -30,7 +31,7 @@ _TOWN_DEGREES = 0.05
 """A place this near (about five kilometers) may reach a point that is nearer to another."""
 _EDGE_SHARE = 0.02
 """Slivers between simplified boundaries are no edge of the map."""
-_Places = dict[str, list[tuple[float, float, "ZipPlace"]]]
+_Places = dict[str, list[tuple[float, float, "PostalRow"]]]
 
 
 def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
@@ -66,13 +67,13 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     )
 
 
-def _outside(book: Book, state: str, place: ZipPlace) -> bool:
+def _outside(book: Book, state: str, place: PostalRow) -> bool:
     """Whether the nearest ZIP is named after a town that it does not touch."""
     return bool(book.zips.touched(place.zip, state)) and locate_zip(book, state, place.zip).outside
 
 
 def _options_near(
-    book: Book, state: str, counties: Sequence[str], near: Sequence[ZipPlace]
+    book: Book, state: str, counties: Sequence[str], near: Sequence[PostalRow]
 ) -> tuple[Option, ...]:
     """What the nearest ZIP place holds of the point's county first; then what others near by hold.
 
@@ -92,7 +93,7 @@ def _options_near(
 
 
 def _base(
-    book: Book, state: str, point: tuple[float, float], hits: Sequence[Hit], place: ZipPlace | None
+    book: Book, state: str, point: tuple[float, float], hits: Sequence[Hit], place: PostalRow | None
 ) -> Location:
     """The county of a point, and how near it is to what is not the state."""
     lat, lng = point
@@ -212,7 +213,7 @@ def _map_ends_near(lat: float, lng: float) -> bool:
     return bool(around.difference(land).area > _EDGE_SHARE * around.area)
 
 
-def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> list[ZipPlace]:
+def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> list[PostalRow]:
     """The ZIP places a point may belong to, the nearest first; empty where none is known.
 
     They are those of its county, or of the state when that has none: the nearest, and each that

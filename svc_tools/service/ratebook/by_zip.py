@@ -11,6 +11,7 @@ from svc_tools.service.ratebook.gazetteer import (
     no_rate,
     own_areas,
     place_names,
+    places_called,
 )
 from svc_tools.service.ratebook.names import OUTSIDE, name_key
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
@@ -19,8 +20,8 @@ from svc_tools.service.ratebook.rating import zip_crosses_state_line, zip_of_ano
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from svc_tools.service.ratebook.book import Book, ZipPlace
-    from svc_tools.service.ratebook.schema import Area, PlaceRow
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.schema import Area, PlaceRow, PostalRow
 
 
 _BOXES = "PO BOX"
@@ -105,7 +106,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
 
 def _outside(book: Book, state: str, zip5: str, key: str) -> bool:
     """Whether a ZIP is named after a town with its own rate that it does not touch."""
-    towns = [row for row in place_names(book, state).places.get(key, ()) if row.kind != "CDP"]
+    towns = [row for row in places_called(book, state).get(key, ()) if row.kind != "CDP"]
     if not towns or not all(own_areas(book, state, row) for row in towns):
         return False
     touched = {fips for fips, _ in book.zips.shares(zip5, state)}
@@ -153,7 +154,7 @@ def _options_of_county(book: Book, state: str, fips: str) -> tuple[Option, ...]:
     return tuple(Option(area, f"lies in {name}") for area in bases)
 
 
-def _counties_of_city(book: Book, place: ZipPlace) -> list[str]:
+def _counties_of_city(book: Book, place: PostalRow) -> list[str]:
     """The counties of the other ZIPs that go by a ZIP's city, that of most of them first.
 
     A ZIP without an area, such as one of boxes, has one county in the postal table, which may be
@@ -249,10 +250,7 @@ def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[A
 
 
 def _is_called(place: PlaceRow, name: str) -> bool:
-    if name_key(place.name) == name:
-        return True
-    aliases = place.aliases.split("|") if place.aliases and name else ()
-    return any(name_key(one) == name for one in aliases)
+    return any(name_key(one) == name for one in place.names)
 
 
 def _add(found: dict[str, Option], area: Area, why: str, share: int) -> None:

@@ -12,8 +12,8 @@ from svc_tools.service.ratebook.query import NotResolved
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from svc_tools.service.ratebook.book import Book, ZipPlace
-    from svc_tools.service.ratebook.schema import Area, PlaceRow
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.schema import Area, PlaceRow, PostalRow
 
 
 _Item = TypeVar("_Item")
@@ -42,8 +42,8 @@ class PlaceNames:
     places: dict[str, list[PlaceRow]]
     counties: dict[str, str]
     bare: dict[str, list[str]]
-    preferred: dict[str, list[ZipPlace]]
-    others: dict[str, list[ZipPlace]]
+    preferred: dict[str, list[PostalRow]]
+    others: dict[str, list[PostalRow]]
     spelled: dict[str, str]
     nicknames: dict[str, str]
 
@@ -56,21 +56,35 @@ def place_names(book: Book, state: str) -> PlaceNames:
         return found
     means = NICKNAMES.get(state, {})
     nicknames = {name_key(name): name_key(meant) for name, meant in means.items()}
-    names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {}, {}, nicknames)
+    places = places_called(book, state)
+    names = PlaceNames({}, {}, {}, places, {}, {}, {}, {}, {}, nicknames)
     _add_areas(book, state, names)
-    for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
-        for name in (row.name, *filter(None, row.aliases.split("|"))):
-            _add(names.places, names.spelled, name, row)
+    for key, (row, *_) in places.items():
+        names.spelled.setdefault(key, next(name for name in row.names if name_key(name) == key))
     for (_, fips), county in book.counties.of(state).items():
         names.counties[name_key(county.name)] = fips
         names.spelled[name_key(county.name)] = county.name
         names.bare.setdefault(bare_county(county.name), []).append(fips)
     for place in book.zips.state(state).values():
         _add(names.preferred, names.spelled, place.city, place)
-        for other in (*place.accepted, *place.refused):
+        for other in place.other_names:
             _add(names.others, names.spelled, other, place)
     book.memo[memo] = names
     return names
+
+
+def places_called(book: Book, state: str) -> dict[str, list[PlaceRow]]:
+    """The Census places of a state by the key of each of their names, incorporated ones first."""
+    memo = ("places called", state)
+    known = book.memo.get(memo)
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[PlaceRow]] = {}
+    for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
+        for name in row.names:
+            found.setdefault(name_key(name), []).append(row)
+    book.memo[memo] = found
+    return found
 
 
 def is_place(book: Book, state: str, text: str) -> bool:
@@ -190,10 +204,7 @@ def _index(book: Book, state: str) -> _Index:
     known = book.memo.get(memo)
     if isinstance(known, dict):
         return known
-    named: dict[str, list[PlaceRow]] = defaultdict(list)
-    for place in book.places(state).values():
-        for name in (place.name, *place.aliases.split("|")):
-            named[name_key(name)].append(place)
+    named = places_called(book, state)
     found: dict[str, list[Area]] = defaultdict(list)
     for area in book.areas.of(state).values():
         if area.kind not in _PLACE_KINDS:

@@ -387,7 +387,7 @@ class Answer(NamedTuple):
         """The further names of a ZIP: a caller's city that is one of them is not a mismatch."""
         zip5 = self.location.zip
         place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
-        return [*place.accepted, *place.refused] if place else []
+        return place.other_names if place else []
 
     def _place(self) -> dict[str, object]:
         location, area = self.location, self.chosen.area

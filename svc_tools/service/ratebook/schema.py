@@ -230,6 +230,16 @@ class PostalRow(NamedTuple):
     lat: str
     lng: str
 
+    @property
+    def accepted_names(self) -> list[str]:
+        """The further names the post office accepts."""
+        return self.accepted.split("|") if self.accepted else []
+
+    @property
+    def other_names(self) -> list[str]:
+        """Every name but the preferred one, accepted ones first."""
+        return [*self.accepted_names, *(self.refused.split("|") if self.refused else ())]
+
 
 class PlaceRow(NamedTuple):
     """One Census place of a state where the place may decide the rate.
@@ -249,6 +259,11 @@ class PlaceRow(NamedTuple):
     kind: str
     counties: str
     aliases: str
+
+    @property
+    def names(self) -> list[str]:
+        """Every name, the main one first."""
+        return [self.name, *(self.aliases.split("|") if self.aliases else ())]
 
 
 TABLES: dict[str, type] = {
@@ -301,7 +316,7 @@ def _columns(row_class: type) -> dict[str, str]:
 
 
 def read_rows(
-    text: str, row_class: type[_Row], name: str, *, other_release: bool = False, skipped: int = 0
+    text: str, row_class: type[_Row], name: str, *, other_release: bool = False, before: bytes = b""
 ) -> list[_Row]:
     """The rows of one CSV file of a book.
 
@@ -311,7 +326,7 @@ def read_rows(
         name: its name, for messages.
         other_release: it may have been written by another release: columns that this one does
             not know are passed over, and those that it does not have are blank where they may be.
-        skipped: how many lines of the file are left out behind the header.
+        before: the lines of the file that are left out behind the header.
 
     Raises:
         ValueError: the header is not the schema's, or a value does not parse; says where.
@@ -330,11 +345,12 @@ def read_rows(
         return list(map(row_class._make, reader))  # type: ignore[attr-defined]  # a NamedTuple
     readers = [_READ[annotation] for annotation in columns.values()]
     rows: list[_Row] = []
-    for number, row in enumerate(reader, 2 + skipped):
+    for number, row in enumerate(reader, 2):
         try:
             rows.append(row_class(*[read(v) for read, v in zip(readers, row, strict=True)]))
         except (ValueError, KeyError) as error:
-            raise ValueError(f"{name}, line {number}: {error}: {row}") from error
+            line = number + before.count(b"\n")
+            raise ValueError(f"{name}, line {line}: {error}: {row}") from error
     return rows
 
 
@@ -364,9 +380,9 @@ class StateRows(Generic[_Row]):
         lines = rows.count(b"\n") + (not rows.endswith(b"\n") and bool(rows))
         if lines != (rows.count(key) + 1 if rows else 0):
             raise ValueError(f"{self._name}: the rows of {state} are not together")
-        header = data[: data.find(b"\n") + 1].decode("utf-8")
-        skipped = data.count(b"\n", 0, start) - 1 if start else 0
-        return read_rows(header + rows.decode("utf-8"), self._class, self._name, skipped=skipped)
+        first = data.find(b"\n") + 1
+        text = (data[:first] + rows).decode("utf-8")
+        return read_rows(text, self._class, self._name, before=data[first:start])
 
     def states(self) -> list[str]:
         """The states that the file has rows of, in its order."""

@@ -45,10 +45,10 @@ def test_another_rate_is_another_digest(book, tmp_path):
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [
-        ("rates.csv", "NJ,6625", "NJ,six", "rates.csv, line"),
+        ("rates.csv", "NJ,6625", "NJ,six", "rates.csv, line {line}:"),
         ("rates.csv", "jurisdiction,", "who,", "rates.csv: expected the columns"),
         ("book.csv", "schema,2", "schema,9", "compile the book again"),
-        ("states.csv", "true", "maybe", "states.csv, line"),
+        ("states.csv", "true", "maybe", "states.csv, line {line}:"),
         ("rates.csv", "NJ,6625", "TX,6625", "rates.csv: the rows of TX are not together"),
         ("postal.csv", "state,zip", "zip,state", "postal.csv: expected the columns"),
     ],
@@ -58,7 +58,8 @@ def test_a_damaged_file_is_named(tmp_path, name, old, new, says):
     text = (folder / name).read_text()
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1))
-    with pytest.raises(ValueError, match=says):
+    line = text[: text.index(old)].count("\n") + 1
+    with pytest.raises(ValueError, match=says.format(line=line)):
         load_book(folder)
 
 

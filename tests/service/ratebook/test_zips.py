@@ -301,7 +301,7 @@ def test_an_unknown_zip_in_place_of_a_citys_own_never_raises_the_confidence(book
     # that leads nowhere cannot give
     surer = []
     for zip5, place in list(book.zips.state(state).items())[::EVERY]:
-        for city in filter(None, (place.city, *place.accepted[:3])):
+        for city in filter(None, (place.city, *place.accepted_names[:3])):
             try:
                 real = ask(state, street="1 Main St", city=city, zip=zip5, as_of=DAY)
                 unknown = ask(state, street="1 Main St", city=city, zip="00000", as_of=DAY)
@@ -311,3 +311,10 @@ def test_an_unknown_zip_in_place_of_a_citys_own_never_raises_the_confidence(book
             if touched and LEVELS.index(unknown.confidence) > LEVELS.index(real.confidence):
                 surer.append((zip5, city, real.confidence, unknown.confidence))
     assert surer == []
+
+
+def test_a_name_that_the_post_office_does_not_accept_is_known_too(book, ask):
+    assert book.zips.state("TX")["75067"].other_names == ["Louisville"]
+    assert ask("TX", location="Louisville", as_of=DAY).full()["rate"]["county"] == "Denton County"
+    answer = ask("TX", street="1 Main St", city="Louisville", zip="75067", as_of=DAY)
+    assert "place_input_mismatch" not in codes(answer)

@@ -648,7 +648,7 @@ def _postal_names() -> frozenset[str]:
     return frozenset(
         name_key(name)
         for place in compiled_book(None).zips.state("WA").values()
-        for name in (place.city, *place.accepted)
+        for name in (place.city, *place.accepted_names)
     )
 
 
