@@ -44,7 +44,7 @@ A group that needs a tool has `ROWS`, the names of its rows, which are shown wit
 def machine() -> str:
     """What the figures were measured on."""
     told = Path("/proc/cpuinfo")
-    lines = told.read_text().splitlines() if told.is_file() else []
+    lines = told.read_text(encoding="utf-8").splitlines() if told.is_file() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     processor = models[0] if models else platform.processor() or platform.machine()
     python = f"{platform.python_implementation()} {platform.python_version()}"

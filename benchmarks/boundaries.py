@@ -46,7 +46,7 @@ def findings() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder, "book.db")
         rates = Path(folder, "MNR2026Q2FEB18.csv")
-        rates.write_text(RATES)
+        rates.write_text(RATES, encoding="utf-8")
         records = Path(folder, "MNB2026Q2FEB18.csv")
         write_boundary_file(records, ROWS, quoted=True)
         done = subprocess.run(  # noqa: S603 - our own program

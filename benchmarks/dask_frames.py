@@ -110,7 +110,7 @@ def run(rows: int = ROWS) -> Measured:
             os.environ |= {
                 "SVC_API_KEY": KEY,
                 "SVC_BASE_URL": served.address,
-                "SVC_CACHE": str(Path(folder) / "answers.db"),
+                "SVC_CACHE": str(Path(folder) / "results.db"),
             }
             try:
                 return measured(rows, places)

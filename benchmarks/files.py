@@ -70,7 +70,7 @@ def findings() -> Iterator[Finding]:
             os.environ |= {
                 "SVC_API_KEY": KEY,
                 "SVC_BASE_URL": served.address,
-                "SVC_CACHE": str(here / "answers.db"),
+                "SVC_CACHE": str(here / "results.db"),
             }
             try:
                 enriched(source, str(here / "first.parquet"))  # its answers are in the cache now

@@ -94,7 +94,7 @@ def warm(count: int) -> Iterator[tuple[Svc, Cache, list[tuple[str, str]]]]:
         tempfile.TemporaryDirectory() as folder,
         Svc("benchmark-key-0123", base_url="http://127.0.0.1:9", max_retries=0) as client,
     ):
-        cache = Cache(Path(folder, "answers.db"))
+        cache = Cache(Path(folder, "results.db"))
         answered = [
             (
                 Place(state, "zip", zip=zip5),
@@ -279,12 +279,14 @@ def measured_memory(form: str = "str") -> dict[str, int]:
         frame = frame.astype(dict.fromkeys(frame.select_dtypes("str"), form))
         before = resident()
         with contextlib.suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+            Path("/proc/self/clear_refs").write_text(
+                "5", encoding="utf-8"
+            )  # the peak is counted from here
         result = SvcAccessor(frame).lookup(**chosen)
         status = Path("/proc/self/status")
         peak = resident()
         if status.is_file():
-            peak = int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+            peak = int(status.read_text(encoding="utf-8").split("VmHWM:")[1].split()[0]) * 1024
         return {
             "frame": int(frame.memory_usage(deep=True).sum()),
             "result": int(result.memory_usage(deep=True).sum()),

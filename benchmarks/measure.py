@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-import resource
 import statistics
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+with suppress(ImportError):  # Windows, which measures none of what follows but runs its tests
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +45,7 @@ def resident() -> int:
     """Bytes of memory that this process holds; where that is not told, the most it ever held."""
     told = Path("/proc/self/statm")
     if told.is_file():
-        return int(told.read_text().split()[1]) * resource.getpagesize()
+        return int(told.read_text(encoding="utf-8").split()[1]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -50,7 +53,7 @@ def most_held() -> int:
     """The most bytes that this process ever held."""
     told = Path("/proc/self/status")
     if told.is_file():  # what the kernel counts for a child begins with its parent's size
-        return int(told.read_text().split("VmHWM:")[1].split()[0]) * 1024
+        return int(told.read_text(encoding="utf-8").split("VmHWM:")[1].split()[0]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

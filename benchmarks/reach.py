@@ -118,7 +118,7 @@ def table(found: dict[str, dict[str, dict[str, set[str]]]]) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["SVC_DATABASE_URL"] = str(Path(folder, "service.db"))
-        os.environ["SVC_CACHE"] = str(Path(folder, "answers.db"))
+        os.environ["SVC_CACHE"] = str(Path(folder, "results.db"))
         reach = Reach()
         found = {}
         with contextlib.redirect_stderr(io.StringIO()):  # what the operations tell the user

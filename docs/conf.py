@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
 project = "svc-tax-tools"
-author = "the svc-tax-tools contributors"
+author = "The svc-tax-tools authors"
 release = version = __version__
 language = "en"
 

@@ -22,7 +22,7 @@ def main() -> None:
     states: dict[str, set[str]] = defaultdict(set)
     for entry in zipcodes.list_all():
         states[entry["zip_code"]].add(entry["state"])
-    with Path(sys.argv[1]).open(newline="") as file:
+    with Path(sys.argv[1]).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             states[row["zip5"]].add(row["state"])
     by_prefix: dict[str, Counter[str]] = defaultdict(Counter)

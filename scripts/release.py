@@ -29,10 +29,12 @@ STEPS = """
 Checked. To release {version}:
 
  1. `bash .ci/run` and the workflow `checks` have passed for this commit.
- 2. CHANGELOG.md: "## {version} (unreleased)" gets its date; commit.
- 3. Run this script again, from the commit to be released: the tree has to be clean.
+ 2. CHANGELOG.md: "## {version} (unreleased)" gets its date; commit, and push to main.
+ 3. Empty {output}, and run this script again: it must not end with "A rehearsal".
  4. git tag v{version} && git push origin v{version}
  5. .venv/bin/twine upload {output}/*
+    The user is `__token__`, the password an API token of an account of the package index that may
+    publish svc-tax-tools. A version that was uploaded can be withdrawn, but never replaced.
  6. In a new environment: pip install "svc-tax-tools[cli,service]=={version}", then one lookup.
  7. svc_sdk/_version.py and CITATION.cff: the next version; CHANGELOG.md: its heading; commit.
 """
@@ -85,7 +87,8 @@ def build(output: Path) -> Path:
     """Build into an empty folder and check the metadata with twine; the path of the wheel."""
     if output.exists() and any(output.iterdir()):
         raise ReleaseError(f"{output} is not empty; remove what is in it, or name another --output")
-    _run(sys.executable, "-m", "build", "--outdir", output, ROOT)
+    # the wheel is built from the sdist, which therefore has all that it needs
+    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", output, ROOT)
     files = sorted(output.iterdir())
     _run(sys.executable, "-m", "twine", "check", "--strict", *files)
     return next(path for path in files if path.suffix == ".whl")

@@ -33,13 +33,18 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Raises:
         FileNotFoundError: the folder of `path` does not exist.
-        PermissionError: the folder or the file cannot be written (on Windows also where it is open
-            in a spreadsheet); the message says what to do.
+        PermissionError: the folder cannot be written, or the file is read-only (on Windows also
+            where it is open in a spreadsheet); the message says what to do.
         OSError: the file cannot be written for another reason.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {path.name}: the folder {path.parent} does not exist; create it first"
+        )
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+        raise PermissionError(
+            f"cannot write {path}: it is read-only; permit writing in its properties, or choose"
+            " another name"
         )
     _remove_left_drafts(path)
     draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")

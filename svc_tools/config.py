@@ -438,7 +438,9 @@ def cache_path() -> Path | None:
         from platformdirs import user_cache_dir  # noqa: PLC0415 - of the extra for bulk lookups
     except ModuleNotFoundError:
         return None
-    return Path(user_cache_dir("svc-tools", appauthor=False)) / "answers.db"
+    path = Path(user_cache_dir("svc-tools", appauthor=False)) / "results.db"
+    older = path.with_name("answers.db")  # its name until 0.3: what was paid for is still read
+    return older if older.exists() and not path.exists() else path
 
 
 def cache_hours() -> float | None:

@@ -15,6 +15,7 @@ from support.command import COMMANDS
 from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
+from support.systems import homes
 
 from svc_sdk import Svc
 
@@ -75,8 +76,8 @@ def _own_home(tmp_path_factory):
     """
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA"):
-            patch.setenv(name, str(home))
+        for name, value in homes(home).items():
+            patch.setenv(name, value)
         for name in [name for name in os.environ if name.startswith("SVC_") and "TEST" not in name]:
             patch.delenv(name)
         for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):

@@ -28,7 +28,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_every_code_of_a_column_or_a_response_is_in_the_table():
-    of_service = set(re.findall(r'"code": "(\w+)"', Path(rating.__file__).read_text()))
+    of_service = set(
+        re.findall(r'"code": "(\w+)"', Path(rating.__file__).read_text(encoding="utf-8"))
+    )
     assert "zip_spans_jurisdictions" in of_service
     assert of_service <= CODES.keys()
     assert set(STATUSES) == set(codes_of("status"))

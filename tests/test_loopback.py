@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from support.systems import posix
 
 from svc_tools.loopback import (
     ListenError,
@@ -116,6 +117,8 @@ def test_the_address_of_a_socket(host):
         assert refused.value.code == "port_in_use"
 
 
+@posix
+@posix
 def test_no_part_of_a_response_waits_for_the_part_before():
     """Whoever accepts the connections: asyncio forgets it for a socket it got by its number."""
     with listen("127.0.0.1", 0) as listener:

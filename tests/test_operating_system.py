@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 from support.answers import NOW, SOURCE, ok, zip_place
+from support.systems import posix
 
 from svc_tools import operating_system
 from svc_tools.atomic import whole_file
@@ -29,7 +30,6 @@ from svc_tools.operating_system import database_uri, is_closed_pipe, is_on_netwo
 ROOT = Path(__file__).parents[1]
 ASKS = re.compile(r"sys\.platform|\bos\.name\b|import fcntl|import msvcrt|platform\.system")
 IN_LIBREOFFICE = "svc_tools/excel/calc/addin/pythonpath/svc_calc_server.py"
-posix = pytest.mark.skipif(sys.platform == "win32", reason="sets another system on top of POSIX")
 
 
 @pytest.fixture
@@ -131,10 +131,24 @@ def test_macos_is_asked_to_write_through_the_cache_of_the_drive(macos, monkeypat
     assert asked == [51]
 
 
-@posix
-def test_a_damaged_cache_is_closed_before_windows_moves_it(windows, monkeypatch, tmp_path):
-    path = tmp_path / "answers.db"
+def no_database(path):
     path.write_bytes(b"SQLite format 3\0" + b"broken" * 1000)
+
+
+def a_text_that_is_no_utf_8(path):
+    """What fails while rows are read, when a cursor is open."""
+    cache = Cache(path, clock=lambda: NOW)
+    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
+    cache.flush()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE profile SET text = CAST(x'ff00ff' AS TEXT)")
+
+
+@posix
+@pytest.mark.parametrize("damage", [no_database, a_text_that_is_no_utf_8])
+def test_a_damaged_cache_is_closed_before_windows_moves_it(windows, monkeypatch, tmp_path, damage):
+    path = tmp_path / "results.db"
+    damage(path)
     real = Path.rename
 
     def rename(self, target):
@@ -143,9 +157,10 @@ def test_a_damaged_cache_is_closed_before_windows_moves_it(windows, monkeypatch,
 
     monkeypatch.setattr(Path, "rename", rename)
     cache = Cache(path, clock=lambda: NOW)
+    cache.known(SOURCE, [zip_place(1)], detail=False)
     cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
     assert [*cache.known(SOURCE, [zip_place(1)], detail=False)] == [zip_place(1)]
-    assert len([*tmp_path.glob("answers.damaged-*.db")]) == 1
+    assert len([*tmp_path.glob("results.damaged-*.db")]) == 1
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

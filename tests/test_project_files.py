@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,62 @@ def test_the_citation_names_this_version_and_no_person():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == __version__
     assert [[*author] for author in citation["authors"]] == [["name"]]
+
+
+PUBLIC = (
+    *(
+        "*.md",
+        "*.cff",
+        "*.toml",
+        "*.txt",
+        "LICENSE",
+        "Makefile",
+        ".pre-commit-config.yaml",
+        ".ci/*",
+    ),
+    *(".github/**/*", "docs/**/*", "excel/*", "notebooks/*.ipynb", "scripts/**/*.py"),
+    *("tests/excel/npm/*.json", "tests/excel/npm/.npmrc"),
+)
+PRIVATE = {
+    "a path of somebody's machine": r"(?<![\w.:/~-])/(?:home|root|Users|opt|work|tmp|srv|mnt)/\w"
+    r"|\b[A-Z]:\\{1,2}Users\\",
+    "the address of a package index": r"pypi\.org|pythonhosted|npmjs|index-url|file:///",
+    "an e-mail address": r"\b[\w.+-]+@(?![\w.-]*\bexample\b)[\w-]+\.[a-z]+",
+    "a person": r"given-names|family-names|(?:Co-authored|Signed-off)-by|<dc:creator>\w",
+}
+
+
+def texts_of(path):
+    """The text of a file, or of each part of a ZIP archive; not of pictures and programs."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            parts = [archive.read(name) for name in archive.namelist()]
+    else:
+        parts = [path.read_bytes()]
+    for part in parts:
+        with suppress(UnicodeDecodeError):
+            yield part.decode()
+
+
+def private_in(path):
+    """What a file says that is nobody's business."""
+    text = "\n".join(texts_of(path))
+    return [what for what, pattern in PRIVATE.items() if re.search(pattern, text)]
+
+
+def test_no_public_file_names_a_machine_a_package_index_or_a_person(tmp_path):
+    files = {path for pattern in PUBLIC for path in ROOT.glob(pattern) if path.is_file()}
+    assert len(files) > 80
+    assert {path.name: found for path in files if (found := private_in(path))} == {}
+    for line in (
+        "cd /home/ann/svc-tools",
+        "C:\\Users\\ann",
+        "--index-url https://mirror",
+        "ann@shop.com",
+        "family-names: Doe",
+    ):
+        (tmp_path / "page.md").write_text(f"See {line}\n", encoding="utf-8")
+        assert len(private_in(tmp_path / "page.md")) == 1, line
 
 
 @pytest.fixture

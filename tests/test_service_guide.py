@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, line
 from support.command import svc_tools
+from support.systems import homes
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.service.faults import FaultPlan
@@ -41,10 +42,7 @@ def rate_file(state):
 def ran(tmp_path_factory):
     """What each command printed, in a home and a folder of their own."""
     folder = tmp_path_factory.mktemp("guide")
-    home = {
-        name: str(folder / "home")
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
-    }
+    home = homes(folder / "home")
     (folder / "MNR2026Q4AUG18.csv").write_text(rate_file("MN"))
     records = [
         line("4", zips="55101-55101", plus4="2370-2370", county="123", specials=METRO),

@@ -2,14 +2,14 @@
 
 import os
 import stat
-import sys
 
 import pytest
+from support.systems import posix
 
 from svc_tools.atomic import whole_file
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there, files have no such modes")
+@posix
 def test_the_file_has_its_name_once_it_is_written_and_stays_private(tmp_path):
     path = tmp_path / "out.txt"
     with whole_file(path) as draft:
@@ -67,7 +67,20 @@ def test_a_file_that_cannot_be_written_is_named_with_what_to_do(
     assert path.read_text(encoding="utf-8") == "old"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there, what is open cannot be removed")
+def test_a_read_only_file_is_named_and_left(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(stat.S_IREAD)
+    try:
+        with pytest.raises(PermissionError, match=r"out\.txt: it is read-only"), whole_file(path):
+            pass
+        assert list(tmp_path.iterdir()) == [path]
+        assert path.read_text(encoding="utf-8") == "old"
+    finally:
+        path.chmod(stat.S_IREAD | stat.S_IWRITE)  # for Windows, which removes no read-only file
+
+
+@posix
 def test_what_a_killed_process_left_is_swept_and_what_another_writes_is_not(tmp_path):
     path = tmp_path / "out.txt"
     with whole_file(path) as draft:

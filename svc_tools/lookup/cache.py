@@ -299,11 +299,14 @@ class Store:
         try:
             return work(self)
         except Exception as error:
-            if self._file is None or not self._file.is_damaged_by(error):
+            file, why = self._file, f"is damaged ({error})"
+            if file is None or not file.is_damaged_by(error):
                 raise
-            file, self._file = self._file, None
-            self.close()
-            file.set_aside("damaged", f"is damaged ({error})")
+        # the error is gone here: it refers to cursors, which keep the file open, so that Windows
+        # could not move it
+        self._file = None
+        self.close()
+        file.set_aside("damaged", why)
         return work(self)
 
     def take_notes(self) -> list[str]:

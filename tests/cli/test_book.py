@@ -13,6 +13,7 @@ import httpx
 import pytest
 from support.command import svc_tools
 from support.faults import KEY
+from support.systems import homes
 
 INDIANA = (
     "18,45,18,0.07,0.07,0,0,20080401,29991231\n18,00,001,0.01,0.01,0.01,0.01,20120101,29991231\n"
@@ -25,7 +26,7 @@ NEXT = INDIANA.replace("0.01,0.01,0.01,0.01,20120101", "0.015,0.015,,,20120101")
 @pytest.fixture
 def home(tmp_path):
     """A user's data folder of the test's own."""
-    return {"XDG_DATA_HOME": str(tmp_path / "data"), "LOCALAPPDATA": str(tmp_path / "data")}
+    return homes(tmp_path / "data")
 
 
 @pytest.fixture

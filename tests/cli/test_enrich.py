@@ -8,9 +8,7 @@ import io
 import itertools
 import json
 import os
-import pty
 import re
-import resource
 import signal
 import sqlite3
 import subprocess
@@ -22,6 +20,7 @@ import pytest
 from rich.console import Console
 from support.command import svc_tools
 from support.faults import KEY, answer, echo, echoing, serving
+from support.systems import posix, pty, resource
 from support.waiting import until
 
 from svc_tools import progress
@@ -356,14 +355,9 @@ def kept(environment):
         return 0
 
 
+@posix
 @pytest.mark.parametrize(
-    ("how", "code"),
-    [
-        (signal.SIGKILL, -signal.SIGKILL),
-        (signal.SIGINT, 130),
-        (signal.SIGTERM, 143),
-        (signal.SIGHUP, 129),
-    ],
+    ("how", "code"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)]
 )
 def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_path, how, code):
     faults, environment = account
@@ -374,12 +368,12 @@ def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_p
     command = ("enrich", orders, "-o", output, "--force")
     with running(*command, **environment) as process:
         wait_for_answers(process, 25)
-        process.send_signal(how)
+        process.send_signal(getattr(signal, how))
         out, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert output.read_text() == "of an earlier day"
     assert [name for name in files_in(tmp_path) if name not in {*before, "cache"}] == []
-    if how != signal.SIGKILL:
+    if how != "SIGKILL":
         assert "Interrupted" in out
         assert "looks up only" in " ".join(out.split())
         assert "Traceback" not in err
@@ -412,9 +406,8 @@ main()
 """The command, which stops once the draft of the output holds rows."""
 
 
-@pytest.mark.parametrize(
-    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
+@posix
+@pytest.mark.parametrize(("how", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_while_rows_are_written_leaves_no_draft(account, orders, tmp_path, how, code):
     faults, environment = account
     output = tmp_path / "out.csv"
@@ -423,7 +416,7 @@ def test_a_signal_while_rows_are_written_leaves_no_draft(account, orders, tmp_pa
     with running(*command, code=WRITING, **environment) as process:
         assert any("rows are written" in line for line in process.stderr)
         assert len(files_in(tmp_path)) == 4  # the draft, too
-        process.send_signal(how)
+        process.send_signal(getattr(signal, how))
         _, err = process.communicate(timeout=60)
     assert (process.returncode, output.read_text()) == (code, "of an earlier day")
     assert files_in(tmp_path) == ["cache", "orders.csv", "out.csv"]
@@ -443,6 +436,7 @@ main()
 """The command, whose cache and service are closed at its end only when its input ends."""
 
 
+@posix
 def test_a_second_signal_does_not_disturb_the_end(account, orders, tmp_path):
     faults, environment = account
     hangs_after(faults, 0)
@@ -457,6 +451,7 @@ def test_a_second_signal_does_not_disturb_the_end(account, orders, tmp_path):
     assert (process.returncode, err) == (143, "")
 
 
+@posix
 def test_a_terminal_that_closes_loses_no_answer(account, orders, tmp_path):
     faults, environment = account
     hangs_after(faults, 30)
@@ -468,6 +463,7 @@ def test_a_terminal_that_closes_loses_no_answer(account, orders, tmp_path):
     assert (len(statuses), statuses.count("ok")) == (2 * PLACES, 60)
 
 
+@posix
 def test_what_nohup_starts_does_not_end_with_its_terminal(account, orders, tmp_path):
     _, environment = account
     output = tmp_path / "out.csv"
@@ -481,6 +477,7 @@ def test_what_nohup_starts_does_not_end_with_its_terminal(account, orders, tmp_p
     assert (process.returncode, len(rows_of(output))) == (0, 2 * PLACES)
 
 
+@posix
 def test_an_interrupt_without_a_cache_loses_nothing_either(account, orders, tmp_path):
     faults, environment = account
     hangs_after(faults, 30)
@@ -612,6 +609,7 @@ def test_a_large_damaged_archive_is_exit_code_2_and_one_sentence(account, tmp_pa
     assert files_in(tmp_path) == ["in.csv.gz"]
 
 
+@posix
 def test_a_full_disk_is_said_and_leaves_what_was_there(account, orders, tmp_path):
     _, environment = account
     output = tmp_path / "out.csv"
@@ -671,6 +669,7 @@ def on_a_terminal(keys, *arguments, **environment):
     return process.returncode, shown.decode()
 
 
+@posix
 @pytest.mark.parametrize(
     ("keys", "code", "asked"),
     [(b"n\n", 1, 0), (b"\x03", 130, 0), (b"\x04", 130, 0), (b"y\n", 0, MANY_PLACES)],

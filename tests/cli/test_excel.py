@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
 import select
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pydantic import SecretStr
 from support.faults import KEY, LISTED, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
+from support.systems import homes, posix, pty
 from typer.testing import CliRunner
 
 from svc_tools import operating_system
@@ -91,6 +91,7 @@ def test_a_key_that_is_refused_is_a_sentence_and_an_exit_code(faults):
     assert "does not accept the key" in err
 
 
+@posix
 def test_a_key_is_typed_unseen_on_a_terminal(service):
     """The words of the command on a real terminal; what is typed is not among them."""
     keyring = {"PYTHON_KEYRING_BACKEND": "support.keyrings.MemoryKeyring", "PYTHONPATH": TESTS}
@@ -224,9 +225,11 @@ def test_a_registry_that_an_administrator_closed_is_a_sentence(tmp_path, windows
     assert "administrator" in err
 
 
+@posix
 def test_on_macos_excel_finds_a_copy_of_the_manifest(tmp_path, monkeypatch):
     monkeypatch.setattr(operating_system, "NAME", "darwin")
-    monkeypatch.setenv("HOME", str(tmp_path))
+    for name, value in homes(tmp_path).items():
+        monkeypatch.setenv(name, value)
     path = manifest_of(tmp_path / "excel")
     folder = tmp_path / "Library/Containers/com.microsoft.Excel/Data/Documents/wef"
     assert run("install")[0] == 2  # Excel was never started here

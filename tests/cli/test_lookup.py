@@ -13,6 +13,7 @@ import pytest
 from support.cards import doubtful
 from support.command import svc_tools
 from support.faults import GOOD, HANG, KEY, answer, serving
+from support.systems import posix
 from support.waiting import until
 
 
@@ -181,7 +182,7 @@ def test_text_from_a_service_is_shown_as_it_is(account):
     assert "0.00%" not in done.stdout
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_is_said_and_has_the_exit_code_of_a_shell(account, how, code):
     faults, environment = account
@@ -197,7 +198,7 @@ def test_an_interrupt_is_said_and_has_the_exit_code_of_a_shell(account, how, cod
     assert "Traceback" not in err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
+@posix
 def test_on_a_terminal_an_interrupt_is_said_in_whole_words(account):
     faults, environment = account
     faults.will(HANG)

@@ -16,6 +16,7 @@ import pytest
 from support.command import svc_tools
 from support.faults import KEY, answer
 from support.nexus import KEYS, LOST, RECORDS, SERVICES, Nexus, plan_of, refused, response
+from support.systems import posix
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
@@ -470,7 +471,7 @@ def test_what_is_not_done_is_an_exit_code_and_a_sentence(nexus, plan, invoke):
     assert again.exit_code == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_ends_it_after_the_request_under_way(nexus, plan, environment, invoke, how):
     command = [sys.executable, "-m", "svc_tools", "nexus", "apply", str(plan), "--yes"]
@@ -496,7 +497,7 @@ cli.main()
 """The command line, with a signal while a file of it is a draft."""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@posix
 def test_where_nobody_reads_the_output_it_ends_with_its_receipt(nexus, plan, environment, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
@@ -512,7 +513,7 @@ def test_where_nobody_reads_the_output_it_ends_with_its_receipt(nexus, plan, env
     assert len(nexus.removals) == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("command", ["plan", "apply"])
 def test_a_signal_leaves_no_draft_of_a_plan_or_of_records(  # noqa: PLR0917 - fixtures

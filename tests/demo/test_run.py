@@ -18,6 +18,7 @@ from PIL import Image
 from rich.console import Console
 from support.faults import KEY, answer, echo, serving
 from support.frames import enriched, partial, row
+from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools import connect
@@ -191,6 +192,7 @@ def interrupting(after):
     return step
 
 
+@posix
 def test_ctrl_c_keeps_what_was_found_apart_from_whole_runs_and_says_what_is_missing(
     tmp_path, capsys
 ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 from support.com_excel import ComError
@@ -11,6 +10,7 @@ from support.faults import KEY, answer
 from support.killed import killing
 from support.nexus import LOST, RECORDS, SERVICES, Nexus, response
 from support.spreadsheets import desk_of
+from support.systems import posix
 
 from svc_tools.excel import desk as desks
 from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
@@ -479,7 +479,7 @@ def test_several_additions_are_one_receipt_and_its_undo_leaves_what_was_changed(
     assert cell(sheet, first, "outcome").startswith("removed: ")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
+@posix
 def test_an_addition_killed_between_its_request_and_the_receipt_is_settled(
     excel, sheet, nexus, tmp_path
 ):

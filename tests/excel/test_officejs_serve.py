@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import select
 import shlex
 import signal
@@ -21,6 +20,7 @@ import httpx
 import pytest
 from support.faults import HANG, KEY
 from support.spreadsheets import addin_module, excel_serve
+from support.systems import posix, pty
 from support.tools import openssl
 
 from svc_tools import operating_system
@@ -84,6 +84,7 @@ def known(folder):
     return json.loads((folder / "server.json").read_text(encoding="utf-8"))
 
 
+@posix
 def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate, tmp_path):
     cert, key = certificate
     leave(folder, "https://localhost:1")
@@ -119,9 +120,8 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
         assert "has stopped" in ending
         assert "Traceback" not in ending
     assert known(folder) == server | {"pid": None}
-    if sys.platform != "win32":
-        for name in ("server.json", "svc-tools-manifest.xml"):  # the token is in both
-            assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    for name in ("server.json", "svc-tools-manifest.xml"):  # the token is in both
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
 
     stored = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
     paths = [str(cert), str(key)]
@@ -161,6 +161,7 @@ def assert_trusted_by_its_certificate_alone(folder, other):
     link._connection.close()
 
 
+@posix
 def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_get_an_error(folder, faults):
     leave(folder, "http://localhost:1")
     faults.will(HANG)
@@ -268,6 +269,7 @@ def served_over_https(server, cert):
 DEV_CERTS = ["--yes", "office-addin-dev-certs", "install", "--days", "365"]
 
 
+@posix
 @pytest.mark.parametrize("tool", ["mkcert", "npx"])
 def test_a_tool_makes_and_trusts_a_certificate_in_one_step(folder, computer, certificate, tool):
     files = folder / "svc-cert.pem", folder / "svc-key.pem"
@@ -287,6 +289,7 @@ def test_a_tool_makes_and_trusts_a_certificate_in_one_step(folder, computer, cer
     assert words() == expected
 
 
+@posix
 def test_without_a_terminal_nothing_is_run_but_shown(folder, computer):
     computer("mkcert", folder / "svc-cert.pem", folder / "svc-key.pem", code=1)
     with excel_serve("--port", 0, **os.environ) as (_, said):
@@ -305,6 +308,7 @@ def refused(*options):
     )
 
 
+@posix
 def test_the_user_confirms_before_the_computer_trusts_anything(folder, computer, certificate):
     words = computer("mkcert", folder / "svc-cert.pem", folder / "svc-key.pem")
     said = in_terminal("n")
@@ -333,6 +337,7 @@ def in_terminal(answer, *options):
     return seen
 
 
+@posix
 def test_without_a_tool_the_commands_for_this_system_are_shown_and_work(folder, computer):
     computer("certutil")
     with excel_serve("--port", 0, **os.environ) as (_, said):
@@ -366,6 +371,7 @@ def test_the_commands_are_those_of_the_system(folder, computer, monkeypatch, sys
     assert last[-1] == str(folder / "svc-cert.pem")
 
 
+@posix
 def test_a_stored_certificate_that_expired_is_said_and_made_again(folder, computer, tmp_path):
     words = computer("mkcert", folder / "svc-cert.pem", folder / "svc-key.pem")
     old = make_certificate(tmp_path / "old", days=-1)
@@ -388,6 +394,7 @@ def test_a_stored_certificate_that_expired_is_said_and_made_again(folder, comput
     assert (line.mark, str(folder / "svc-cert.pem") in line.said) == ("ok", True)
 
 
+@posix
 def test_a_tool_that_fails_is_an_error_and_nothing_is_stored(folder, computer):
     made = computer.home / ".office-addin-dev-certs"  # made, and not trusted
     computer("npx", made / "localhost.crt", made / "localhost.key", code=7)

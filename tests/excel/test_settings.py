@@ -28,6 +28,7 @@ from support.keyrings import (
 )
 from support.secrets import files_with
 from support.spreadsheets import desk_of, shown
+from support.systems import posix
 
 import svc_tools
 from svc_tools import ConfigurationError, config, operating_system
@@ -186,6 +187,7 @@ def test_a_key_that_cannot_be_stored_leaves_the_address_as_it_was(monkeypatch, f
     assert files_with(KEY, folder)[0] == []
 
 
+@posix
 def test_the_files_are_their_owners_alone_and_hold_no_key(folder):
     settings.remember(ADDRESS, SecretStr(KEY))
     path = folder / "settings.json"

@@ -21,6 +21,7 @@ from distributed import Client, LocalCluster
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.faults import KEY
+from support.systems import posix
 
 import svc_tools
 import svc_tools.frames.dask
@@ -324,6 +325,7 @@ def test_each_place_is_requested_once_from_here_and_no_task_holds_the_key(
     assert len(faults.seen) == 8
 
 
+@posix
 def test_a_worker_that_dies_costs_no_request(cluster, faults, scripted, zips):
     _, ddf = zips
     looked = ddf.svc.lookup(client=scripted, as_of="2026-02-01", progress=False)
@@ -354,7 +356,7 @@ def test_two_hundred_thousand_rows_are_looked_up_by_place_and_fit(cluster, fault
     def most_held():
         """The most bytes that this worker ever held; 0 where the system does not say."""
         status = Path("/proc/self/status")
-        lines = status.read_text().splitlines() if status.is_file() else []
+        lines = status.read_text(encoding="utf-8").splitlines() if status.is_file() else []
         return max((int(one.split()[1]) * 1024 for one in lines if "VmHWM" in one), default=0)
 
     parts = [dask.delayed(orders)(number) for number in range(8)]

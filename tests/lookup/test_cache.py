@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.answers import NOW, OTHER, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
 from support.faults import KEY
+from support.systems import homes, posix
 
 import svc_tools
 from svc_sdk import Svc
@@ -222,8 +223,16 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
     assert config.cache_path().name == "mine.db"
     assert config.cache_path().is_absolute()
     monkeypatch.setenv("SVC_CACHE", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert config.cache_path().name == "answers.db"
+    for name, value in homes(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    path = config.cache_path()
+    assert (path.name, path.is_relative_to(tmp_path)) == ("results.db", True)
+    path.parent.mkdir(parents=True)
+    older = path.with_name("answers.db")  # of an earlier version: no result is paid for twice
+    older.touch()
+    assert config.cache_path() == older
+    path.touch()
+    assert config.cache_path() == path
     monkeypatch.setitem(sys.modules, "platformdirs", None)  # only of an extra
     assert config.cache_path() is None
 
@@ -367,6 +376,7 @@ def chicago(monkeypatch):
     time.tzset()
 
 
+@posix
 @pytest.mark.parametrize(
     ("moment", "day", "ends"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sqlite3
 import stat
 import subprocess
@@ -17,6 +16,7 @@ from random import Random
 
 import pytest
 from support.answers import NOW, OTHER, SOURCE, ok, zip_place
+from support.systems import posix
 
 from svc_tools.config import embedded_source
 from svc_tools.lookup import cache as cache_module
@@ -66,7 +66,7 @@ def aside(path, word="damaged"):
     return list(path.parent.glob(f"{path.stem}.{word}-*{path.suffix}"))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+@posix
 def test_nobody_else_may_read_it_whatever_the_umask(path, cache):
     before = os.umask(0)
     try:
@@ -164,6 +164,7 @@ def test_damage_in_the_middle_of_a_run_costs_no_answer_that_comes(path):
     assert "damaged" in cache.notes[0]
 
 
+@posix
 def test_a_file_that_disappears_is_made_again(cache, path):
     assert works(cache)
     path.unlink()  # while a run writes
@@ -440,6 +441,7 @@ def test_no_damage_is_raised_or_read(tmp_path, good, damage, late, monkeypatch):
         assert cache_info(path, now=NOW).sources == ()
 
 
+@posix
 def test_what_is_set_aside_is_whole_and_replaces_nothing(path, good):
     content, log, *_ = good
     content = content[: len(content) // 2]
@@ -583,7 +585,7 @@ def test_a_process_that_is_killed_loses_at_most_the_burst_it_was_writing(path):
             said = int(line)
             if said == 5:
                 break
-        writer.send_signal(signal.SIGKILL)
+        writer.kill()
         said = max([said, *map(int, writer.stdout)])
     found = there(path, 100 * said)
     assert found == 100 * said
@@ -634,7 +636,7 @@ def test_processes_that_find_the_same_damage_set_it_aside_once(path, tmp_path):
             fresh(path)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@posix
 def test_a_forked_child_and_its_parent_both_go_on(path):
     with start(path, _FORKING) as writer:
         assert writer.communicate(timeout=60)[0] == "0 300 []\n"

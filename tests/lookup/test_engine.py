@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
 from support.counting import BODY, counting
 from support.faults import GOOD, HANG, KEY, RESET, answer, dripping, echo, echoing, serving
+from support.systems import posix
 from support.waiting import Steps
 
 from svc_sdk import Svc, SvcError
@@ -451,7 +452,7 @@ def test_a_proxy_of_the_environment_is_used(faults, monkeypatch):
     }
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX")
+@posix
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_looks_up_for_itself(scripted, faults):
     look_up(scripted, places(3))

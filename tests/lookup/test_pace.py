@@ -7,7 +7,6 @@ import contextlib
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from support.answers import places, statuses
 from support.counting import BODY
 from support.faults import KEY, answer, echo
+from support.systems import posix
 from support.waiting import until
 
 from svc_sdk import Svc
@@ -215,7 +215,7 @@ def client(faults):
         yield client
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 def test_a_long_pause_is_reported_and_a_ctrl_c_ends_it_at_once(client, faults, caplog):
     faults.will(*[echo] * 5, limited("600"))
 

@@ -15,6 +15,7 @@ import pytest
 from support.answers import places, statuses
 from support.counting import counting
 from support.faults import HANG, KEY, answer, echo
+from support.systems import posix
 from support.waiting import Steps
 
 from svc_sdk import Svc
@@ -294,7 +295,7 @@ def test_a_second_ctrl_c_while_the_first_one_is_handled_returns_the_results_too(
     assert statuses(run)["ok"] + statuses(run)["not_attempted"] == len(run.outcomes) == 200
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 @pytest.mark.parametrize(
     "call",
     [
@@ -327,7 +328,7 @@ def test_ctrl_c_returns_the_frame_with_what_was_found(tmp_path, call, signals):
     assert len(told["answered"]) == PLACES
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 @pytest.mark.parametrize(
     "body",
     [
@@ -424,7 +425,7 @@ def test_every_place_ends_with_its_answer_or_its_true_reason():
     assert run.asked == MANY
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path):
     cache = tmp_path / "answers.db"
     with counting(FAULTS, seed=2) as (url, counts), Svc(KEY, base_url=url, timeout=3) as client:
@@ -450,7 +451,7 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path):
     assert sum(counted["answered"].values()) == len(ok) + len(lost)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@posix
 def test_a_kill_loses_few_answers_of_a_fast_service_and_a_slow_disk(tmp_path):
     cache = tmp_path / "answers.db"
     lost = []

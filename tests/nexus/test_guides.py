@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from support.systems import homes
 
 import svc_tools  # noqa: F401 - it makes df.svc
 from svc_tools.nexus import read_thresholds
@@ -35,7 +37,7 @@ def test_its_python_runs(tmp_path):
     (block,) = re.findall(r"```python\n(.*?)```", NEXUS, re.DOTALL)[:1]
     done = subprocess.run(
         [sys.executable, "-c", block],
-        env={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "SVC_CACHE": "off"},
+        env=os.environ | homes(tmp_path),  # SVC_CACHE is off for all tests
         capture_output=True,
         text=True,
         timeout=120,
@@ -81,12 +83,12 @@ def test_the_guide_counts_the_states_as_the_table_does():
 @pytest.mark.filterwarnings("error")
 def test_the_code_of_the_guide_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("register.csv").write_text("state,nexus_type\nNY,economic\n")
+    Path("register.csv").write_text("state,nexus_type\nNY,economic\n", encoding="utf-8")
     orders = pd.DataFrame({"state": ["TX"], "date": ["2026-05-01"], "amount": [600_000]})
     names = {"orders": orders}
     blocks = re.findall(r"```python\n(.*?)```", THRESHOLDS.read_text(encoding="utf-8"), re.DOTALL)
     for block in blocks:
         exec(compile(block, "THRESHOLDS.md", "exec"), names)  # noqa: S102 - our own guide
     assert names["found"].iloc[0][["state", "band"]].tolist() == ["TX", "missing"]
-    assert Path("mine.csv").read_text().startswith("state,effective_from")
+    assert Path("mine.csv").read_text(encoding="utf-8").startswith("state,effective_from")
     assert "amount from column 'amount'" in capsys.readouterr().err

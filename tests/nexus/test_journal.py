@@ -8,12 +8,12 @@ import os
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, statuses
+from support.systems import homes, posix
 
 from svc_tools import atomic
 from svc_tools.nexus import (
@@ -198,6 +198,7 @@ def test_what_somebody_else_removed_after_a_run_that_ended_is_absent(nexus, scri
         nexus.rows = []
 
 
+@posix
 def test_files_are_for_the_user_alone(applied):
     _, receipt = applied
     folder = receipt.path.parent
@@ -367,7 +368,7 @@ def test_a_state_whose_records_came_back_is_left_alone_once_and_removed_then(
     assert nexus.removals == [("TX", None)] * 2
 
 
-@pytest.mark.skipif(os.name != "posix", reason="rights of folders are another thing there")
+@posix
 def test_a_folder_that_is_there_keeps_its_rights_and_may_be_a_link(nexus, scripted, tmp_path):
     (tmp_path / "team").mkdir(mode=0o755)
     (tmp_path / "team").chmod(0o755)
@@ -382,14 +383,16 @@ def test_a_receipt_shows_its_files_from_the_folder_of_the_reader(
     nexus, scripted, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name, value in homes(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
     inside = apply(plan_of(scripted, DE), scripted, tmp_path / "out")
     at_home = apply(plan_of(scripted, NH), scripted, tmp_path / "home" / "receipts")
     for shown in (str(inside), inside._repr_html_()):
         assert str(tmp_path) not in shown
         assert f"out/{inside.path.name}" in shown
     assert read_receipt(f"out/{inside.path.name}").path == inside.path
-    monkeypatch.chdir(Path(tmp_path.anchor) / "usr")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     assert str(inside.path) in str(inside)
     assert "~/receipts/" in str(at_home)
     assert str(tmp_path) not in str(at_home)

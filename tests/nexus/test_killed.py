@@ -6,12 +6,11 @@ what is not ticked stays, and what was removed can be restored.
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from support.faults import KEY, answer
 from support.killed import killing
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, statuses
+from support.systems import posix
 
 from svc_tools.nexus import (
     ReceiptError,
@@ -23,7 +22,7 @@ from svc_tools.nexus import (
     restore,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
+pytestmark = posix
 
 TICKED = [KEYS[0], KEYS[1], KEYS[2]]
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from support.command import svc_tools
 from support.pages import served_page
+from support.systems import homes, posix
 from support.waiting import until
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -40,7 +41,7 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(_own_home, data):
     known = {"JUPYTER_TOKEN": "known"}
-    with served_page("--embedded", cwd=data, XDG_DATA_HOME=str(data), **known) as served:
+    with served_page("--embedded", cwd=data, **homes(data), **known) as served:
         yield served
 
 
@@ -200,6 +201,7 @@ def test_the_page_asks_nothing_from_outside(opened):
     assert opened.headers["x-frame-options"] == "DENY"
 
 
+@posix
 def test_only_results_can_be_downloaded(reader, data, tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text("not yours")
@@ -228,6 +230,7 @@ def test_only_results_can_be_downloaded(reader, data, tmp_path):
         assert reader.get(path).status_code in {403, 404}, path
 
 
+@posix
 @pytest.mark.parametrize("how", ["SIGINT", "SIGHUP"])
 def test_a_signal_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_path, how):
     opened = tmp_path / "opened"
@@ -236,9 +239,7 @@ def test_a_signal_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp
     script.chmod(0o700)
     data = tmp_path / "data"
     with (
-        served_page(
-            "--embedded", "--browser", XDG_DATA_HOME=str(data), BROWSER=str(script)
-        ) as page,
+        served_page("--embedded", "--browser", **homes(data), BROWSER=str(script)) as page,
         httpx.Client(timeout=60) as reader,
     ):
         address = until(lambda: opened.exists() and opened.read_text())
@@ -272,7 +273,7 @@ def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch):
     assert f"Port {port} on 127.0.0.1 is in use" in " ".join(done.stderr.split())
     closed = tmp_path / "a file, no folder"
     closed.touch()
-    done = svc_tools("panel", "--embedded", "--no-browser", XDG_DATA_HOME=str(closed))
+    done = svc_tools("panel", "--embedded", "--no-browser", **homes(closed))
     assert done.returncode == 2
     assert "cannot be written" in " ".join(done.stderr.split())
     assert not {"Open", "Traceback"} & set(done.stdout.split() + done.stderr.split())
@@ -284,5 +285,9 @@ def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch):
 
 
 def _children(pid):
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [child for child in found if "ipykernel" in Path(f"/proc/{child}/cmdline").read_text()]
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+    return [
+        child
+        for child in found
+        if "ipykernel" in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")
+    ]

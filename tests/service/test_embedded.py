@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import uvicorn
 from pydantic import SecretStr
+from support.systems import posix
 
 import svc_tools
 from svc_sdk import AsyncSvc, Svc, SvcError, TransportError
@@ -380,7 +381,7 @@ print("parent")
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@posix
 def test_a_forked_child_starts_its_own_and_does_not_hold_the_parent_s_port(db):
     assert sorted(run_python(ASK + FORK, db)) == ["child", "parent"]
 
@@ -411,7 +412,7 @@ print(client.lookup("TX", zip="78703").rate.zip, client.list_nexus().count)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@posix
 @pytest.mark.parametrize("parent", ["served", "waiting"])
 def test_a_client_that_a_forked_child_inherits_is_served_by_the_parent(db, parent):
     assert run_python(FORKED_CLIENT, db, parent) == ["78701", "ok", "0", "78703", "0"]

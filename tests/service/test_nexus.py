@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import stat
 import subprocess
@@ -14,6 +13,7 @@ from contextlib import closing, contextmanager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.systems import posix
 
 from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
 from svc_tools.service import database as database_module
@@ -204,9 +204,6 @@ def test_a_record_is_the_sum_of_its_updates(shared_on_both, updates):
     assert {name: record[name] for name in expected} == expected
     assert listed(shared, state="VT")["nexus"] == [record]
     remove(shared, "VT")
-
-
-posix = pytest.mark.skipif(os.name != "posix", reason="file modes are a POSIX matter")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +19,7 @@ import pytest
 from pydantic import SecretStr
 from support.command import svc_tools
 from support.serving import make_key, program
+from support.systems import homes, posix
 from support.waiting import until as until_soon
 
 from svc_tools.service import admin, serving
@@ -37,7 +37,6 @@ FRESHNESS, NEXUS, TAX = "/v1/freshness", "/v1/portability/nexus", "/v1/tax/NJ?zi
 PS = shutil.which("ps")
 # loading the certificates for each request would be most of a test's time
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-posix = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 workers_are_seen = pytest.mark.skipif(
     os.name != "posix" or PS is None, reason="ps is missing: apt-get install procps"
 )
@@ -267,12 +266,12 @@ def test_each_fault_on_purpose_is_logged_and_a_hang_does_not_hold_up_the_end(db)
     assert "Traceback" not in log
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="puts the user's data where Linux does")
+@posix
 def test_a_broken_book_at_the_start_is_reported_and_used_once_it_can_be_read(db, tmp_path):
     own = tmp_path / "svc-tools" / "book.db"
     own.parent.mkdir()
     own.write_bytes(b"this is no database" * 200)
-    with program("--db", db, key=KEY, XDG_DATA_HOME=str(tmp_path)) as served:
+    with program("--db", db, key=KEY, **homes(tmp_path)) as served:
         assert "unreadable: lookups are 503 until it can be read" in served.lines[0]
         assert get(served, "/healthz").status_code == 503
         broken = get(served, TAX)

@@ -13,6 +13,8 @@ from functools import cached_property
 
 import httpx
 
+from support.systems import interrupt
+
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
 
 
@@ -76,7 +78,7 @@ def served_page(*options, cwd=None, **environment):
                 raise AssertionError(f"the page did not start: {said}")
         finally:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                interrupt(process)
                 try:
                     process.wait(60)
                 except subprocess.TimeoutExpired:

@@ -76,14 +76,15 @@ def program(
                 if line.startswith("Stop with"):
                     break
             else:
-                raise AssertionError(Path(errors.name).read_text())
+                raise AssertionError(Path(errors.name).read_text(encoding="utf-8"))
             url = re.search(r"http://[0-9.]+:\d+", lines[0])[0]
             yield Served(process, url, lines, Path(errors.name))
         finally:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(30)
-            with contextlib.suppress(ProcessLookupError):  # its workers, where it left some
+            # its workers, where it left some; Windows has none, and no groups of processes
+            with contextlib.suppress(ProcessLookupError, AttributeError):
                 os.killpg(process.pid, signal.SIGKILL)
 
 

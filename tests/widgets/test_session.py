@@ -14,6 +14,7 @@ from nbclient import NotebookClient
 from pydantic import SecretStr
 from support.faults import KEY
 from support.secrets import forms_of
+from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools.widgets.session import Background, Session
@@ -60,6 +61,7 @@ def test_a_key_that_cannot_be_used_leaves_the_client_before(scripted):
     assert session.client is scripted
 
 
+@posix
 def test_the_folder_is_private_and_goes_with_the_session_unless_it_is_the_users(tmp_path):
     session = Session()
     folder = session.folder

@@ -26,6 +26,7 @@ from support.boundary_files import (
     line,
     write_boundary_file,
 )
+from support.systems import posix
 
 from svc_tools.progress import NoProgress
 from svc_tools.service.ratebook import Query, load_book, resolve
@@ -264,7 +265,7 @@ def import_in_a_process(own, file, *, stop=2, kill="SIGKILL"):
 
 
 @pytest.mark.parametrize("kill", ["SIGKILL", "SIGINT", "SIGTERM"])
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@posix
 def test_a_process_that_dies_in_the_middle_leaves_the_old_edition(own, write, kill):
     imported(own, write(FIRST))
     before = boundary_rows(own)
@@ -333,7 +334,7 @@ def test_a_damaged_book_says_which_and_what_to_do(own, write):
         resolve(book, ASKED, today=DAY)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@posix
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_opens_the_book_for_itself(own, write):
     imported(own, write(FIRST))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
 import subprocess
@@ -15,6 +14,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.systems import homes, posix
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.book import by_jurisdiction
@@ -58,14 +58,12 @@ def put(own, *found):
 
 
 def test_it_lies_in_the_users_data_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    if sys.platform == "linux":
-        assert own_book_path() == tmp_path / "svc-tools" / "book.db"
-    assert own_book_path().name == "book.db"
+    for name, value in homes(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    assert own_book_path() == tmp_path / "svc-tools" / "book.db"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX")
+@posix
 def test_only_its_owner_can_read_it(own):
     put(own, FIRST)
     assert stat.S_IMODE(own.stat().st_mode) == 0o600
