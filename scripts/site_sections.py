@@ -21,6 +21,8 @@ from svc_tools.places import STATES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from svc_tools.exports import Sum
+
 PAGES = (
     "svc_tools/service/ratebook/data/SOURCES.md",
     "CHANGELOG.md",
@@ -197,16 +199,19 @@ def _shops() -> Iterator[str]:
         yield ""
         yield f"- **Recognized by** the columns {known}."
         yield f"- **Date of the sale**: {day}{_ZONES[one.zone]}."
-        yield f"- **Amount**: {one.amounts}."
+        yield f"- **Amount**: {_in_words(one.amount[0])}: {one.amounts}."
         if one.shipping:
-            first = one.shipping[0]
-            plus = " + ".join(f"`{name}`" for name in first.plus)
-            yield f"- **Delivery**: {plus}{''.join(f' - `{name}`' for name in first.minus)}."
+            yield f"- **Delivery**: {_in_words(one.shipping[0])}."
         if one.marketplace:
             yield "- **Who remits**: the marketplace. The tax is computed; none is due from you."
         yield ""
         yield one.note
         yield ""
+
+
+def _in_words(one: Sum) -> str:
+    plus = " + ".join(f"`{name}`" for name in one.plus)
+    return plus + "".join(f" - `{name}`" for name in one.minus)
 
 
 _ZONES = {

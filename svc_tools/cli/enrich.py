@@ -175,7 +175,7 @@ def enrich(
 ) -> None:
     """Add the rate and the tax to every row of a file.
 
-    The exports of shops are recognized (docs/ENRICH.md); other columns are
+    The exports of shops are recognized (docs/SHOPS.md); other columns are
     found by their usual names, else name them. Your own columns
     stay as they are; a CSV is text throughout, so no ZIP loses its zero. Each
     distinct place is requested once, and results are cached: run it again after

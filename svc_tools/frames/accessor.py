@@ -195,7 +195,7 @@ class SvcAccessor:
 
         Args:
             amount: the column of what the goods cost; by default as the export has it that the
-                columns are recognized as (docs/ENRICH.md, which says the same of `shipping` and
+                columns are recognized as (docs/SHOPS.md, which says the same of `shipping` and
                 `channel`; `False` leaves those out), else `amount`, else the only column with a
                 usual name such as subtotal. In dollars without tax; negative for
                 refunds. Numbers, decimals and text ($1,234.50, (15.00)) are understood. A float

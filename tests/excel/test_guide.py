@@ -35,12 +35,6 @@ def test_every_function_is_there_with_its_help_and_an_example():
     assert f"`=SVC.` offers {len(FUNCTIONS)} functions" in GUIDE
 
 
-def test_every_argument_is_there_with_its_help():
-    found = dict.fromkeys((one.name, one.help) for each in FUNCTIONS for one in each.parameters)
-    wanted = [f"| `{name}` | {told} |" for name, told in found]
-    assert rows_under("| Argument | What to give |") == wanted, "\n".join(wanted)
-
-
 def test_each_command_exists_with_its_options():
     excel = typer.main.get_command(app).commands["excel"].load()
     lines = re.findall(r"svc-tools excel[^`\n#]*", GUIDE)
