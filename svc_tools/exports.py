@@ -271,7 +271,7 @@ EXPORTS: tuple[Export, ...] = (
         no_sale={"financial_status": ("voided", "expired"), "cancelled_at": None},
         zone="offset",
         amounts="after discounts, before shipping and tax",
-        note="Orders without an address of delivery (in the store, digital) have no place. Tips and"
+        note="Orders without a shipping address (in the store, digital) have no place. Tips and"
         " gift cards are part of Subtotal where they were lines of the order. Lines that are not"
         " taxable (Lineitem taxable) are not taken off.",
     ),
@@ -387,7 +387,7 @@ EXPORTS: tuple[Export, ...] = (
         marketplace=True,
         amounts="the order value less the discount",
         note="Etsy collects and remits the tax in the states that make marketplaces do so: all of"
-        " those with a sales tax. In which time zone days change is not documented. Refunds are not"
+        " those with a sales tax. The time zone of its dates is not documented. Refunds are not"
         " in it. The export of order items is another one, and not recognized.",
     ),
     Export(
