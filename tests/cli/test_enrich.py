@@ -739,6 +739,7 @@ def test_what_earlier_runs_left_beside_the_output_is_swept_or_named(account, tmp
     assert "out-incomplete.csv is of an earlier run" in " ".join(done.stdout.split())
 
 
+@posix
 def test_an_output_that_is_a_link_stays_one(account, tmp_path):
     _, environment = account
     (tmp_path / "elsewhere").mkdir()

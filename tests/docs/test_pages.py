@@ -22,6 +22,7 @@ from support.command import svc_tools
 from support.faults import KEY
 from support.pages import served_page
 from support.spreadsheets import excel_serve
+from support.systems import posix
 
 import svc_tools as toolkit
 from scripts import site_sections
@@ -374,6 +375,7 @@ def test_the_names_to_install_import_and_type_stand_together():
     assert "names: begin" in TEXTS["docs/index.md"]
 
 
+@posix
 @pytest.mark.skipif(sys.platform == "win32", reason="the block is that of the other systems")
 def test_the_commands_of_the_installation_make_an_environment_and_enter_it(tmp_path):
     *made, install = blocks("sh", "README.md")[0].strip().splitlines()

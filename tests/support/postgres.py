@@ -173,7 +173,7 @@ def running():
 
 def _programs() -> Path | None:
     """Where the server's programs are: Debian keeps them out of the path, one folder a version."""
-    if found := shutil.which("initdb"):
+    if os.name == "posix" and (found := shutil.which("initdb")):
         return Path(found).parent
     folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     newest = max(folders, key=lambda file: int(re.sub(r"\D", "", file.parts[-3])), default=None)

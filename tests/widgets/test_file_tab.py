@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from support.command import svc_tools
 from support.faults import HANG, KEY, RESET, echo, echoing
+from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools import connect
@@ -543,6 +544,7 @@ def test_rows_to_review_come_by_dollars_as_from_pandas(tab, faults, tmp_path, ta
     assert [row[0] for row in groups] == [one.state or NOTHING for one in review.state_reasons]
 
 
+@posix
 def test_nothing_of_a_file_becomes_markup(tab, tmp_path):
     evil = "<img src=x onerror=alert(1)>"
     source = csv_of(
