@@ -83,6 +83,8 @@ def _own_home(tmp_path_factory):
         for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
             patch.delenv(name, raising=False)
         patch.setenv("TERM", "xterm-256color")
+        if sys.platform == "darwin":  # a forked child may not ask macOS for its proxies
+            patch.setenv("no_proxy", "*")
         COMMANDS.alone_are_measured()
         # a test that asks twice means to ask twice; one about the cache names a file of its own
         patch.setenv("SVC_CACHE", "off")

@@ -27,6 +27,7 @@ from support.browser import (
 from support.faults import HANG, KEY, LISTED
 from support.nexus import FIVE, Nexus
 from support.secrets import TYPED_KEY, files_with
+from support.systems import linux
 from support.waiting import until
 
 from svc_tools.display import Note, Table, as_html, card, number, prose
@@ -286,6 +287,7 @@ def kill(kernel):
                 os.kill(int(found.parent.name), signal.SIGKILL)
 
 
+@linux
 def test_a_page_whose_process_ended_says_so_and_a_reload_begins_again(own_page):
     page, kernel = own_page
     look_up(page, "TX", "78701")

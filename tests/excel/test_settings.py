@@ -377,7 +377,8 @@ def server_line():
     return checked()["Server"]
 
 
-def test_a_machine_on_which_nothing_was_set_up_is_all_right():
+def test_a_machine_on_which_nothing_was_set_up_is_all_right(monkeypatch):
+    monkeypatch.setattr(operating_system, "NAME", "linux")
     lines = checked()
     assert [*lines] == ["Packages", "Service", "Response", "Certificate", "Server"]
     assert {line.mark for line in lines.values()} == {"ok", "not set up"}
@@ -401,6 +402,7 @@ def test_another_python_in_the_configuration_of_xlwings_is_wrong(conf, content, 
     assert checked()["Excel's Python"].mark == mark
 
 
+@posix
 def test_missing_packages_are_named_with_what_to_do(monkeypatch):
     monkeypatch.setattr(operating_system, "NAME", "win32")
     assert "pywintypes is missing" in checked()["Packages"].said
@@ -412,6 +414,7 @@ def test_missing_packages_are_named_with_what_to_do(monkeypatch):
 
 
 def test_another_xlwings_than_that_of_the_workbook_is_named(monkeypatch):
+    monkeypatch.setattr(operating_system, "NAME", "linux")
     monkeypatch.setattr(setup.metadata, "version", lambda _: "0.36.0")
     line = checked()["Packages"]
     assert line.mark == "wrong"

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from support.command import svc_tools
 from support.pages import served_page
-from support.systems import homes, posix
+from support.systems import homes, linux, posix
 from support.waiting import until
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -230,7 +230,7 @@ def test_only_results_can_be_downloaded(reader, data, tmp_path):
         assert reader.get(path).status_code in {403, 404}, path
 
 
-@posix
+@linux
 @pytest.mark.parametrize("how", ["SIGINT", "SIGHUP"])
 def test_a_signal_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_path, how):
     opened = tmp_path / "opened"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 posix = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs signals, modes of files, forks or terminals of POSIX"
 )
+linux = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="reads /proc of Linux")
 
 
 def _module(name):

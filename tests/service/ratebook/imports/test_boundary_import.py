@@ -26,7 +26,7 @@ from support.boundary_files import (
     line,
     write_boundary_file,
 )
-from support.systems import posix
+from support.systems import linux, posix
 
 from svc_tools.progress import NoProgress
 from svc_tools.service.ratebook import Query, load_book, resolve
@@ -278,7 +278,7 @@ def test_a_process_that_dies_in_the_middle_leaves_the_old_edition(own, write, ki
     assert boundary_rows(own)["boundary_plus4"] > 5_000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@linux
 def test_memory_does_not_grow_with_the_file(own, tmp_path):
     small = write_boundary_file(tmp_path / "MNB2026Q2FEB18.csv", 5_000)
     large = write_boundary_file(tmp_path / "MNB2026Q3MAY18.csv", 50_000)
