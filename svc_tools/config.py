@@ -103,19 +103,17 @@ class _OfEmbedded:
         """Whether its lookups are computed in this process: a forked child's are its parent's."""
         return not self._service.inherited
 
-    def look_up_here(self, path: str, query: str) -> Reply | Failure:
-        """The response to a lookup, computed in this process."""
-        if ended := self._ended():
-            return ended
-        found = self._service.look_up("GET", f"{path}?{query}")
-        if found is None:
-            raise ValueError(f"{path} is not the path of a lookup")
-        return self._settings.without_key(*found)
+    def result_here(self, call: Call) -> Reply | Failure | None:
+        """The result of a request that does not need the port: of a lookup, computed here.
 
-    def _ended(self) -> Failure | None:
-        """The result of every request where the service was closed."""
-        reason = self._service.ended
-        return Failure(reason, retryable=False, sent=False, final=True) if reason else None
+        Where the service was closed, that is the failure of every request.
+        """
+        if reason := self._service.ended:
+            return Failure(reason, retryable=False, sent=False, final=True)
+        if not self.is_here:
+            return None
+        found = self._service.look_up(call.method, call.path, call.params)
+        return None if found is None else self._settings.without_key(*found)
 
 
 class EmbeddedSvc(_OfEmbedded, Svc):
@@ -142,7 +140,8 @@ class EmbeddedSvc(_OfEmbedded, Svc):
         self._service = service
 
     def _exchange(self, call: Call) -> Reply | Failure:
-        return self._ended() or super()._exchange(call)
+        found = None if self._http.is_closed else self.result_here(call)
+        return found or super()._exchange(call)
 
 
 class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
@@ -157,7 +156,11 @@ class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
         self._service = service
 
     async def _exchange(self, call: Call) -> Reply | Failure:
-        return self._ended() or await super()._exchange(call)
+        import asyncio  # noqa: PLC0415 - not small, and loaded by now
+
+        # in a thread: no event loop waits for a lookup
+        found = None if self._http.is_closed else await asyncio.to_thread(self.result_here, call)
+        return found or await super()._exchange(call)
 
 
 def connect(

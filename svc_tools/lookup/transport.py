@@ -23,7 +23,7 @@ import httpx
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
-from svc_sdk._settings import shared_tls
+from svc_sdk._settings import CLOSED, shared_tls
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.extras import needs
 
@@ -87,13 +87,13 @@ class _Computed:
     """Lookups of the embedded service, computed in a thread of their own: no loop waits for one."""
 
     def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc) -> None:
-        self._look_up = client.look_up_here
+        self._client = client
         self._worker = ThreadPoolExecutor(1, "svc-lookup")
 
     async def exchange(self, call: Call) -> Reply | Failure:
         loop = asyncio.get_running_loop()
-        query = _query(call.params)
-        return await loop.run_in_executor(self._worker, self._look_up, call.path, query)
+        found = await loop.run_in_executor(self._worker, self._client.result_here, call)
+        return found or CLOSED
 
     async def close(self) -> None:
         self._worker.shutdown(wait=False, cancel_futures=True)

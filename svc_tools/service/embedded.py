@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 import httpx
 from pydantic import SecretStr
@@ -32,6 +32,8 @@ from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
 from svc_tools.service.start import default_path, is_address, is_ready, new_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from starlette.types import ASGIApp
 
     from svc_tools.service.database import Database
@@ -150,14 +152,16 @@ class EmbeddedService:
                 raise error.__cause__ from None
             raise StartError(f"The service is not running: {error}") from error
 
-    def look_up(self, method: str, target: str) -> LocalResponse | None:
+    def look_up(
+        self, method: str, path: str, params: Iterable[tuple[str, str]]
+    ) -> LocalResponse | None:
         """The response to a lookup, as the app gives it; `None` where a request is no lookup.
 
         Args:
             method: the method of the request.
-            target: its path and query string, percent-encoded.
+            path: its path, percent-encoded.
+            params: the names and values of its query string, decoded.
         """
-        path, _, query = target.partition("?")
         path = unquote(path)
         found = _LOOKUP.fullmatch(path)
         if found is None or method != "GET":
@@ -165,8 +169,7 @@ class EmbeddedService:
         request_id = new_request_id()
         headers = {"content-type": "application/json", "x-request-id": request_id}
         try:
-            pairs = parse_qsl(query, keep_blank_values=True)
-            lookup = (found[1], tuple(read_params(pairs, *LOOKUP_PARAMS).items()), local_day())
+            lookup = (found[1], tuple(read_params(params, *LOOKUP_PARAMS).items()), local_day())
             with self._one:
                 book = self._books.current_now()
                 try:
@@ -186,8 +189,8 @@ class EmbeddedService:
         return LocalResponse(200, headers, body)
 
     def transport(self) -> httpx.BaseTransport:
-        """A transport to this service for one `httpx.Client`."""
-        return _Transport(self)
+        """A transport to this service's port for one `httpx.Client`."""
+        return _PortTransport(self)
 
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
@@ -211,8 +214,8 @@ class EmbeddedService:
         return make_app(self._opened(), self._books, self.api_key, loopback=True)
 
 
-class _Transport(httpx.BaseTransport):
-    """The transport of an `httpx.Client`: lookups in process, all else over the port."""
+class _PortTransport(httpx.BaseTransport):
+    """The transport of an `httpx.Client` over the port, which is served from the first request."""
 
     def __init__(self, service: EmbeddedService) -> None:
         self._service = service
@@ -221,10 +224,6 @@ class _Transport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The response to a request."""
-        target = request.url.raw_path.decode("ascii")
-        found = self._service.look_up(request.method, target) if self._service.running else None
-        if found is not None:
-            return httpx.Response(found.status, headers=found.headers, content=found.body)
         try:
             self._service.listen()
         except StartError as error:

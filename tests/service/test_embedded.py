@@ -264,6 +264,20 @@ def test_after_close_many_lookups_stop_at_the_first(clients_of_closed):
     assert [one.status for one in asyncio.run(alooked_up(other))] == expected
 
 
+def test_a_client_that_is_closed_looks_nothing_up(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with svc_tools.connect("embedded") as client:
+        pass
+    with pytest.raises(TransportError, match="client is closed"):
+        client.lookup("TX", zip="78701")
+    other = svc_tools.aconnect("embedded")
+    with asyncio.Runner() as loop:
+        loop.run(other.aclose())
+        with pytest.raises(TransportError, match="client is closed"):
+            loop.run(other.lookup("TX", zip="78701"))
+    embedded.start(db).close()
+
+
 def test_a_client_of_a_service_that_failed_says_why(db, monkeypatch):
     monkeypatch.setenv("SVC_DATABASE_URL", str(db))
     with svc_tools.connect("embedded") as client:
@@ -295,9 +309,10 @@ def test_threads_look_up_together(db, monkeypatch):
 
 
 LIGHT = """
-import sys, svc_tools
+import asyncio, sys, svc_tools
 with svc_tools.connect("embedded") as client:
     client.lookup("TX", zip="78701")
+    asyncio.run(svc_tools.aconnect("embedded").lookup("TX", zip="78701"))
     place = {"state": "NJ", "zip": "07030"}
     ((_, outcome),) = svc_tools.lookup_many([place], client=client, cache=False)
 print(outcome.status, {"fastapi", "starlette", "uvicorn", "sqlalchemy"} & {*sys.modules})
