@@ -10,6 +10,9 @@ from datetime import date
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 
+import svc_tools
+from svc_sdk import ServiceError
+from svc_sdk.rates import rate_to_units
 from svc_tools.service import books as book_keeper
 from svc_tools.service import embedded, rates
 from svc_tools.service.books import NOTICE_SECONDS, BookKeeper, keep_book
@@ -274,3 +277,46 @@ def test_boundary_records_that_cannot_be_read_are_a_503(service, own, minnesota,
     response = ask_minnesota(service, "0003")
     assert response.status_code == 503
     assert response.json()["error"]["detail"] == {"unavailable": ["book"]}
+
+
+@pytest.fixture
+def here(own, db, monkeypatch):
+    """A client whose lookups are computed in this process, with a look at the own book for each."""
+    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 0.0)
+    monkeypatch.setattr(embedded, "own_book_path", lambda: own)
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with svc_tools.connect("embedded", max_retries=0) as client:
+        yield client
+    embedded.start(db).close()
+
+
+def county_rate(client):
+    response = client.lookup("IN", location="Adams County", as_of="2026-05-01")
+    return response.rate.county_rate
+
+
+def test_a_lookup_in_process_shows_an_import_its_removal_and_a_broken_book(here, own, take):
+    shipped = county_rate(here)
+    take("INR2026Q2FEB1.csv", "001")
+    assert rate_to_units(county_rate(here)) == 1000 != rate_to_units(shipped)
+    whole = own.read_bytes()
+    own.write_bytes(b"this is no database" * 200)
+    with pytest.raises(ServiceError) as broken:
+        county_rate(here)
+    assert broken.value.status_code == 503
+    own.write_bytes(whole)
+    assert rate_to_units(county_rate(here)) == 1000
+    remove_editions(own, "IN")
+    assert county_rate(here) == shipped
+
+
+def test_a_lookup_in_process_that_meets_a_new_edition_uses_it(here, minnesota, monkeypatch):
+    minnesota("2026Q2", **MINNEAPOLIS)
+    first = here.lookup("MN", zip="55401-0001", as_of="2026-05-01")
+    assert (first.confidence, first.combined_rate_string) == ("exact", "0.09025")
+    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 3600.0)
+    here.lookup("MN", zip="55401-0001", as_of="2026-05-01")
+    minnesota("2026Q3", county="053", specials=METRO)
+    second = here.lookup("MN", zip="55401-0002", as_of="2026-05-01")
+    assert second.confidence == "exact"
+    assert second.combined_rate_string != first.combined_rate_string
