@@ -125,8 +125,11 @@ def test_the_hooks_are_read_and_use_the_tools_of_the_environment_alone():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (repository,) = yaml.safe_load(path.read_text(encoding="utf-8"))["repos"]
+    hooks = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (repository,) = hooks["repos"]
     assert repository["repo"] == "local"
+    stages = {stage for hook in repository["hooks"] for stage in hook.get("stages", [])}
+    assert stages <= {*hooks["default_install_hook_types"]}  # else no clone would run them
     assert {hook["language"] for hook in repository["hooks"]} == {"system"}
 
 

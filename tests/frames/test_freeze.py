@@ -12,6 +12,7 @@ from support.faults import KEY
 from svc_tools.frames import enrich
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.results import RESULTS
+from svc_tools.lookup.cache import clear_cache
 from svc_tools.lookup.lock_file import read_lock
 
 
@@ -220,7 +221,7 @@ def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, embedded, path, tm
         back.svc.freeze(path, cache=False)
     with pytest.raises(ValueError, match="no column 'zip' any more"):
         back.drop(columns="zip").svc.freeze(path, cache=cache)
-    cache.unlink()
+    clear_cache(cache)
     orders.svc.lookup(client=embedded, progress=False, cache=cache)  # later answers
     with pytest.raises(ValueError, match="the cache does not have all of those"):
         back.svc.freeze(path, cache=cache)
