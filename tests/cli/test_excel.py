@@ -31,6 +31,8 @@ TESTS = str(Path(__file__).parents[1])
 
 @pytest.fixture(autouse=True)
 def keyring(monkeypatch, tmp_path):
+    # on Windows the registry and the file of xlwings would be those of whoever runs the tests
+    monkeypatch.setattr(operating_system, "NAME", "linux")
     monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
     return use_keyring(monkeypatch)
 

@@ -42,6 +42,8 @@ ADDRESS = "https://rates.example"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
+    # on Windows the registry and the file of xlwings would be those of whoever runs the tests
+    monkeypatch.setattr(operating_system, "NAME", "linux")
     monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
     return tmp_path / "excel"
 
@@ -377,8 +379,7 @@ def server_line():
     return checked()["Server"]
 
 
-def test_a_machine_on_which_nothing_was_set_up_is_all_right(monkeypatch):
-    monkeypatch.setattr(operating_system, "NAME", "linux")
+def test_a_machine_on_which_nothing_was_set_up_is_all_right():
     lines = checked()
     assert [*lines] == ["Packages", "Service", "Response", "Certificate", "Server"]
     assert {line.mark for line in lines.values()} == {"ok", "not set up"}
@@ -414,7 +415,6 @@ def test_missing_packages_are_named_with_what_to_do(monkeypatch):
 
 
 def test_another_xlwings_than_that_of_the_workbook_is_named(monkeypatch):
-    monkeypatch.setattr(operating_system, "NAME", "linux")
     monkeypatch.setattr(setup.metadata, "version", lambda _: "0.36.0")
     line = checked()["Packages"]
     assert line.mark == "wrong"
