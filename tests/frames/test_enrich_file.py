@@ -505,6 +505,14 @@ def test_an_output_that_cannot_or_must_not_be_written_is_refused_first(
     assert (faults.seen, (tmp_path / "there.csv").read_text()) == ([], "precious")
 
 
+@pytest.mark.parametrize("name", ["out.xlsx", "OUT.xlsx"])  # one file on Windows and macOS
+def test_a_report_in_the_place_of_the_output_is_refused_first(scripted, faults, tmp_path, name):
+    source, output = csv_file(tmp_path / "in.csv"), tmp_path / "out.xlsx"
+    with pytest.raises(FileError, match="is the output"):
+        enrich_file(source, output, client=scripted, report=tmp_path / name)
+    assert (faults.seen, [*tmp_path.iterdir()]) == ([], [source])
+
+
 def test_a_missing_extra_is_said_before_any_request(scripted, faults, tmp_path, monkeypatch):
     source = csv_file(tmp_path / "in.csv")
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from decimal import Decimal
 
@@ -152,6 +153,9 @@ def test_a_file_with_rows_that_cannot_be_read_never_says_below(tmp_path):
     )
     with pytest.raises(ValueError, match=r"2026\.csv is given twice"):
         exposure_of_file(*paths, tmp_path / "." / "2026.csv")
+    os.link(paths[1], tmp_path / "other.csv")
+    with pytest.raises(ValueError, match=r"2026\.csv is given twice"):
+        exposure_of_file(*paths, tmp_path / "other.csv")
 
 
 def test_lines_of_one_order_count_once_also_over_slices(monkeypatch):

@@ -60,7 +60,8 @@ def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None
             f"report: {path.name} is of no kind that can be written; expected .xlsx or .html",
             "kind",
         )
-    if path.resolve() == output.resolve():
+    # whatever the disk: those of Windows and macOS do not tell upper from lower case
+    if str(path.resolve()).casefold() == str(output.resolve()).casefold():
         raise FileError(f"report: {path} is the output; name another file", "place")
     _check_place(path, source, force=force)
 

@@ -6,8 +6,9 @@ Sales are summed by state, day and channel, slice by slice: exact cents, in boun
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,7 +124,7 @@ def exposure_of_file(
     columns = (amount, date, state, channel, retail, taxable, transaction)
     given = dict(zip(ROLES, columns, strict=True))
     paths = [Path(one) for one in (path, *more)]
-    twice = [one for one, times in Counter(one.resolve() for one in paths).items() if times > 1]
+    twice = [one for one, other in combinations(paths, 2) if _is_one_file(one, other)]
     if twice:
         raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
     reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding}
@@ -131,6 +132,13 @@ def exposure_of_file(
         _daily_sales_of_file(one, given, dates_of(date_format, tz), **reading) for one in paths
     ]
     return _exposed(together(dailies, paths), terms, as_of, covers, progress=progress)
+
+
+def _is_one_file(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file: through links, or in upper and lower case on macOS."""
+    with suppress(OSError):  # one that is missing is reported when it is read
+        return path.samefile(other)
+    return False
 
 
 def _terms(register: Nexus | None, thresholds: Table | None) -> tuple[Register | None, Thresholds]:
