@@ -104,9 +104,9 @@ def test_orders_to_tax_shows_every_row_in_one_group(tmp_path, taxed):
     assert len(written) == len(review.rows)
 
 
-def test_the_reconciliation_finds_the_faults_that_were_planted(tmp_path):
+def test_the_reconciliation_finds_the_errors_that_were_planted(tmp_path):
     ran = sound(run("03_reconcile_and_report", tmp_path))
-    planted = ran.shown("faults = {").split()
+    planted = ran.shown("errors = {").split()
     washington, pennsylvania, refunds = (int(word) for word in planted if word.isdigit())
     found = ran.shown("taxed.svc.reconcile(")
     assert f"under collected_nothing {pennsylvania} " in found
