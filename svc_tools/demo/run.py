@@ -22,6 +22,7 @@ from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,7 +53,7 @@ def orders() -> pd.DataFrame:
     """
     source = resources.files("svc_tools.demo") / "orders.csv"
     with source.open("rb") as file:
-        frame = pd.read_csv(file, dtype="str")
+        frame = pd.read_csv(file, dtype=text_dtype())
     frame["order_date"] = pd.to_datetime(frame["order_date"], format="%Y-%m-%d")
     frame["quantity"] = frame["quantity"].astype("Int64")
     for name in ("unit_price", "amount"):

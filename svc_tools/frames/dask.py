@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.extras import needs
+from svc_tools.text_dtype import text_dtype
 
 with needs("ddf.svc", "dask"):
     from dask.base import compute
@@ -449,5 +450,5 @@ def _order_hashes(partition: pd.DataFrame, export: Export) -> np.ndarray:
 
 def _invoice_hashes(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
     """A 64-bit hash for each invoice of a partition."""
-    distinct = pd.Series(partition[invoice].dropna().unique()).astype("str")
+    distinct = pd.Series(partition[invoice].dropna().unique()).astype(text_dtype())
     return pd.util.hash_array(distinct.to_numpy(object), categorize=False)

@@ -17,6 +17,7 @@ from svc_tools.frames.lookup_columns import (
     remember_columns,
     stored,
 )
+from svc_tools.text_dtype import text_dtype
 
 _RATES = (*RATE_COLUMNS, *RANGE_COLUMNS)
 
@@ -55,7 +56,7 @@ def _of_added(column: pd.Series, name: str) -> pd.Series:
     if name.endswith(_RATES) and not pd.api.types.is_float_dtype(column.dtype):
         return pd.to_numeric(column).astype("float64")  # text: lookup(rates="string")
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.astype("str")
+        return column.astype(text_dtype())
     if kind is not None and pa.types.is_date(kind):
         return column.astype("datetime64[us]")
     if kind is not None and pa.types.is_timestamp(kind):

@@ -259,6 +259,9 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
     unit = _unit(dtype)
     zone = getattr(dtype, "tz", None)
+    if zone is not None and dtype is not column.dtype:
+        # pandas 2.3 takes the zone from Arrow's times, not from its own, by moving them to UTC
+        column = column.astype(pd.DatetimeTZDtype(unit, zone))
     try:
         own = moments = _local(column, unit, zone)
         times = own[~np.isnat(own)].view(np.int64) % _A_DAY[unit]

@@ -57,6 +57,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     taxed_rows,
 )
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -395,7 +396,10 @@ class Review:
         groups = self.state_reasons
 
         def texts(name: str) -> pd.api.extensions.ExtensionArray:
-            return pd.array([getattr(one, name) or None for one in groups], dtype="str")
+            found: pd.api.extensions.ExtensionArray = pd.array(
+                [getattr(one, name) or None for one in groups], dtype=text_dtype()
+            )
+            return found
 
         return pd.DataFrame(
             {
@@ -636,7 +640,7 @@ def _carrying(sizes: Sequence[int], wanted: int) -> int:
 
 
 def _taken(values: Sequence[str], codes: np.ndarray) -> pd.api.extensions.ExtensionArray:
-    return pd.array([value or None for value in values], dtype="str").take(codes)
+    return pd.array([value or None for value in values], dtype=text_dtype()).take(codes)
 
 
 class _Stakes(NamedTuple):

@@ -42,6 +42,7 @@ from svc_tools.nexus.register import (
     state_of,
 )
 from svc_tools.roles import plain_name
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -304,7 +305,9 @@ class Plan:
         ]
         frame = pd.DataFrame([*lacking, *rows], columns=[*_FRAME_COLUMNS])
         days = day_column(frame["registered_at"])
-        kinds = {name: "str" for name in _FRAME_COLUMNS if name not in {"number", "registered_at"}}
+        kinds = {
+            name: text_dtype() for name in _FRAME_COLUMNS if name not in {"number", "registered_at"}
+        }
         return frame.assign(registered_at=days).astype({"number": "Int64", **kinds})
 
     def write(self, path: str | Path) -> Path:

@@ -42,6 +42,7 @@ from svc_tools.nexus.journal import (
 from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -335,7 +336,7 @@ class Receipt:
         columns = [*plain_fields, "flagged", "message", "reference", *DETAILS, "at"]
         frame = pd.DataFrame(rows, columns=columns)
         counts: dict[str, str] = {"expected": "Int64", "deleted": "Int64", "flagged": "bool"}
-        texts = dict.fromkeys((name for name in columns if name not in counts), "str")
+        texts = dict.fromkeys((name for name in columns if name not in counts), text_dtype())
         return frame.astype({**texts, **counts})
 
     def __str__(self) -> str:
@@ -499,7 +500,7 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
     columns += [*counts, "undoable", "said", "path"]
     frame = pd.DataFrame(rows, columns=columns)
     texts = ("file", "kind", "plan_id", "service", "account", "said", "path")
-    kinds = dict.fromkeys(texts, "str") | dict.fromkeys(counts, "Int64")
+    kinds = dict.fromkeys(texts, text_dtype()) | dict.fromkeys(counts, "Int64")
     frame = frame.astype(kinds | {"finished": "boolean", "undoable": "boolean"})
     frame["started"] = pd.to_datetime(frame["started"], utc=True)
     return frame.sort_values("started", ascending=False, kind="stable", ignore_index=True)

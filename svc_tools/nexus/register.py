@@ -22,6 +22,7 @@ from svc_tools.extras import needs, not_pandas
 from svc_tools.places import state_code
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import read_rows
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,7 +198,7 @@ class Register:
             columns=[*FIELDS],
         )
         return frame.assign(registered_at=day_column(frame["registered_at"])).astype(
-            {name: "str" for name in FIELDS if name != "registered_at"}
+            {name: text_dtype() for name in FIELDS if name != "registered_at"}
         )
 
     def write(self, path: str | Path) -> Path:

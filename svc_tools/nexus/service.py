@@ -25,6 +25,7 @@ from svc_tools.nexus.register import (
     read_register,
     state_of,
 )
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +102,7 @@ def differences(mine: Register, service: Register) -> pd.DataFrame:
         import pandas as pd  # noqa: PLC0415 - nexus works without it
     columns = Difference._fields[:5]
     rows = [found[:5] for found in found_differences(mine, service)]
-    return pd.DataFrame(rows, columns=[*columns]).astype("str")
+    return pd.DataFrame(rows, columns=[*columns]).astype(text_dtype())
 
 
 def found_differences(mine: Register, service: Register) -> list[Difference]:

@@ -21,6 +21,7 @@ from svc_tools.frames.results import ServiceName, decode, encode, result_columns
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.outcomes import Component, as_of_status, review_reasons
 from svc_tools.places import Question, same_place
+from svc_tools.text_dtype import text_dtype
 
 TODAY = date(2026, 6, 1)
 WHO = ServiceName("the service", "2026Q2")
@@ -187,7 +188,7 @@ def test_what_is_written_is_read_back(components):
 def test_a_cell_fits_a_text_column_and_a_parquet_file(components):
     text = encode([*components, Component("city", "half a character: \ud83d", None, 0)])
     assert pa.array([text], pa.string()).to_pylist() == [text]
-    assert pd.array([text], dtype="str")[0] == text
+    assert pd.array([text], dtype=text_dtype())[0] == text
 
 
 def test_a_cell_reads_as_the_answer_would():

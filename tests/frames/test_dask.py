@@ -28,6 +28,7 @@ import svc_tools.frames.dask
 from svc_tools.frames.dask import ChangedDataError
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 from svc_tools.roles import DatesAmbiguous
+from svc_tools.text_dtype import text_dtype
 
 LATER = ["2026-02-01", "2026-03-01"]
 MIXED = pd.DataFrame(
@@ -349,7 +350,7 @@ def test_two_hundred_thousand_rows_are_looked_up_by_place_and_fit(cluster, fault
 
     def orders(number, rows=25_000):
         random = np.random.default_rng(number)
-        some = pd.array(zips[random.integers(0, len(zips), rows)], dtype="str")
+        some = pd.array(zips[random.integers(0, len(zips), rows)], dtype=text_dtype())
         amounts = random.integers(100, 1_000_000, rows) / 100
         return pd.DataFrame({"state": "TX", "zip": some, "amount": amounts})
 

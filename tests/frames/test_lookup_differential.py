@@ -24,6 +24,7 @@ from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.outcomes import as_of_status, review_reasons
 from svc_tools.places import Cells, Question, first_day, on_day, question
+from svc_tools.text_dtype import text_dtype
 
 CHICAGO = ZoneInfo("America/Chicago")
 
@@ -146,7 +147,7 @@ def test_every_row_has_the_answer_that_it_would_get_alone(echo, frame, grain, pr
 
 
 _FORMS = {
-    "str": lambda values: pd.array(values, "str"),
+    "str": lambda values: pd.array(values, text_dtype()),
     "object": lambda values: np.array(values, object),
     "arrow": lambda values: pd.array(values, pd.ArrowDtype(pa.string())),
     "view": lambda values: pd.array(values, pd.ArrowDtype(pa.large_string())),
@@ -168,14 +169,16 @@ def test_every_form_of_many_rows_filtered_and_sorted(echo, form):
     frame = frame[chosen[:, 1] != 3].sort_values(["zip", "as_of"]).iloc[5:-5]
     result = frame.svc.lookup(client=echo, progress=False)
     assert result.index.equals(frame.index)
-    distinct = frame.astype({"state": "str", "zip": "str"}).drop_duplicates()
+    distinct = frame.astype({"state": text_dtype(), "zip": text_dtype()}).drop_duplicates()
     alone = {
         tuple(row): by_itself(echo, dict(zip(frame.columns, row, strict=True)), "day", dated=True)
         for row in distinct.itertuples(index=False)
     }
     expected = [
         alone[tuple(row)][1]
-        for row in frame.astype({"state": "str", "zip": "str"}).itertuples(index=False)
+        for row in frame.astype({"state": text_dtype(), "zip": text_dtype()}).itertuples(
+            index=False
+        )
     ]
     assert [f"{rate:.5f}" for rate in result["combined_rate"]] == expected
 

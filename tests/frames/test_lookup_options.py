@@ -25,6 +25,7 @@ from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArgument
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import decode, lookups_of
 from svc_tools.roles import DatesAmbiguous
+from svc_tools.text_dtype import text_dtype
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"
@@ -160,7 +161,7 @@ def test_a_rate_that_became_law_within_the_month_is_flagged_by_the_rows_own_day(
     )
     frame = pd.DataFrame(PLACE | {"order_date": ["2024-03-09", "2024-03-10"]})
     result = looked(frame, scripted)
-    assert list(result["lookup_review_reason"].astype("str").fillna("")) == [
+    assert list(result["lookup_review_reason"].astype(text_dtype()).fillna("")) == [
         "effective_after_sale",
         "",
     ]

@@ -18,6 +18,7 @@ import pytest
 from support.frames import MONEY, RATE, found, half, line, lost, parts, taxed
 
 import svc_tools  # noqa: F401 - registers df.svc
+from svc_tools.text_dtype import text_dtype
 
 
 def cents(value):
@@ -429,7 +430,7 @@ def written(values, form):
     texts = [None if one is None else f"${one:,}".replace("$-", "-$") for one in exact]
     if form == "arrow text":
         return pd.Series(texts, dtype=pd.ArrowDtype(pa.string()))
-    return pd.Series(texts, dtype="category" if form == "category" else "str")
+    return pd.Series(texts, dtype="category" if form == "category" else text_dtype())
 
 
 def rates(values):
@@ -443,13 +444,13 @@ def framed(sales, draw):
         "rate_low": rates([one.low for one in sales]),
         "rate_high": rates([one.high for one in sales]),
         "freight_taxable": pd.Series([one.freight for one in sales], dtype="boolean"),
-        "resolved_state": pd.Series([one.state for one in sales], dtype="str"),
-        "lookup_status": pd.Series([one.status for one in sales], dtype="str"),
+        "resolved_state": pd.Series([one.state for one in sales], dtype=text_dtype()),
+        "lookup_status": pd.Series([one.status for one in sales], dtype=text_dtype()),
         "lookup_as_of": pd.Series([one.day for one in sales], dtype=pd.ArrowDtype(pa.date32())),
         "resale": pd.Series([one.flag for one in sales], dtype="boolean"),
         "order": pd.Series([one.order for one in sales], dtype=object),
-        "channel": pd.Series([one.channel for one in sales], dtype="str"),
-        "origin": pd.Series([one.origin for one in sales], dtype="str"),
+        "channel": pd.Series([one.channel for one in sales], dtype=text_dtype()),
+        "origin": pd.Series([one.origin for one in sales], dtype=text_dtype()),
     }
     for place, name in enumerate(
         ("state_rate", "county_rate", "city_rate", "combined_district_rate")

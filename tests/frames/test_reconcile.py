@@ -17,6 +17,7 @@ from svc_tools.codes import codes_of
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 from svc_tools.frames.summary import Resting
+from svc_tools.text_dtype import text_dtype
 
 FOUR = parts("state 1 S 4000", "county 2 C 3000", "city 3 T 1900", "district 4 D 500")
 SUMMED = (
@@ -313,8 +314,8 @@ def frames(draw):
     nexus = draw(st.sampled_from([None, [{"state": "GA", "nexus_type": "physical"}]]))
     frame = looked_up(
         [kind for kind, *_ in rows],
-        amount=pd.array([amount for _, amount, *_ in rows], dtype="str"),
-        shop=pd.array([kind["lookup_status"] for kind, *_ in rows], dtype="str"),
+        amount=pd.array([amount for _, amount, *_ in rows], dtype=text_dtype()),
+        shop=pd.array([kind["lookup_status"] for kind, *_ in rows], dtype=text_dtype()),
     ).svc.tax("amount", nexus=nexus, progress=False)
     due = frame["tax_due" if nexus else "tax"].tolist()
     frame["tax_collected"] = pd.array(
@@ -322,7 +323,7 @@ def frames(draw):
             str(tax) if how == "match" and not pd.isna(tax) else given
             for tax, (*_, given, how) in zip(due, rows, strict=True)
         ],
-        dtype="str",
+        dtype=text_dtype(),
     )
     return frame
 

@@ -17,6 +17,7 @@ from support.shops import COLUMNS, columns_of
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.summary import RATE_NOTES, summarize
+from svc_tools.text_dtype import text_dtype
 
 VOID = {"meta", "br"}
 MIXED = (
@@ -430,8 +431,8 @@ def test_amounts_that_are_text_become_numbers_and_zips_keep_their_zeros(tmp_path
     """Also those that a spreadsheet sums: the totals tie to the lines."""
     amounts = ["$1,234.50", "19.99", "(15.00)", None]
     frame = enriched(*(row() for _ in amounts), taxed=False)
-    frame["amount"] = pd.array(amounts, dtype="str")
-    frame["delivery"] = pd.array(["5.00", "0", None, "n/a"], dtype="str")
+    frame["amount"] = pd.array(amounts, dtype=text_dtype())
+    frame["delivery"] = pd.array(["5.00", "0", None, "n/a"], dtype=text_dtype())
     frame["freight_taxable"] = pd.array([True] * 4, dtype="boolean")
     taxed = SvcAccessor(frame).tax("amount", shipping="delivery", progress=False)
     path = SvcAccessor(taxed).report(tmp_path / "report.xlsx")

@@ -26,6 +26,7 @@ from svc_tools.codes import CODES, codes_of, lookup_page, what_to_do
 from svc_tools.frames.arrow import coded
 from svc_tools.frames.review import REVIEW_COLUMNS, ReviewCounts, reviewed
 from svc_tools.frames.review_rows import codes_of_rows
+from svc_tools.text_dtype import text_dtype
 
 RANGED = line(
     needs_review=True,
@@ -405,7 +406,7 @@ def test_a_frame_read_back_as_text_gives_the_same_review(tmp_path):
 
 def test_a_flag_that_is_no_flag_is_refused_by_the_name_of_its_column():
     frame = enriched(row(), prefix="p_")
-    frame["p_needs_review"] = pd.array(["perhaps"], dtype="str")
+    frame["p_needs_review"] = pd.array(["perhaps"], dtype=text_dtype())
     with pytest.raises(ValueError, match=r"p_needs_review: expected True or False.*'perhaps'"):
         listed(frame, "p_")
 

@@ -15,6 +15,7 @@ from svc_tools.dates import Dates
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.analysis.periods import periods_of_rows
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.text_dtype import text_dtype
 
 LOST = row("TX", rate=None)
 
@@ -46,7 +47,7 @@ def test_a_column_that_the_lookup_did_not_read_says_nothing():
 
 def test_without_a_memory_of_the_lookup_the_usual_names_are_read_ship_to_first():
     frame = enriched(LOST, LOST, ShipToState=["Ohio", None])
-    frame["zip"] = pd.array(["07030", None], dtype="str")
+    frame["zip"] = pd.array(["07030", None], dtype=text_dtype())
     frame.attrs.clear()
     assert states(frame) == ["OH", ""]
 
@@ -64,8 +65,8 @@ def test_each_of_two_lookups_reads_its_own_column(embedded):
 @pytest.mark.parametrize("given", [None, " ", "Puerto Rico", "XX"])
 def test_what_is_no_state_of_the_50_and_dc_is_none(given):
     frame = enriched(LOST)
-    frame["state"] = pd.array([given], dtype="str")
-    frame["zip"] = pd.array([None], dtype="str")
+    frame["state"] = pd.array([given], dtype=text_dtype())
+    frame["zip"] = pd.array([None], dtype=text_dtype())
     assert states(frame) == [""]
 
 
@@ -136,7 +137,7 @@ def of(values, period):
         pd.array(DAYS, dtype=pd.ArrowDtype(pa.date32())),
         pd.to_datetime(MOMENTS),
         pd.array(MOMENTS, dtype=pd.ArrowDtype(pa.timestamp("us"))),
-        pd.array([None if day is None else str(day) for day in MOMENTS], dtype="str"),
+        pd.array([None if day is None else str(day) for day in MOMENTS], dtype=text_dtype()),
         pd.Series([str(day) for day in DAYS], dtype="category"),
         [day or "?" for day in MOMENTS],
     ],

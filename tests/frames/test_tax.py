@@ -23,6 +23,7 @@ from svc_tools.frames.lookup_columns import (
 )
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.taxes.tax import TaxFailedError
+from svc_tools.text_dtype import text_dtype
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_an_empty_frame_has_every_column_on_every_term():
         amount=pd.Series([], dtype=object),
         combined_rate=pd.Series([], dtype=object),
         order=pd.Series([], dtype=object),
-        resolved_state=pd.Series([], dtype="str"),
+        resolved_state=pd.Series([], dtype=text_dtype()),
         freight_taxable=pd.Series([], dtype="boolean"),
         lookup_as_of=pd.Series([], dtype="datetime64[ns]"),
     )

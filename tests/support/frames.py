@@ -13,6 +13,7 @@ from svc_tools.frames import SvcAccessor
 from svc_tools.frames.lookup_columns import RANGE_COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.frames.results import encode
 from svc_tools.lookup.outcomes import Component
+from svc_tools.text_dtype import text_dtype
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
 MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
@@ -111,7 +112,7 @@ def _column(name, values):
         return pd.array(dollars(values), dtype=RATE)
     if name in {"lookup_as_of", "effective_date"}:
         return pd.array(values, dtype=DAY)
-    return pd.array(values, dtype="boolean" if name in _BOOLEAN else "str")
+    return pd.array(values, dtype="boolean" if name in _BOOLEAN else text_dtype())
 
 
 def taxed(lines, amounts, *, prefix="", detail=True, index=None, terms=None, **columns):
@@ -156,8 +157,8 @@ def enriched(*rows, prefix="", taxed=True, use_partial=False, asked=None, **colu
     `columns` are further columns of the user's, put before those of the lookup.
     """
     own = {
-        "state": pd.array([one["state"] for one in rows], dtype="str"),
-        "zip": pd.array([one["zip"] for one in rows], dtype="str"),
+        "state": pd.array([one["state"] for one in rows], dtype=text_dtype()),
+        "zip": pd.array([one["zip"] for one in rows], dtype=text_dtype()),
         "amount": money([one["amount"] for one in rows]),
     }
     lines = [_reviewed(one) | _rates(one["rate"]) for one in rows]

@@ -33,6 +33,7 @@ from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.taxed_rows import changes_since, is_product, sales_of, taxed_rows
 from svc_tools.places import STATES, state_code
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -190,7 +191,7 @@ def _left_out(rest: pd.DataFrame, prefix: str, amount: Hashable | None) -> pd.Da
     tax = money(rest, f"{prefix}tax")
     return pd.DataFrame(
         {
-            "reason": pd.array(why, dtype="str").take(codes),
+            "reason": pd.array(why, dtype=text_dtype()).take(codes),
             "detail": _texts([one or None for one in texts]),
             "sales": decimals(sales.cents, sales.missing, MONEY),
             "tax": decimals(tax.cents, tax.missing, MONEY),
@@ -727,7 +728,7 @@ def _summed(
 
 
 def _texts(values: Sequence[str | None]) -> pd.api.extensions.ExtensionArray:
-    return pd.array(values, dtype="str")
+    return pd.array(values, dtype=text_dtype())
 
 
 def _of_total(taxable: int, units: int | None) -> Decimal | None:

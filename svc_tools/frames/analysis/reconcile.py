@@ -44,6 +44,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     shipping_of_rows,
     taxed_rows,
 )
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -149,7 +150,7 @@ def _group_keys(
     how: list[str] = []
     if period is not None:
         (codes, values), how = periods_of_rows(frame, date, period, dates)
-        names = pd.array([name or None for name in values], dtype="str")
+        names = pd.array([name or None for name in values], dtype=text_dtype())
         keys[period] = pd.Series(names.take(codes), index=frame.index)
     labels = list(by) if isinstance(by, list) else [] if by is None else [by]
     require_columns(frame, tuple(labels), "name columns of the frame: by='…' or by=['…', '…']")
@@ -240,8 +241,8 @@ def _lines(
         decimals(compared.expected.cents, compared.expected.missing, MONEY),
         decimals(compared.collected.cents, compared.collected.missing, MONEY),
         decimals(compared.difference.cents, compared.difference.missing, MONEY),
-        pd.array(CLASSES, dtype="str").take(compared.classes),
-        pd.array(reasons.values, dtype="str").take(reasons.codes),
+        pd.array(CLASSES, dtype=text_dtype()).take(compared.classes),
+        pd.array(reasons.values, dtype=text_dtype()).take(reasons.codes),
         _implied_rate(compared.collected.cents, rows.taxable, both),
     )
     for name, column in zip(LINE_COLUMNS, columns, strict=True):
@@ -269,7 +270,7 @@ def by_state(compared: Compared, states: Coded) -> pd.DataFrame:
     sums = sums_of(compared, states.codes, len(states.values))
     by_code = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
     by_code.sort(key=lambda pair: (not pair[0], pair[0]))
-    names = pd.array([state or None for state, _ in by_code], dtype="str")
+    names = pd.array([state or None for state, _ in by_code], dtype=text_dtype())
     return pd.DataFrame({"state": names, **sum_columns([one for _, one in by_code])})
 
 
@@ -297,11 +298,11 @@ def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
     names = [values[code // size] for code in present]
     return pd.DataFrame(
         {
-            "class": pd.array([CLASSES[code % size] for code in present], dtype="str"),
-            "reason": pd.array(names, dtype="str"),
+            "class": pd.array([CLASSES[code % size] for code in present], dtype=text_dtype()),
+            "reason": pd.array(names, dtype=text_dtype()),
             "rows": np.array([rows[code] for code in present], np.int64),
             **{name: money_column([of[code] for code in present]) for name, of in sums.items()},
-            "meaning": pd.array([meaning_of(name) for name in names], dtype="str"),
+            "meaning": pd.array([meaning_of(name) for name in names], dtype=text_dtype()),
         }
     )
 

@@ -24,6 +24,7 @@ from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
 from svc_tools.frames.row_states import inputs_of
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.roles import is_personal
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -133,7 +134,7 @@ def without_quotes(frame: pd.DataFrame, choice: Choice, prefix: str) -> pd.DataF
     if texts == [error for error, _ in cells]:
         return frame
     changed = frame.copy(deep=False)
-    changed[name] = pd.array([text or None for text in texts], dtype="str").take(codes)
+    changed[name] = pd.array([text or None for text in texts], dtype=text_dtype()).take(codes)
     return changed
 
 

@@ -22,6 +22,7 @@ from svc_tools.frames.row_states import inputs_of, places_of_rows, states_of_row
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping
@@ -143,7 +144,7 @@ def facts_of(
     review = listed.review
     if private and len(listed.positions):
         places = places_of_rows(frame.iloc[listed.positions], prefix=prefix, without=private)
-        texts = pd.array([place or None for place in places.values], dtype="str")  # noqa: PD011 - no frame's
+        texts = pd.array([place or None for place in places.values], dtype=text_dtype())  # noqa: PD011 - no frame's
         review.rows[f"{prefix}review_place"] = texts.take(places.codes)
     summary = summary or summarize(frame, amount=column, prefix=prefix, review=review)
     tax = money(frame, f"{prefix}tax")
@@ -342,7 +343,7 @@ def _looked_up_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
     column = first_column(frame, f"{prefix}looked_up_at")
     if column is None:
         return []
-    times = pd.to_datetime(column.dropna(), utc=True, errors="coerce").dropna()
+    times = pd.to_datetime(column.dropna(), utc=True, errors="coerce", format="ISO8601").dropna()
     if times.empty:
         return []
     first, last = times.min(), times.max()

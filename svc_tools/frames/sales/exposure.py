@@ -39,6 +39,7 @@ from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_
 from svc_tools.places import STATES, Elsewhere, state_code
 from svc_tools.progress import say
 from svc_tools.tabular import open_table
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -375,9 +376,9 @@ class DailyTotals:
         }
         frame = pd.DataFrame(
             {
-                "state": pd.array(np.array(_STATES, object), dtype="str").take(state),
+                "state": pd.array(np.array(_STATES, object), dtype=text_dtype()).take(state),
                 "day": (day + FIRST_DAY).astype("datetime64[D]").astype("datetime64[s]"),
-                "channel": pd.array(np.array(_CHANNELS, object), dtype="str").take(channel),
+                "channel": pd.array(np.array(_CHANNELS, object), dtype=text_dtype()).take(channel),
                 **cents,
                 "count": sums["count"].to_numpy(),
             }

@@ -57,6 +57,7 @@ from svc_tools.frames.taxes.tax_lines import (
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
 from svc_tools.roles import ColumnAmbiguous, Role
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -423,7 +424,7 @@ def _review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray
     ]
     number = np.zeros(1 << len(codes), np.int64)
     number[there] = np.arange(len(there))
-    texts: ExtensionArray = pd.array(cells, dtype="str")
+    texts: ExtensionArray = pd.array(cells, dtype=text_dtype())
     return texts.take(number[bits])
 
 

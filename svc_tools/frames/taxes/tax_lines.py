@@ -24,6 +24,7 @@ from svc_tools.frames.lookup_columns import (
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.roles import FlagsAmbiguous
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -80,7 +81,7 @@ class Reasons:
 
     def column(self) -> ExtensionArray:
         """The reasons as a column of text, missing without one."""
-        distinct: ExtensionArray = pd.array(self._texts, dtype="str")
+        distinct: ExtensionArray = pd.array(self._texts, dtype=text_dtype())
         return distinct.take(self.codes)
 
     def most_frequent(self) -> tuple[str, int] | None:
