@@ -24,6 +24,7 @@ from svc_tools.frames.queries import read_queries
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.places import STATES, Place, states_of
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -276,7 +277,8 @@ def measured_memory(form: str = "str") -> dict[str, int]:
         chosen |= {"zip": "zip", "state": "state", "address": False, "city": "ship_to_city"}
         SvcAccessor(small).lookup(**chosen)  # what is loaded at first use is not the frame's
         frame = orders(asked, ROWS)
-        frame = frame.astype(dict.fromkeys(frame.select_dtypes("str"), form))
+        texts = [name for name in frame if pd.api.types.is_string_dtype(frame[name])]
+        frame = frame.astype(dict.fromkeys(texts, text_dtype() if form == "str" else form))
         before = resident()
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text(

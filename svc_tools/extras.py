@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PROJECT = "svc-tax-tools"
-_PANDAS = 3
+_PANDAS = (2, 3)
+"""The oldest pandas under which the tests of frames and of nexus run."""
 
 
 class MissingExtraError(ModuleNotFoundError):
@@ -61,16 +62,13 @@ def missing(what: str, extra: str, library: str) -> MissingExtraError:
     return error
 
 
-def require_pandas_3(what: str, release: str) -> None:
-    """Raise `PandasTooOldError` under an older pandas, whose figures may be wrong without an error.
-
-    2.3 moves Arrow's times of a zone to UTC where it should keep the local day, and makes the words
-    "None" and "nan" of missing text.
-    """
-    if int(release.partition(".")[0]) < _PANDAS:
+def require_pandas(what: str, release: str) -> None:
+    """Raise `PandasTooOldError` under an older pandas, whose days and texts may be read wrongly."""
+    if tuple(int(part) for part in release.split(".")[:2]) < _PANDAS:
+        needed = ".".join(map(str, _PANDAS))
         error = PandasTooOldError(
-            f"{what} needs pandas {_PANDAS}, and this environment has pandas {release}, under which"
-            f" days and missing texts could be read wrongly. Install it with:"
+            f"{what} needs pandas {needed} or newer, and this environment has pandas {release},"
+            f" under which days and missing texts could be read wrongly. Install it with:"
             f" {install_command('pandas')} (in an environment of its own where other code needs"
             " the older one)",
             name="pandas",

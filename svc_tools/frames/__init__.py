@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import needs, not_pandas, require_pandas_3
+from svc_tools.extras import needs, not_pandas, require_pandas
 
 with needs("svc_tools.frames", "pandas"):
     import pandas as pd
 
-require_pandas_3("df.svc", pd.__version__)
+require_pandas("df.svc", pd.__version__)
 with needs("svc_tools.frames", "pandas"):
     from svc_tools.frames.accessor import SvcAccessor
     from svc_tools.frames.enrich import LookupFailedError

@@ -251,6 +251,8 @@ _DAYS = (-719_162, 2_932_896)
 """The first and the last day that a calendar date can have, counted from 1970."""
 _A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
+_LARGEST = np.iinfo(np.int64).max
+
 
 def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     """The days of a column of times, which are few; `None` for other columns."""
@@ -259,9 +261,6 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
     unit = _unit(dtype)
     zone = getattr(dtype, "tz", None)
-    if zone is not None and dtype is not column.dtype:
-        # pandas 2.3 takes the zone from Arrow's times, not from its own, by moving them to UTC
-        column = column.astype(pd.DatetimeTZDtype(unit, zone))
     try:
         own = moments = _local(column, unit, zone)
         times = own[~np.isnat(own)].view(np.int64) % _A_DAY[unit]
@@ -303,10 +302,18 @@ def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow
     )
 
 
-def _local(column: pd.Series, unit: str, zone: object) -> np.ndarray:
+def _local(column: pd.Series, unit: str, zone: Any) -> np.ndarray:  # noqa: ANN401 - as above
     """Times as they are written in their zone."""
-    plain = column if zone is None else column.dt.tz_localize(None)
-    moments: np.ndarray = plain.to_numpy(f"datetime64[{unit}]")
+    moments: np.ndarray
+    if zone is None:
+        moments = column.to_numpy(f"datetime64[{unit}]")
+        return moments
+    if isinstance(column.dtype, pd.ArrowDtype):  # pandas 2.3 would leave these in UTC
+        instants = pa.array(column.array).cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
+        column = pd.Series(instants).dt.tz_localize("UTC").dt.tz_convert(zone)
+    moments = column.dt.tz_localize(None).to_numpy(f"datetime64[{unit}]")
+    if np.abs(moments[~np.isnat(moments)].view(np.int64)).max(initial=0) > _LARGEST - _A_DAY[unit]:
+        raise OverflowError  # pandas 2.3 may have moved a time of 1677 to 2262, or the other way
     return moments
 
 

@@ -211,6 +211,7 @@ _DATED = {
     "arrow": pd.ArrowDtype(pa.timestamp("us")),
     "arrow[ns]": pd.ArrowDtype(pa.timestamp("ns")),
     "arrow utc": pd.ArrowDtype(pa.timestamp("us", "UTC")),
+    "arrow tokyo": pd.ArrowDtype(pa.timestamp("us", "Asia/Tokyo")),
     "date32": pd.ArrowDtype(pa.date32()),
     "object": object,
     "category": "category",
@@ -243,8 +244,8 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
 def _cast(dates, dtype):
     if dtype == "period[D]":
         return dates.dt.to_period("D")
-    of_a_zone = isinstance(dtype, str) and ", " in dtype
-    if of_a_zone or dtype == _DATED["arrow utc"]:
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    if getattr(arrow, "tz", None) or (isinstance(dtype, str) and ", " in dtype):
         dates = dates.dt.tz_localize("UTC")
     return dates.astype(dtype)
 

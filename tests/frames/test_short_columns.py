@@ -13,6 +13,7 @@ from svc_tools.demo import orders
 from svc_tools.frames.files.enriching import enrich_file
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, SHORT_COLUMNS, TAX_OPTION_COLUMNS
 from svc_tools.frames.summary import summarize
+from svc_tools.text_dtype import text_dtype
 
 TEN = [
     "combined_rate",
@@ -34,7 +35,8 @@ def sales():
     """Orders of the demo in many states, with what was collected, and a sale above a cap."""
     frame = orders().iloc[::7].reset_index(drop=True)
     capped = frame.iloc[[0]].assign(state="FL", zip="33101", ship_to_city=None)
-    capped["order_date"] = "2026-08-03"
+    capped = capped.astype({"ship_to_city": text_dtype()})
+    capped["order_date"] = pd.array(["2026-08-03"], dtype=frame["order_date"].dtype)
     capped["amount"] = pd.array([Decimal("9000.00")], dtype=frame["amount"].dtype)
     frame = pd.concat([frame, capped], ignore_index=True)
     collected = (frame["amount"].astype("float64") * 0.08).round(2)

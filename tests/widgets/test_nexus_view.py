@@ -137,7 +137,9 @@ def test_states_far_below_are_one_line_that_opens_and_no_others():
     no_tax = exposed(state="MT", band="no tax", registered="", used=None, sales=None)
     taxed_record = exposed(state="OR", band="no tax", registered="economic", used=None)
     frame = pd.concat([near, held, *far, no_tax, taxed_record])
-    frame = frame.assign(far_below=frame["far_below"].fillna(value=False).astype(bool))
+    frame = frame.assign(
+        far_below=frame["far_below"].astype("boolean").fillna(value=False).astype(bool)
+    )
     html = exposure_html(frame)
     shown, far_line, untaxed_line = html.split("<details")
     assert "2 states below 50% of every threshold" in far_line

@@ -332,7 +332,7 @@ class FileJob:
         seen: list[pd.DataFrame],
         attrs: dict[Hashable, object],
     ) -> None:
-        frame = pd.concat(seen, ignore_index=True)
+        frame = _stacked(seen).reset_index(drop=True)
         frame.attrs = attrs
         title = f"Sales tax of {self.source.name}"
         try:
@@ -557,7 +557,7 @@ class _FileWriting:
         rest = frame.loc[~frame.index.isin(here.index)]
         if rest.empty:
             return here
-        joined = pd.concat([self._rated(rest), here]).sort_index()
+        joined = _stacked([self._rated(rest), here]).sort_index()
         joined.attrs = here.attrs
         return joined
 
@@ -612,6 +612,20 @@ class _FileWriting:
             if position in chunk.stored
         }
         return Chunk(pa.table([*passed, *columns], schema=schema), stored)
+
+
+def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Frames one below the other; categories that differ become objects under any pandas.
+
+    Under pandas 2.3 those of a frame without a value would not count, which it warns of.
+    """
+    mixed = {
+        name: object
+        for name, kind in frames[0].dtypes.items()
+        if isinstance(kind, pd.CategoricalDtype)
+        and any(frame[name].dtype != kind for frame in frames[1:])
+    }
+    return pd.concat([frame.astype(mixed) if mixed else frame for frame in frames])
 
 
 @contextlib.contextmanager
