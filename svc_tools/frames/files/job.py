@@ -615,17 +615,20 @@ class _FileWriting:
 
 
 def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames one below the other; categories that differ become objects under any pandas.
+    """Frames one below the other; categories that differ are joined.
 
-    Under pandas 2.3 those of a frame without a value would not count, which it warns of.
+    Else they become objects, except that pandas 2.3 keeps those of the others, with a warning,
+    where a frame has no value.
     """
-    mixed = {
-        name: object
+    joined = {
+        name: pd.CategoricalDtype(
+            sorted(set().union(*(one[name].cat.categories for one in frames)))
+        )
         for name, kind in frames[0].dtypes.items()
         if isinstance(kind, pd.CategoricalDtype)
-        and any(frame[name].dtype != kind for frame in frames[1:])
+        and any(one[name].dtype != kind for one in frames[1:])
     }
-    return pd.concat([frame.astype(mixed) if mixed else frame for frame in frames])
+    return pd.concat([one.astype(joined) if joined else one for one in frames])
 
 
 @contextlib.contextmanager
