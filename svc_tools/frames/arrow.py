@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_sdk.rates import UNITS_PER_ONE, units_to_rate
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -32,7 +33,7 @@ _EXACT = 18
 """Decimals of up to so many digits fit the lower 64 bits; the upper half is only the sign."""
 _SHORT = 16
 """Texts of one length up to this many bytes are copied as values of fixed size, without offsets."""
-_TEXT = pd.StringDtype(na_value=np.nan)
+_TEXT = text_dtype()
 
 
 def decimals(

@@ -25,7 +25,7 @@ _RATES = (*RATE_COLUMNS, *RANGE_COLUMNS)
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame in standard types; see `SvcAccessor.plain`."""
     added = columns_of_lookups(frame)
-    made = frame.copy(deep=False)
+    made = frame.assign()  # a copy of its own under pandas 2.3 too
     for place, label in enumerate(frame.columns):
         column = frame.iloc[:, place]
         floats = _of_decimals(column)

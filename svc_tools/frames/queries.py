@@ -305,12 +305,15 @@ def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow
 def _local(column: pd.Series, unit: str, zone: Any) -> np.ndarray:  # noqa: ANN401 - as above
     """Times as they are written in their zone."""
     moments: np.ndarray
-    if zone is None:
+    if isinstance(column.dtype, pd.ArrowDtype):  # pandas 2.3 would leave those of a zone in UTC
+        kind = pa.date32() if unit == "D" else pa.timestamp(unit)
+        moments = pa.array(column.array).cast(kind).to_numpy(zero_copy_only=False)
+        if zone is not None:
+            column = pd.Series(moments).dt.tz_localize("UTC").dt.tz_convert(zone)
+    elif zone is None:
         moments = column.to_numpy(f"datetime64[{unit}]")
+    if zone is None:
         return moments
-    if isinstance(column.dtype, pd.ArrowDtype):  # pandas 2.3 would leave these in UTC
-        instants = pa.array(column.array).cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
-        column = pd.Series(instants).dt.tz_localize("UTC").dt.tz_convert(zone)
     moments = column.dt.tz_localize(None).to_numpy(f"datetime64[{unit}]")
     if np.abs(moments[~np.isnat(moments)].view(np.int64)).max(initial=0) > _LARGEST - _A_DAY[unit]:
         raise OverflowError  # pandas 2.3 may have moved a time of 1677 to 2262, or the other way

@@ -151,3 +151,24 @@ def test_twice_is_once_and_the_columns_are_those_of_a_lookup():
     plain = made().svc.plain()
     pd.testing.assert_frame_equal(plain.svc.plain(), plain)
     assert {*LOOKUP_COLUMNS, *TAX_COLUMNS} <= set(plain.columns)
+
+
+def test_what_is_changed_in_a_result_stays_as_it_was_in_the_frame_that_it_is_of():
+    taxes = taxed(
+        LINES[:2], ["100.00", "10.00"], tax_collected=[8.9, 0.0], sku=pd.array(["a", "b"])
+    )
+    before = taxes.copy()
+    compared = taxes.svc.reconcile()
+    parts = taxes.svc.split()
+    results = [
+        taxes.svc.plain(),
+        taxes.svc.tax("amount", progress=False),
+        taxes.svc.review().rows,
+        compared.lines,
+        compared.worst,
+        *parts.values(),
+    ]
+    for result in results:
+        for name in ("sku", "tax_collected"):
+            result.iloc[:, result.columns.get_loc(name)] = before[name].iloc[::-1].iloc[0]
+    pd.testing.assert_frame_equal(taxes, before)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from html import escape
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -237,6 +238,37 @@ def test_sums_by_the_users_own_columns_and_by_period():
     by_default = reconciled([line()], ["100"], ["8.90"], period="quarter").by_group
     assert by_default["quarter"].tolist() == ["2026Q2"]
     assert reconciled([line()], ["1"], ["1"]).by_group is None
+
+
+_SHOPS = ["b", None, "a", None]
+
+
+@pytest.mark.parametrize(
+    ("shops", "groups"),
+    [
+        (pd.array(_SHOPS, text_dtype()), ["a", "b", None]),
+        (pd.array(_SHOPS, object), ["a", "b", None]),
+        (pd.Categorical(_SHOPS), ["a", "b", None]),
+        (
+            pd.array(
+                pa.array(_SHOPS).dictionary_encode(),
+                pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())),
+            ),
+            ["a", "b", None],
+        ),
+        (pd.array([7, None, 5, None], "Int64"), [5, 7, None]),
+        (pd.array([None] * 4, object), [None]),
+        (pd.array([None] * 4, pd.ArrowDtype(pa.null())), [None]),
+    ],
+    ids=["text", "object", "category", "dictionary", "integer", "missing", "null"],
+)
+def test_rows_without_a_group_are_a_group(shops, groups):
+    table = reconciled(
+        [line()] * 4, ["100"] * 4, ["8.90"] * 4, columns={"shop": shops}, by="shop"
+    ).by_group
+    assert [None if pd.isna(one) else one for one in table["shop"]] == groups
+    assert table["rows"].sum() == 4
+    assert table["rows"].iloc[-1] == (2 if len(groups) > 1 else 4)
 
 
 def test_a_prefix_is_before_all_of_our_columns():

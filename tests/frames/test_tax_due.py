@@ -106,6 +106,17 @@ def test_dates_as_files_bring_them_back(form):
     assert found(result, "tax_due_reason") == ["not_registered_yet", None, "date_unknown"]
 
 
+@pytest.mark.parametrize("form", [str, dt.date.fromisoformat, pd.Timestamp])
+def test_days_far_away_are_days_too(form):
+    """No clock in nanoseconds reaches them."""
+    far = [form("1500-01-01"), form("9999-12-31"), form("2026-03-01")]
+    frame = rated(
+        amount=["10.00"] * 3, resolved_state="CA", lookup_as_of=pd.Series(far, dtype=object)
+    )
+    result = frame.svc.tax(nexus=CA_AND_NY, progress=False)
+    assert found(result, "tax_due_reason") == ["not_registered_yet", None, None]
+
+
 def test_registers_that_cannot_be_used():
     with pytest.raises(RegisterError, match="row 1: state 'Nowhere'"):
         tax_of(["10.00"], {"nexus": [{"state": "Nowhere", "nexus_type": "physical"}]})

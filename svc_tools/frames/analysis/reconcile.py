@@ -235,7 +235,7 @@ def _evidence(
 def _lines(
     source: pd.DataFrame, rows: TaxedRows, compared: Compared, reasons: Coded, prefix: str
 ) -> pd.DataFrame:
-    lines = source.copy(deep=False)
+    lines = source.assign()  # a copy of its own under pandas 2.3 too
     both = compared.rows_of("over", "under", "within")
     columns = (
         decimals(compared.expected.cents, compared.expected.missing, MONEY),
@@ -312,13 +312,13 @@ def by_group(compared: Compared, keys: Mapping[Hashable, pd.Series]) -> pd.DataF
     factorized = [_factorized(column) for column in keys.values()]
     codes, cells = combined(
         [
-            Coded(codes.astype(np.int64), tuple(map(str, range(len(values)))))
+            Coded(np.where(codes < 0, len(values), codes), tuple(map(str, range(len(values) + 1))))
             for codes, values in factorized
         ]
     )
     groups = pd.DataFrame(
         {
-            label: pd.Series(values).take([int(cell[place]) for cell in cells]).array
+            label: pd.Series(values).reindex([int(cell[place]) for cell in cells]).array
             for place, (label, (_, values)) in enumerate(zip(keys, factorized, strict=True))
         }
     )
@@ -327,10 +327,11 @@ def by_group(compared: Compared, keys: Mapping[Hashable, pd.Series]) -> pd.DataF
 
 
 def _factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index | np.ndarray]:
+    """For each row the number of its value (-1: missing), and the values."""
     try:
-        return pd.factorize(column, sort=True, use_na_sentinel=False)
+        return pd.factorize(column, sort=True)
     except TypeError:  # values of several types have no order: as they appear
-        return pd.factorize(column, use_na_sentinel=False)
+        return pd.factorize(column)
 
 
 def _worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:

@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
+from svc_tools.dates import Dates as DateReading
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
+from svc_tools.frames.queries import read_days
 from svc_tools.frames.results import lookups_of
 from svc_tools.frames.taxes.tax_lines import Reasons
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
+
+    import pandas as pd
 
     from svc_tools.frames.options import Nexus, TaxOptions
 
@@ -197,15 +199,11 @@ def _grain(frame: pd.DataFrame, name: str) -> object:
 
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    kind = getattr(column.dtype, "pyarrow_dtype", None)
-    missing = column.isna().to_numpy()
-    if kind is not None and pa.types.is_date32(kind):
-        plain = pa.array(column.array).cast(pa.int32()).fill_null(0)
-        return plain.to_numpy().astype(np.int64), missing
-    moments = pd.to_datetime(column.astype(object), errors="coerce")
-    missing = moments.isna().to_numpy()
-    filled = moments.fillna(pd.Timestamp(0)).to_numpy().astype("datetime64[D]")
-    return filled.astype(np.int64), missing
+    """The days of a lookup's column, which may come from a file, and which rows have none."""
+    read = read_days(column, DateReading("month first"))
+    known = [day if isinstance(day, date) else None for day in read.each]
+    days = np.array([0 if day is None else _since(day) for day in known], np.int64)
+    return days[read.codes], np.array([day is None for day in known])[read.codes]
 
 
 def why_not_due(sales: Sales, register: Register | None) -> Reasons:
