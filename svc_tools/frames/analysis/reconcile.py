@@ -318,7 +318,9 @@ def by_group(compared: Compared, keys: Mapping[Hashable, pd.Series]) -> pd.DataF
     )
     groups = pd.DataFrame(
         {
-            label: pd.Series(values).reindex([int(cell[place]) for cell in cells]).array
+            label: pd.Series(values, dtype=values.dtype)
+            .reindex([int(cell[place]) for cell in cells])
+            .array
             for place, (label, (_, values)) in enumerate(zip(keys, factorized, strict=True))
         }
     )
