@@ -71,6 +71,7 @@ add_module_names = False
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_use_rtype = False
 
 # the pages
 html_theme = "furo"
@@ -154,7 +155,11 @@ def _link_pages(
     """Link the pages that a docstring names; a module's own text is for readers of the code."""
     if what == "module":
         lines.clear()
-    lines[:] = [re.sub(r"docs/([A-Z_]+)\.md", r":doc:`/docs/\1`", line) for line in lines]
+    lines[:] = [re.sub(r"docs/([A-Z_]+)\.md", _page, line) for line in lines]
+
+
+def _page(found: re.Match[str]) -> str:
+    return f":doc:`{found[1].capitalize()} </docs/{found[1]}>`"
 
 
 _CALLED = {"SvcAccessor": "df.svc", "Plots": "df.svc.plot"}
