@@ -106,14 +106,16 @@ class _OfEmbedded:
     def result_here(self, call: Call) -> Reply | Failure | None:
         """The result of a request that does not need the port: of a lookup, computed here.
 
-        Where the service was closed, that is the failure of every request.
+        Where the service was closed, that is the failure of every request; where its port cannot
+        be served, of all but lookups.
         """
+        if self.is_here and not self._service.closed:
+            found = self._service.look_up(call.method, call.path, call.params)
+            if found is not None:
+                return self._settings.without_key(*found)
         if reason := self._service.ended:
             return Failure(reason, retryable=False, sent=False, final=True)
-        if not self.is_here:
-            return None
-        found = self._service.look_up(call.method, call.path, call.params)
-        return None if found is None else self._settings.without_key(*found)
+        return None
 
 
 class EmbeddedSvc(_OfEmbedded, Svc):
@@ -158,8 +160,12 @@ class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
     async def _exchange(self, call: Call) -> Reply | Failure:
         import asyncio  # noqa: PLC0415 - not small, and loaded by now
 
-        # in a thread: no event loop waits for a lookup
-        found = None if self._http.is_closed else await asyncio.to_thread(self.result_here, call)
+        if self._http.is_closed:
+            return await super()._exchange(call)
+        try:  # in a thread: no event loop waits for a lookup
+            found = await asyncio.to_thread(self.result_here, call)
+        except RuntimeError:  # the main thread has ended: no executor takes work
+            found = self.result_here(call)
         return found or await super()._exchange(call)
 
 

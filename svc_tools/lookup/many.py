@@ -350,6 +350,7 @@ class _RunCache:
         self._client = client
         self._detail = detail
         self._broken = False
+        self._source = None if cache is None else source_of(client)
         self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
 
@@ -367,6 +368,13 @@ class _RunCache:
             return found
         try:
             source = source_of(self._client)
+            if source != self._source:
+                # the rate book changed: results in flight may be of the one before
+                self._broken = True
+                cache.notes.append(
+                    "the rate book changed during this run: its results since then are not cached"
+                )
+                return found
             if isinstance(cache, Cache) and (cache.changed() or not batch) and not self._refresh:
                 places = [place for place, _ in batch] + ahead
                 found = cache.known(source, places, detail=self._detail)

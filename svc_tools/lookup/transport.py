@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import queue
 import re
 import threading
-from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -84,19 +85,35 @@ def _by_proxy(settings: Settings) -> bool:
 
 
 class _Computed:
-    """Lookups of the embedded service, computed in a thread of their own: no loop waits for one."""
+    """Lookups of the embedded service, computed in a thread of their own: no loop waits for one.
+
+    A daemon thread, and no executor: see `engine._Committer`.
+    """
 
     def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc) -> None:
         self._client = client
-        self._worker = ThreadPoolExecutor(1, "svc-lookup")
+        self._jobs: queue.SimpleQueue[tuple[Call, Future[Reply | Failure]] | None]
+        self._jobs = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="svc-compute", daemon=True).start()
 
     async def exchange(self, call: Call) -> Reply | Failure:
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._worker, self._client.result_here, call)
-        return found or CLOSED
+        done: Future[Reply | Failure] = Future()
+        self._jobs.put((call, done))
+        return await asyncio.wrap_future(done)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            call, done = job
+            if not done.set_running_or_notify_cancel():
+                continue
+            with suppress(RuntimeError):  # the loop has ended
+                try:
+                    done.set_result(self._client.result_here(call) or CLOSED)
+                except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+                    done.set_exception(error)
 
     async def close(self) -> None:
-        self._worker.shutdown(wait=False, cancel_futures=True)
+        self._jobs.put(None)
 
 
 class _Direct:

@@ -118,19 +118,19 @@ class BookKeeper:
     def refresh(self) -> None:
         """Read the book where it changed, or where it was broken a while ago. Blocks."""
         with self._reading:
-            now = self._clock()
+            now, mark = self._clock(), self._seen
             try:
                 mark = self._mark()
                 if mark == self._seen and (self._book is not None or now < self._retry_at):
                     return
-                self._seen = mark
                 book = self._load()
             except Exception as error:  # noqa: BLE001 - whatever it is, there is no book
+                self._seen = mark
                 self._fail(error)
-            else:
+            else:  # a Ctrl+C meanwhile leaves it unseen: the next check reads it again
                 if self._failure is not None:
                     log.warning("The rate book can be read again: %s", book.edition)
-                self._book, self._failure = book, None
+                self._seen, self._book, self._failure = mark, book, None
 
     def _fail(self, error: Exception) -> None:
         if repr(error) != repr(self._failure):  # logged once, not at every check

@@ -76,6 +76,7 @@ class EmbeddedService:
         api_key: the key of this run, for the local account; in memory only.
         database_name: the database, without a password.
         inherited: whether it runs in another process, of which this one is a forked child.
+        closed: whether `close()` was called.
     """
 
     def __init__(self, db: Path | SecretStr) -> None:
@@ -92,6 +93,7 @@ class EmbeddedService:
             self.database_name = self._opened().name
         self.api_key: SecretStr = new_key()
         self.inherited = False
+        self.closed = False
         self._rates = RateResponses()
         self._one = threading.Lock()
         try:
@@ -127,7 +129,7 @@ class EmbeddedService:
 
     @property
     def ended(self) -> str | None:
-        """Why no request can succeed anymore, and what to do; else `None`."""
+        """Why no request over the port can succeed anymore, and what to do; else `None`."""
         if self.running or self.inherited:
             return None
         try:
@@ -194,6 +196,7 @@ class EmbeddedService:
 
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
+        self.closed = True
         self._server.close()
 
     def leave_to_parent(self) -> None:

@@ -13,6 +13,9 @@ from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 import svc_tools
 from svc_sdk import ServiceError
 from svc_sdk.rates import rate_to_units
+from svc_tools.lookup import look_up
+from svc_tools.lookup.cache import Cache
+from svc_tools.places import Place
 from svc_tools.service import books as book_keeper
 from svc_tools.service import embedded, rates
 from svc_tools.service.books import NOTICE_SECONDS, BookKeeper, keep_book
@@ -39,7 +42,7 @@ class Shelf:
         self.reads += 1
         self.reading.set()
         assert self.may_read.wait(10)
-        if isinstance(content, Exception):
+        if isinstance(content, BaseException):
             raise content
         return content
 
@@ -70,6 +73,16 @@ class Other:
     """Another book; the keeper looks at its edition only, to say it."""
 
     edition = "2027-01-01"
+
+
+def test_a_book_whose_reading_was_interrupted_is_read_at_the_next_lookup(shelf, keeper):
+    shelf.put(KeyboardInterrupt())
+    shelf.now += NOTICE_SECONDS
+    with pytest.raises(KeyboardInterrupt):
+        keeper.current_now()
+    shelf.content = Other()
+    shelf.now += NOTICE_SECONDS
+    assert keeper.current_now() is shelf.content
 
 
 def test_a_book_that_stays_is_read_once(shelf, keeper):
@@ -320,3 +333,35 @@ def test_a_lookup_in_process_that_meets_a_new_edition_uses_it(here, minnesota, m
     second = here.lookup("MN", zip="55401-0002", as_of="2026-05-01")
     assert second.confidence == "exact"
     assert second.combined_rate_string != first.combined_rate_string
+
+
+def test_rates_found_before_an_import_are_not_cached_for_the_book_after_it(
+    here, take, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 3600.0)
+    found = threading.Semaphore(0)
+    look_up_here = embedded.EmbeddedService.look_up
+
+    def counted(*given):
+        response = look_up_here(*given)
+        found.release()
+        return response
+
+    class ImportsAtTheFirst(Cache):
+        def store(self, source, outcomes, *, detail):
+            super().store(source, outcomes, detail=detail)
+            if not imports:
+                assert all(found.acquire(timeout=10) for _ in range(20))
+                imports.append(take("INR2026Q2FEB1.csv", "001"))
+
+    imports = []
+    monkeypatch.setattr(embedded.EmbeddedService, "look_up", counted)
+    places = [
+        Place("IN", "place", location="Adams County", as_of=date(2026, 5, day))
+        for day in range(1, 31)
+    ]
+    run = look_up(here, places, cache=ImportsAtTheFirst(tmp_path / "rates.db"), concurrency=1)
+    assert imports
+    assert {outcome.status for outcome in run.outcomes.values()} == {"ok"}
+    again = look_up(here, places, cache=Cache(tmp_path / "rates.db"))
+    assert {outcome.found.county for outcome in again.outcomes.values()} == {1000}

@@ -278,7 +278,7 @@ def test_a_client_that_is_closed_looks_nothing_up(db, monkeypatch):
     embedded.start(db).close()
 
 
-def test_a_client_of_a_service_that_failed_says_why(db, monkeypatch):
+def test_lookups_go_on_where_the_database_fails_and_other_requests_say_why(db, monkeypatch):
     monkeypatch.setenv("SVC_DATABASE_URL", str(db))
     with svc_tools.connect("embedded") as client:
         client.add_nexus("TX")
@@ -288,8 +288,11 @@ def test_a_client_of_a_service_that_failed_says_why(db, monkeypatch):
         with pytest.raises(TransportError):
             client.list_nexus()
         with pytest.raises(TransportError, match=r"service\.db") as error:
-            client.lookup("TX", zip="78701")
+            client.list_nexus()
+        assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+        outcomes = [one for _, one in svc_tools.lookup_many(PLACES, client=client, cache=False)]
     assert error.value.attempts == 1
+    assert {one.status for one in outcomes} == {"ok"}
 
 
 def embedded_lookup(state, **fields):
@@ -326,6 +329,25 @@ def test_lookups_in_process_load_no_web_framework_and_open_no_database(db, monke
     embedded.start(db).close()
     assert set(metadata.tables) == TABLES
     assert run_python(LIGHT) == ["ok", "set()"]
+
+
+OUTLIVES = """
+import asyncio, threading, svc_tools
+def work():
+    threading.main_thread().join()
+    places = [{"state": "NJ", "zip": "07030"}]
+    with svc_tools.connect("embedded") as client:
+        [(_, outcome)] = svc_tools.lookup_many(places, client=client, cache=False)
+    print(outcome.status)
+    other = svc_tools.aconnect("embedded")
+    print(asyncio.run(other.lookup("NJ", zip="07030")).combined_rate_string)
+threading.Thread(target=work).start()
+"""
+
+
+def test_a_thread_that_outlives_the_main_thread_looks_up(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    assert run_python(OUTLIVES) == ["ok", "0.06625"]
 
 
 def run_python(code, *arguments):
