@@ -194,7 +194,7 @@ _REVIEW = {
     ),
     "confidence_unknown": (
         "the service gives no confidence in the rate, or one with no known meaning",
-        "how sure the rate is, is not known",
+        "how certain the rate is, is not known",
         _ASK_STATE,
     ),
     "low_confidence": (

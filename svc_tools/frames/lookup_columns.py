@@ -49,7 +49,7 @@ COLUMN_MEANINGS = {
     "tax_due_reason": "why no tax is due, or why that is not known",
     "lookup_error": "the reason where there is no whole rate",
     "tax_error": "why there is no tax",
-    "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
+    "confidence": "how certain the rate is: exact, high, medium, low, none",
     "taxable_amount": "what the tax is on, US dollars",
     "exempt_amount": "what of the sale is not taxed, US dollars",
     "sale_amount": "what the goods cost, as the columns of the export give it, US dollars",
