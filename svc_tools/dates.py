@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import zoneinfo
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from types import MappingProxyType
@@ -580,6 +581,7 @@ def _no_date(value: object, why: str) -> NoDate:
 
 
 _HAS_TIME = re.compile(r"%-?[HIXcTR]")
+_HAS_YEAR = re.compile(r"%[YyGcx]")
 _SAMPLE = datetime(2026, 12, 31, tzinfo=UTC)
 """A day on which a format is tried."""
 
@@ -595,10 +597,10 @@ def checked_format(given: str | None) -> str | None:
         return given
     if not isinstance(given, str):
         raise TypeError(f"date_format: expected a text such as '%m/%d/%Y', not {given!r}")
-    try:
-        back = datetime.strptime(_SAMPLE.strftime(given), given)  # noqa: DTZ007 - a day
-    except (ValueError, re.error):
-        back = None
+    back = None
+    if _HAS_YEAR.search(given):  # without one Python 3.13 warns
+        with suppress(ValueError, re.error):
+            back = datetime.strptime(_SAMPLE.strftime(given), given)  # noqa: DTZ007 - a day
     if back is None or back.date() != _SAMPLE.date():
         orders = ", ".join(map(repr, get_args(_Order)))
         raise ValueError(

@@ -559,9 +559,10 @@ def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and rules that are not read
         try:
-            book = load_workbook(path, read_only=True, data_only=results)
-            with closing(book):
-                yield book
+            with path.open("rb") as file:  # openpyxl (3.1) leaves a damaged one open
+                book = load_workbook(file, read_only=True, data_only=results)
+                with closing(book):
+                    yield book
         except _BROKEN as error:
             if isinstance(error, FileError) or getattr(error, "errno", None):
                 raise  # its message already explains the fault

@@ -88,5 +88,5 @@ def test_no_command_writes_the_key(place):
     found, written = files_with(KEY, root)
     assert found == []
     names = {path.name for path in written}
-    assert {"found.csv", "found.xlsx", "plan.csv", "answers.db", "said.log"} <= names
+    assert {"found.csv", "found.xlsx", "plan.csv", "results.db", "said.log"} <= names
     assert [name for name in names if name.endswith(".jsonl")]
