@@ -132,6 +132,10 @@ class BookKeeper:
                     log.warning("The rate book can be read again: %s", book.edition)
                 self._seen, self._book, self._failure = mark, book, None
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: a thread that is not here may hold the lock."""
+        self._reading = threading.Lock()
+
     def _fail(self, error: Exception) -> None:
         if repr(error) != repr(self._failure):  # logged once, not at every check
             log.error(

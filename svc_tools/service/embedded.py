@@ -202,6 +202,7 @@ class EmbeddedService:
     def leave_to_parent(self) -> None:
         """In a forked child: this service is the parent's."""
         self.inherited = True
+        self._books.leave_to_parent()
         self._server.leave_to_parent()
 
     def _opened(self) -> Database:

@@ -449,6 +449,38 @@ print(client.lookup("TX", zip="78703").rate.zip, client.list_nexus().count)
 """
 
 
+FORKED_WHILE_CHECKED = """
+import os, signal, sys, threading, warnings
+import svc_tools
+from svc_tools.service import books
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
+os.environ["SVC_DATABASE_URL"] = sys.argv[1]
+client = svc_tools.connect("embedded")
+own_signature, checking, go_on = books.own_signature, threading.Event(), threading.Event()
+def slow(path):
+    checking.set()
+    go_on.wait()
+    return own_signature(path)
+books.own_signature = slow
+thread = threading.Thread(target=lambda: client.book_digest)
+thread.start()
+checking.wait()
+child = os.fork()
+go_on.set()
+if child == 0:
+    signal.alarm(40)  # a child that hangs must end
+    os._exit(0 if client.book_digest else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+thread.join()
+print("both")
+"""
+
+
+@posix
+def test_a_child_that_is_forked_while_the_book_is_checked_does_not_wait_for_the_parent(db):
+    assert run_python(FORKED_WHILE_CHECKED, db) == ["both"]
+
+
 @posix
 @pytest.mark.parametrize("parent", ["served", "waiting"])
 def test_a_client_that_a_forked_child_inherits_is_served_by_the_parent(db, parent):
