@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import subprocess
@@ -190,6 +191,16 @@ def test_its_sign_changes_with_every_edition_and_only_then(own):
     remove_editions(own, "MN")
     signs.append(own_signature(own))
     assert len(set(signs)) == 4
+
+
+@pytest.mark.parametrize("change", [put, lambda own, _: remove_editions(own, "MN")])
+def test_the_file_is_newer_than_a_change_that_is_in_the_log_alone(own, change):
+    put(own, FIRST)
+    with closing(open_own_book(own)) as reader:  # the last one to close would empty the log
+        assert len(editions(reader)) == 1
+        os.utime(own, ns=(0, 0))
+        change(own, SECOND)
+        assert own.stat().st_mtime_ns > 0
 
 
 def test_boundaries_are_not_left_without_rates(own):
