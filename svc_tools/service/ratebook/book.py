@@ -323,6 +323,11 @@ def compiled_book(path: Path | None) -> Book:
                 f"{name} is not in {folder}: expected a folder that a book was compiled to"
             )
         files[name] = file.read_bytes()
+        if not files[name].endswith(b"\n"):  # its rows are read later, each state's for itself
+            raise ValueError(
+                f"{file} is cut off: expected whole lines; install this package again"
+                " (pip install --force-reinstall), or compile the book again"
+            )
     book = Book(files)
     if path is not None:
         collecting = gc.isenabled()

@@ -63,6 +63,14 @@ def test_a_damaged_file_is_named(tmp_path, name, old, new, says):
         load_book(folder)
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_a_file_that_is_cut_off_is_named_before_its_rows_are_read(tmp_path, name):
+    folder = copy(tmp_path / "cut")
+    (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+    with pytest.raises(ValueError, match=f"{name} is cut off"):
+        load_book(folder)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path):
     folder = copy(tmp_path / "partial")
     (folder / "areas.csv").unlink()
