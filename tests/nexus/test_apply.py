@@ -968,7 +968,9 @@ def test_a_receipt_is_readable_whatever_a_response_holds(nexus, scripted, tmp_pa
         return deeper(frames - 1) if frames else read_receipt(receipt.path)
 
     assert deeper(700).items == receipt.items
-    assert statuses(receipt) == {DE: "removed" if depth < 500 else "gone"}
+    # how deep a text may be nested that json reads depends on the release of Python
+    expected = {"removed"} if depth < 500 else {"removed", "gone"}
+    assert statuses(receipt)[DE] in expected
 
 
 def test_a_progress_that_fails_ends_the_run_with_its_receipt(nexus, scripted, tmp_path):
