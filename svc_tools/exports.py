@@ -11,10 +11,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.roles import Found, plain_name, usual_places
+from svc_tools.places import state_code
+from svc_tools.roles import ColumnAmbiguous, Found, place_role, plain_name, usual_places
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 PLACE_ROLES = ("state", "zip", "address", "city", "country")
 """The roles of the columns of a place."""
@@ -139,7 +140,11 @@ DECIDING = frozenset({"zip", "address", "city", "location", "lat"})
 
 
 def usual_columns(
-    export: Export | None, free: Sequence[Hashable], given: Mapping[str, object] | None = None
+    export: Export | None,
+    free: Sequence[Hashable],
+    given: Mapping[str, object] | None = None,
+    *,
+    sample: Callable[[Hashable], Sequence[str | None]],
 ) -> Found:
     """The columns of place and date of an export, or else of the place by their usual names.
 
@@ -147,6 +152,8 @@ def usual_columns(
         export: the export that the table is, where it is one that is known.
         free: the labels to choose from.
         given: by role the value of an argument that is given; its role is not looked for.
+        sample: some values of a column as text. A column named just "Region" is that of the states
+            where most of its values are states.
     """
     known = {} if export is None else export.found(free)
     of_export = {
@@ -157,7 +164,23 @@ def usual_columns(
     if DECIDING & of_export.keys():
         return Found(of_export, ())
     usual = usual_places([label for label in free if label not in of_export.values()], given)
-    return Found({**usual.columns, **of_export}, usual.problems)
+    columns = {**usual.columns, **of_export}
+    shipping = any((found := place_role(label)) and found[1] for label in columns.values())
+    if shipping or usual.problems or "state" in {**columns, **(given or {})}:
+        return Found(columns, usual.problems)
+    named = [label for label in free if plain_name(label) in _REGION]
+    regions = [label for label in named if _are_states(sample(label))]
+    if len(regions) > 1:
+        return Found(columns, (ColumnAmbiguous("state", regions),))
+    return Found(columns | dict(zip(["state"], regions, strict=False)), ())
+
+
+_REGION = {"region", "region_code", "region_name"}
+
+
+def _are_states(texts: Sequence[str | None]) -> bool:
+    there = [text for text in texts if text]
+    return 2 * sum(state_code(text) is not None for text in there) >= max(len(there), 1)
 
 
 def named_export(name: str | None) -> Export | None:

@@ -359,7 +359,10 @@ PLACES: Mapping[str, Role] = {
         specific=None if role == "zip" else _SPECIFIC,  # of two ZIP Codes neither is more exact
     )
     for role, names in {
-        "state": r"state(?:_(?:code|name|abbr(?:eviation)?|(?:or_)?province))?|province(?:_code)?",
+        "state": r"(?:us_)?state(?:_(?:code|name|abb?r(?:ev(?:iation)?)?|us))?"
+        r"|state_?(?:or_)?(?:prov(?:ince)?(?:_(?:or_)?region)?|region)(?:_code)?"
+        r"|(?:region|province)_(?:or_)?state|province(?:_code)?"
+        r"|(?(ship)region(?:_code)?|(?!))",  # a region that nothing is shipped to may be "Midwest"
         "zip": r"zip(?:_?(?:code|5|4|plus4))?|(?:zip_)?post(?:al)?_?code|postal|zip_postal",
         "address": r"street_?address|address(?:_?line)?_?1?|street(?:_?line)?_?1?",
         "city": r"city(?:_?name)?|town",
@@ -401,10 +404,17 @@ def place_role(label: Hashable) -> tuple[str, bool] | None:
     return None
 
 
+def names_a_state(label: Hashable) -> bool:
+    """Whether a name may be that of a column of states, no matter of which address."""
+    words = set(plain_name(label).split("_"))
+    return bool(words & {"state", "province", "region"}) and not words & {"tax", "rate", "amount"}
+
+
 def _names_a_place(label: Hashable) -> bool:
     """Whether a name is that of an address, no matter whose."""
     words = set(plain_name(label).split("_"))
-    return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
+    named = words & _PLACE_WORDS or ("region" in words and words & _OF_AN_ADDRESS)
+    return bool(named) and not words & {"email", "mail", "ip", "url", "web"}
 
 
 def _names_shipping(label: Hashable) -> bool:
@@ -483,6 +493,8 @@ _PARTIES = _words(
     " subscriber attendee donor home work mailing residential primary secondary to from of"
 )
 """Words for a person, or for the address that a name or a street belongs to."""
+_OF_AN_ADDRESS = _PARTIES | _words("dest orig origin")
+"""Words with which a region is part of an address, and not one of your sales."""
 _PERSONAL = (
     (
         _words("email phone telephone tel mobile cell fax ip ipaddress"),

@@ -415,7 +415,11 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
         cell if isinstance(cell, str) and not is_empty(cell) else f"column {at}"
         for at, cell in enumerate(heads, 1)
     ]
-    found: dict[str, Any] = usual_columns(recognized(labels), labels).checked()
+    sampled: dict[Any, list[str | None]] = {
+        label: [text_of(line[at]) for line in lines[:_SAMPLED]] for at, label in enumerate(labels)
+    }
+    usual = usual_columns(recognized(labels), labels, sample=sampled.__getitem__)
+    found: dict[str, Any] = usual.checked()
     found |= roles.find(labels, [_BY_NAME]).checked()
     if found.keys().isdisjoint(DECIDING | {"place"}):
         raise roles.ColumnMissing("place", labels)

@@ -19,6 +19,7 @@ import pandas as pd
 from svc_tools.cells import text_of
 from svc_tools.dates import Dates
 from svc_tools.exports import DECIDING, recognized, usual_columns
+from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import normal_zip, state_code
 from svc_tools.roles import (
@@ -28,6 +29,7 @@ from svc_tools.roles import (
     ColumnMissing,
     ColumnsOfTwoParties,
     date_kind,
+    names_a_state,
     place_role,
     sale_date,
 )
@@ -90,7 +92,9 @@ def find_inputs(
             scalars[role] = one_value(role, value, frame, dates)
     free = [label for label in free_labels(frame) if label not in columns.values()]
     export = recognized(free_labels(frame))
-    columns |= usual_columns(export, free, named).checked()
+    columns |= usual_columns(
+        export, free, named, sample=lambda label: _sample(first_column(frame, label))
+    ).checked()
     _check_index(frame, columns.keys() | named.keys())
     if not DECIDING & (columns.keys() | scalars.keys()):
         advice = "say which: zip=…, or address= and city=, or location=, or lat= and lng="
@@ -113,7 +117,9 @@ def find_inputs(
     coarse = grain != "day" and "as_of" in {**columns, **scalars}
     period = f"rates as of the first day of each {grain}, as requested" if coarse else ""
     billing = "" if export is None else _billing_note(export, frame)
-    notes = tuple(filter(None, (*used_notes(columns, scalars, export), billing, note, period)))
+    used = used_notes(columns, scalars, export)
+    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), free)
+    notes = tuple(filter(None, (*used, no_state, billing, note, period)))
     return Inputs(columns, scalars, notes, dates, grain, export)
 
 
@@ -131,6 +137,18 @@ def _billing_note(export: Export, frame: pd.DataFrame) -> str:
         return ""
     named = ", ".join(map(repr, billing.values()))
     return f"where nothing is shipped (these columns are empty), the place is that of {named}"
+
+
+def _no_state_note(known: Collection[str], free: Iterable[Hashable]) -> str:
+    """That no column of states was found, where a conflict with the ZIP Code would be seen."""
+    if "state" in known or "lat" in known:
+        return ""
+    passed = [label for label in free if names_a_state(label)]
+    unused = f" ({', '.join(map(repr, passed))} not used)" if passed else ""
+    return (
+        f"no column of states was found{unused}: the state is read from the ZIP Code, the address"
+        " or the name of the place"
+    )
 
 
 def require_flat(frame: pd.DataFrame) -> None:
@@ -184,7 +202,7 @@ def propose(frame: pd.DataFrame) -> Proposal:
     require_flat(frame)
     free = free_labels(frame)
     export = recognized(free)
-    usual = usual_columns(export, free)
+    usual = usual_columns(export, free, sample=lambda label: _sample(first_column(frame, label)))
     found = usual.columns
     unclear = {
         one.role: one.candidates for one in usual.problems if isinstance(one, ColumnAmbiguous)
@@ -320,9 +338,13 @@ def _has_dates(column: pd.Series) -> bool:
     )
 
 
-def _sample(column: pd.Series) -> list[str]:
+def _sample(column: pd.Series | None) -> list[str]:
     """Some values of the column, as text; none where they cannot be dates."""
-    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_float_dtype(column.dtype):
+    if (
+        column is None
+        or pd.api.types.is_bool_dtype(column.dtype)
+        or pd.api.types.is_float_dtype(column.dtype)
+    ):
         return []
     values = column.iloc[:_ROWS_SAMPLED].dropna()
     values = values if len(values) else column.dropna().iloc[:_ROWS_SAMPLED]

@@ -66,6 +66,8 @@ Description,Qty,Amount,DestAddress,DestCity,DestRegion,DestPostalCode,DestCountr
 3,I1,1,2026-02-01,C,X,1,P0000000,,chair,Chair,1,120.00,,San Francisco,CA,94105,US,10.35
 3,I1,1,2026-02-01,C,X,2,FR020100,,ship,Delivery,1,5.00,,San Francisco,CA,94105,US,0.00
 3,I2,1,2026-05-04,C,Y,1,P0000000,,lamp,Lamp,1,40.00,,Seattle,WA,98101,US,4.14
+3,I3,1,2026-05-04,C,Z,1,P0000000,,lamp,Lamp,1,40.00,,Seattle,WA,,US,4.22
+3,I4,1,2026-05-04,C,Z,1,P0000000,,lamp,Lamp,1,40.00,,,TX,43215,US,
 """,
 }
 """What stands for the reader's own files."""
@@ -168,7 +170,12 @@ def _moving(names, *_):
         Decimal("-1.73"),
         Decimal("4.75"),
     ]
-    assert list(names["taxed"]["tax"]) == [Decimal("10.35"), Decimal("0.00"), Decimal("4.22")]
+    taxed = names["taxed"]
+    assert list(taxed["tax"].dropna()) == [
+        Decimal(one) for one in ("10.35", "0.00", "4.22", "4.22")
+    ]
+    # the state is read: the place without a ZIP Code has it, and a ZIP Code elsewhere no rate
+    assert list(taxed["lookup_status"]) == ["ok", "ok", "ok", "ok", "unresolved"]
 
 
 def _filing(_names, folder, _shown):

@@ -469,6 +469,12 @@ def test_columns_that_are_not_clear_are_named(heads, named, faults, scripted_des
     assert faults.seen == []
 
 
+@pytest.mark.parametrize(("region", "state"), [("TX", "TX"), ("Midwest", "OH")])
+def test_a_region_is_the_state_where_its_cells_are_states(region, state, faults, scripted_desk):
+    shown(scripted_desk, "SVC_LOOKUP", [["Region", "Zip"], [region, "43215"]], "combined_rate")
+    assert [seen.target for seen in faults.seen] == [f"/v1/tax/{state}?zip=43215"]
+
+
 @pytest.mark.parametrize(
     "days",
     [[46054.0, DAY, "n/a"], [46054.0, 46060.0, ErrorCell("#N/A")], [46054.0, 46060.0, 0.0]],

@@ -23,6 +23,58 @@ def asked(client, faults, frame, **arguments):
 @pytest.mark.parametrize(
     "name",
     [
+        *("DestRegion", "Dest Region", "Destination Region", "Destination State", "shipToRegion"),
+        *("Ship To Region", "Shipping Region", "Delivery Region", "Recipient Region"),
+        *("Ship-to State/Province", "Province/State", "State/Province/Region", "State or Region"),
+        *("StateProv", "State Province Code", "US State", "State (US)", "State Abbrev", "Region"),
+    ],
+)
+def test_a_state_that_conflicts_with_the_zip_code_is_not_passed_over(scripted, faults, name):
+    frame = pd.DataFrame({name: ["TX"], "zip": ["43215"]})  # of Ohio
+    assert asked(scripted, faults, frame).endswith("/TX?zip=43215")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("Ship State", "Ship Region"), ("state", "DestRegion"), ("Region", "region_code")],
+)
+def test_of_two_columns_of_states_none_is_taken(scripted, faults, names):
+    frame = pd.DataFrame({**{name: ["OH"] for name in names}, "zip": ["43215"]})
+    with pytest.raises(ColumnAmbiguous) as refused:
+        frame.svc.lookup(client=scripted, progress=False)
+    assert (refused.value.role, refused.value.candidates) == ("state", names)
+    assert faults.seen == []
+
+
+def test_the_region_shipped_from_is_no_state_of_the_sale(scripted, faults):
+    names = ("OrigRegion", "OrigPostalCode", "DestRegion", "DestPostalCode")
+    frame = pd.DataFrame([["CA", "94105", "OH", "43215"]], columns=names)
+    assert "/OH?zip=43215" in asked(scripted, faults, frame)
+    with pytest.raises(ColumnsOfTwoParties):
+        frame[["OrigRegion", "DestRegion"]].assign(zip="43215").svc.lookup(client=scripted)
+
+
+@pytest.mark.parametrize(
+    ("columns", "unused"),
+    [
+        ({}, ""),
+        ({"Region": ["Midwest"]}, "'Region'"),
+        ({"Billing State": ["TX"]}, "'Billing State'"),
+        ({"state tax": ["1.00"]}, ""),
+    ],
+)
+def test_without_a_column_of_states_the_notes_say_so(scripted, columns, unused):
+    frame = pd.DataFrame({"zip": ["43215"], **columns})
+    said = [note for note in frame.svc.plan(client=scripted).notes if "no column of states" in note]
+    assert [unused in note and ("not used" in note) == bool(unused) for note in said] == [True]
+    for state in ("OH", False):  # given, or not wanted
+        notes = frame.svc.plan(client=scripted, state=state).notes
+        assert "no column of states" not in " ".join(notes)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         *("order_date", "Order Date", "orderDate", "date", "Date/Time", "Created at"),
         *("invoice_date", "TransactionDate", "trandate", "date_of_sale", "Date Sold", "sold_at"),
         *("timestamp", "as_of"),
