@@ -453,8 +453,16 @@ class Review:
             sentences.append(
                 f"The estimate of {exact_dollars(sums.estimated)} is what is taxable of the sales"
                 f" of {counted(sums.estimated_rows, 'row')} without a tax, at the highest rate"
-                " that the frame has for their state: more than their tax is likely to be."
+                " that the frame has for their state: it orders the rows, and is not their tax."
             )
+            basis = coded(self.rows, f"{self.prefix}review_basis").where("estimate".__eq__)
+            status = coded(self.rows, f"{self.prefix}lookup_status").where("partial".__eq__)
+            if rows := int((basis & status).sum()):
+                sentences.append(
+                    f"The rate of {counted(rows, 'row')} of them is partial: where their state has"
+                    " no whole rate in the frame, the tax is at least that, and local tax comes on"
+                    " top."
+                )
         if sums.unknown_rows and sums.dollars:
             sentences.append(f"In no sum: {counted(sums.unknown_rows, 'row')} without a figure.")
         return [*sentences, *self.notes]

@@ -83,6 +83,15 @@ def test_a_row_without_a_tax_is_estimated_at_the_highest_rate_of_its_state():
     assert "$28.75 at stake (of it $28.70 an estimate for 2 rows)" in made.sentence
 
 
+@pytest.mark.parametrize(("lines", "rows"), [([half(), lost(state="TX")], "1 row"), ([lost()], "")])
+def test_an_estimate_at_a_partial_rate_is_the_least_and_not_the_most(lines, rows):
+    made = review_of([line(), *lines], ["1"] + ["100"] * len(lines))
+    assert set(made.rows["review_basis"]) == {"estimate"}
+    for shown in (" ".join(str(made).split()), made._repr_html_()):
+        assert (f"The rate of {rows} of them is partial" in shown) == bool(rows)
+        assert "likely" not in shown  # that the tax is less
+
+
 def test_unknown_delivery_is_at_most_the_tax_with_it():
     unknown = line(freight_taxable=None)
     made = review_of([unknown], ["100"], terms={"shipping": "10.00"})
