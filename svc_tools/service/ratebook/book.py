@@ -463,7 +463,8 @@ def _state_freshness(
         until.append(_local_until(book, local))
     confidence = _BEST_CONFIDENCE[row.tier]
     towns = row.tier == "none" and bool(local)
-    if towns or any(rate.conflict_cap == "low" for rate in own):
+    in_conflict = [rate for rate in own if rate.conflict_cap == "low"]
+    if towns or len(in_conflict) == len(own):
         confidence = "low"
     records = _records(book, row.state)
     if records and records.enough:
@@ -487,7 +488,7 @@ def _state_freshness(
         "oldest_row": oldest.isoformat() if oldest else None,
         "covered_until": min(until).isoformat(),
         "confidence": confidence,
-        "missing": _missing(row, records),
+        "missing": f"{_missing(row, records)} {_conflict(in_conflict)}".strip(),
         "jurisdictions": 1 + len(local),
     }
 
@@ -524,6 +525,14 @@ def _missing(row: StateRow, records: _Records | None) -> str:
     without = records.of - records.zips
     gap = f"{without:,} of {records.of:,} ZIPs have no boundary record in force."
     return f"{row.missing} {gap}".strip()
+
+
+def _conflict(rates: Sequence[RateRow]) -> str:
+    """From when on sources disagree on a state's rate; empty where they do not."""
+    if not rates:
+        return ""
+    since = f" from {rates[0].begin} on" if rates[0].begin else ""
+    return f"Sources disagree on the rate{since}: confidence is low then."
 
 
 def _loaded_at(book: Book, state: str) -> str:
