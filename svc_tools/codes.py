@@ -60,7 +60,10 @@ _CHECK_PLACE = "Check the place against the order."
 _ASK_STATE = "Check the rate with the state."
 _ASK_FOR_DATE = "Check the rate for this date with the state."
 _WHICH = "Find out in which of them the address lies:"
-_FULL_ADDRESS = f"{_WHICH} look it up with the street address, or ask the state."
+_FULL_ADDRESS = (
+    f"{_WHICH} look it up with the street address (the embedded service needs the state's boundary"
+    " file for that), or ask the state."
+)
 _LOCAL_PART = "Get the local rate from the state before you charge or file tax."
 _WRONG_PLACE = "the city or the ZIP is wrong, and with it perhaps the rate"
 _OTHER_STATE = "another state would have another rate"
@@ -215,7 +218,7 @@ _WARNINGS = {
     ),
     "address_not_matched": (
         "decided by the ZIP Code or place, not by the street address",
-        "Correct the street address, then look it up again.",
+        "Check the street address; the embedded service needs the state's boundary file for it.",
     ),
     "address_districts_not_covered": (
         "districts drawn by address may add to the rate",

@@ -24,8 +24,7 @@ from support.pages import served_page
 from support.spreadsheets import excel_serve
 from support.systems import posix
 
-import svc_tools as toolkit
-from scripts import site_sections
+from scripts import site_sections, write_state_table
 from svc_sdk import Svc
 from svc_tools.demo import orders
 from svc_tools.excel import settings
@@ -114,6 +113,22 @@ def run(command, *, folder=None, **environment):
     )
 
 
+def run_line(line, folder):
+    """What a command of a page prints."""
+    words = shlex.split(line)
+    assert words[0] == "svc-tools", line
+    done = svc_tools(*words[1:], folder=folder)
+    assert done.returncode == 0, done.stderr
+    # what a command decided by itself is on standard error
+    assert all(note.startswith("svc: ") for note in done.stderr.splitlines())
+    assert done.stdout
+    return done.stdout
+
+
+def lines_of(page):
+    return re.findall(r"^\$ (.+)$", TEXTS[page], re.MULTILINE)
+
+
 @pytest.mark.parametrize("page", pages_with("^```python$"))
 def test_the_python_blocks_run_in_order(page, service, own_files, tmp_path, capsys):
     names = {"orders": own_files}
@@ -163,7 +178,7 @@ def _client(names, _folder, shown):
     assert [answer.rate.state for answer in names["results"]] == ["CA"] * 3
 
 
-def _moving(names, *_):
+def _moving(names, folder, _shown):
     # California taxes no delivery that is charged separately, Washington does
     assert list(names["compared"].lines["expected_tax"]) == [
         Decimal("10.35"),
@@ -176,6 +191,12 @@ def _moving(names, *_):
     ]
     # the state is read: the place without a ZIP Code has it, and a ZIP Code elsewhere no rate
     assert list(taxed["lookup_status"]) == ["ok", "ok", "ok", "ok", "unresolved"]
+    for line in lines_of("docs/MOVING.md"):
+        run_line(line, folder)
+    in_python = {"taxjar": names["compared"].lines["expected_tax"], "avalara": taxed["tax"]}
+    for file, expected in in_python.items():
+        done = pd.read_csv(folder / f"{file}-with-tax.csv", dtype="str")["tax"]
+        assert done.dropna().map(Decimal).to_dict() == expected.dropna().to_dict()
 
 
 def _filing(_names, folder, _shown):
@@ -191,28 +212,21 @@ CHECKS = {
     "docs/FILING.md": _filing,
 }
 
-IN_ORDER = {"docs/SERVICE.md", "docs/OFFICIAL_FILES.md"}
-"""Pages whose commands rest on one another: `test_service_guide.py` runs them."""
+IN_ORDER = {"docs/SERVICE.md", "docs/OFFICIAL_FILES.md", "docs/MOVING.md"}
+"""Pages whose commands rest on one another, or on the page's Python: `test_service_guide.py` runs
+them, and `_moving` above.
+"""
 
 
 @pytest.mark.parametrize(
     ("page", "line"),
-    [
-        (page, line)
-        for page, text in TEXTS.items()
-        if page not in IN_ORDER
-        for line in re.findall(r"^\$ (.+)$", text, re.MULTILINE)
-    ],
+    [(page, line) for page in TEXTS if page not in IN_ORDER for line in lines_of(page)],
 )
 @pytest.mark.usefixtures("own_files")
 def test_each_command_line_runs(page, line, tmp_path):
-    words = shlex.split(line)
-    assert words[0] == "svc-tools", page
-    done = svc_tools(*words[1:], folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    # what a command decided by itself is on standard error
-    assert all(note.startswith("svc: ") for note in done.stderr.splitlines())
-    assert done.stdout
+    printed = run_line(line, tmp_path)
+    shown = re.search(rf"^\$ {re.escape(line)}\n((?:[^$`\n].*\n)+)```$", TEXTS[page], re.MULTILINE)
+    assert shown is None or shown[1] == printed
 
 
 @pytest.mark.parametrize("page", pages_with("svc-tools "))
@@ -334,7 +348,7 @@ def test_the_lists_of_states_are_what_the_service_says(service):
         said = {}
         for state in client.freshness().states:
             said.setdefault(state.model_extra["tier"], set()).add(state.state)
-    listed = re.compile(r"<!-- (?:tier )?(\w+) -->(.+?)<!-- end -->")
+    listed = re.compile(r"<!-- (?:tier )?(?!end)(\w+) -->(.+?)<!-- end -->")
     by_code = {tier: set(codes.split()) for tier, codes in listed.findall(TEXTS["docs/RATES.md"])}
     assert by_code == said
     codes = {name: code for code, name in STATES.items()}
@@ -345,21 +359,52 @@ def test_the_lists_of_states_are_what_the_service_says(service):
     assert by_name == {tier: said[tier] for tier in ("D", "E", "none")}
 
 
-def test_as_many_zips_lack_a_whole_rate_as_the_pages_say():
-    zips = pd.read_csv(BOOK / "zips.csv", dtype="str", usecols=["state", "zip"])
-    zips = zips[zips["state"].isin(["AZ", "ID", "MN", "VT", "OK", "LA", "AK"])].assign(
-        date="2026-08-01"
+def test_the_table_of_the_states_is_what_the_service_gives():
+    """After a change of rates: `python -m scripts.write_state_table`."""
+    page = TEXTS["docs/RATES.md"]
+    _, _, rest = page.partition("<!-- states: begin -->\n")
+    assert rest.partition("<!-- states: end -->")[0] == write_state_table.table()
+
+
+def test_the_pages_say_of_the_states_what_their_table_says():
+    """The words of the start page, and of `docs/RATES.md` above the table."""
+    rows = re.findall(r"^\| .+ \(([A-Z]{2})\) \| (.+) \|$", TEXTS["docs/RATES.md"], re.MULTILINE)
+    cells = pd.DataFrame(
+        [line.split(" | ") for _, line in rows],
+        index=[state for state, _ in rows],
+        columns=["whole", "review", "since", "until"],
     )
-    client = toolkit.connect("embedded")
-    found = zips.svc.lookup(client=client, cache=False, progress=False, columns="short")
-    whole = found["lookup_status"].eq("ok").groupby(found["state"]).mean()
-    assert whole["LA"] == 0
-    assert whole["ID"] < 0.05
-    assert 0.45 < whole["AZ"] < 0.55
-    assert whole["AK"] < 0.3
-    assert whole[["MN", "VT"]].between(0.7, 0.8).all()
-    assert 0.85 < whole["OK"] < 0.95
-    assert found["lookup_status"][found["state"] == "AK"].isin(["ok", "unresolved"]).all()
+    share = cells["whole"].str.rstrip("%").astype("int64")
+    review = cells["review"].replace({"none": "0%", "under 1%": "0%"})
+    review = review.str.rstrip("%").astype("int64")
+    assert len(cells) == 51
+    listed = dict(re.findall(r"<!-- tier (\w) -->(.+?)<!-- end -->", TEXTS["docs/RATES.md"]))
+    known = [*listed["A"].split(), *listed["B"].split(), *listed["C"].split()]
+    assert len(known) == 41  # "40 states and DC"
+    assert share[[state for state in known if state not in {"MN", "VT"}]].min() > 90  # "nearly"
+    assert share[["MN", "VT"]].between(70, 80).all()  # "three of four"
+    assert share["LA"] == 0
+    assert share["ID"] < 5  # "nearly all"
+    assert 45 < share["AZ"] < 55  # "about half"
+    assert share[listed["D"].split()].max() == share["AZ"]
+    assert share["AK"] < 50  # "most of Alaska has no rate"
+    assert share["OK"] == 91  # "in a tenth of OK's"
+    codes = {name: code for code, name in STATES.items()}
+    said = {
+        what: text if text.isdigit() else {codes[name] for name in re.split(r", | and ", text)}
+        for what, text in re.findall(
+            r"<!-- ((?:since|review) [^>]+) -->(.+?)<!-- end -->", TEXTS["docs/index.md"]
+        )
+    }
+    since = cells["since"].where(cells["since"] != "always", "")
+    later = since[since > "2022-01-01"]
+    assert said == {
+        "review over half": set(review[known].loc[lambda one: one > 50].index),
+        "review at most 10%": str((review[known] <= 10).sum()),
+        **{f"since {day}": set(one.index) for day, one in later.groupby(later)},
+    }
+    assert cells["until"]["CO"] == "2025-12-31"
+    assert cells["until"].drop("CO").min() == "2026-09-30"
 
 
 @pytest.mark.parametrize("page", TEXTS)

@@ -128,7 +128,7 @@ def test_every_command_function_code_and_export_is_in_the_reference(pages):
         page = codes.lookup_page(code)
         if page != codes.lookup_page(""):
             shown = f"{state} {page.removeprefix('the ')}".replace("'", "’")  # noqa: RUF001
-            assert shown in words["docs/OFFICIAL_FILES.html"]
+            assert shown in words["docs/ADDRESSES.html"]
 
 
 def test_every_link_within_the_site_leads_somewhere(site, pages):
