@@ -82,6 +82,7 @@ def lookup(
     service: Service,
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
+    as_of = None if as_of == "today" and period is None else as_of
     with explained(as_json=as_json), service.client() as client:
         typed = _read(place, _Typed(None, zip_code, address, city, location))
         state = _state(typed, lat, lng)

@@ -491,10 +491,15 @@ def read_plan(path: str | Path) -> Plan:
     names = [plain_name(str(label or "")) for label in labels]
     absent = [name for name in COLUMNS if name not in names]
     if header.startswith(_TITLE) and absent:
-        there = ", ".join(str(label) for label in labels if label) or "none"
-        raise PlanError(
-            [f"{path.name} has lost columns: no {', '.join(absent)} (there are: {there})"]
-        )
+        lost = f"{path.name} has lost columns: no {', '.join(absent)} in the row of their names"
+        raise PlanError([f"{lost}; put them back, or make the plan again"])
+    problems = [
+        f"row {line} has more cells than the header; quote text with commas"
+        for line, cells in rows
+        if any(cell_of(cell) is not None for cell in cells[len(labels) :])
+    ]
+    if problems:
+        raise PlanError(problems)
     if twice := [name for name in COLUMNS if names.count(name) > 1]:
         raise PlanError([_twice(path.name, name, names) for name in twice])
     numbered = (

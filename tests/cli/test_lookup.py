@@ -127,6 +127,17 @@ def test_a_rate_that_may_be_wrong_says_so(account, zip5, code, said):
     assert ("!" in done.stdout) is (zip5 != "10012")
 
 
+def test_today_is_a_day_as_in_enrich(account):
+    faults, environment = account
+    asked = ("lookup", "GA", "--zip", "30303")
+    for arguments in (asked, (*asked, "--as-of", "today")):
+        done = svc_tools(*arguments, **environment)
+        assert "today, " in done.stdout
+    assert len({seen.target for seen in faults.seen}) == 1
+    done = svc_tools(*asked, "--as-of", "today", "--period", "20243", **environment)
+    assert (done.returncode, len(faults.seen)) == (2, 2)
+
+
 def test_a_program_reads_json():
     done = svc_tools("lookup", "CA", "--zip", "94105", "--json", "--full", "--embedded")
     body = json.loads(done.stdout)

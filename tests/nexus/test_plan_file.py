@@ -134,6 +134,27 @@ def test_every_faulty_row_is_listed(plan, tmp_path):
     assert found == ["row 4", "row 5", "row 6", "row 10"]
 
 
+def test_rows_wider_than_the_names_of_the_columns_are_listed(plan, tmp_path):
+    path = plan.write(tmp_path / "plan.csv")
+    rows = cells_of(path)
+    for at in (1, 2):
+        rows[FIRST + at].insert(5, "Suite 5")  # an address with a comma, without its marks
+    with pytest.raises(PlanError) as refused:
+        read_plan(put(path, rows))
+    assert [one.split(" has ")[0] for one in refused.value.problems] == ["row 5", "row 6"]
+
+
+def test_names_of_columns_that_a_program_ran_together_are_not_printed(plan, tmp_path):
+    path = plan.write(tmp_path / "plan.csv")
+    rows = cells_of(path)
+    rows[2] = ["remove", str([*COLUMNS[1:]])]
+    with pytest.raises(PlanError) as refused:
+        read_plan(put(path, rows))
+    (problem,) = refused.value.problems
+    assert COLUMNS[1] in problem
+    assert "[" not in problem
+
+
 def test_a_row_pasted_twice_is_refused(plan, tmp_path):
     path = plan.write(tmp_path / "plan.csv")
     rows = cells_of(path)
