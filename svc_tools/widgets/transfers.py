@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 """Bytes in one message: below the limit of any host."""
 _LONGEST = 120
 """Bytes that are left of each part of a name: systems allow 255 for the whole."""
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?= *(?:\.|$))", re.IGNORECASE)
 """Names that Windows takes for devices."""
 
 
@@ -169,7 +169,8 @@ def free_name(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _cut(text: str) -> str:
-    return text.encode()[:_LONGEST].decode(errors="ignore")
+    # Windows drops blanks and dots at the end of a name
+    return text.encode()[:_LONGEST].decode(errors="ignore").rstrip(" .")
 
 
 class _Action(anywidget.AnyWidget):
