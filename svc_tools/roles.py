@@ -68,21 +68,49 @@ class ColumnMissing(ColumnError):  # noqa: N818 - the fault in the user's words
         self.advice = f"name it with {role}='…'" if advice is None else advice
 
 
-class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
-    """Several columns could have the role.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One decision that the columns of a file leave open.
 
     Attributes:
-        candidates: those columns; for dates levels of the index too, in words.
+        role: what is asked about, such as `country`, `amount` or `refunds`.
+        columns: the columns that it is about, the likeliest first.
+        values: the values of the argument that answer it, such as a column's name or `False`.
+        likely: the one of them that seems likeliest; `None` where none does.
+        why: what was seen, in a sentence without a full stop.
+        argument: the argument that answers it, such as `once`.
+    """
+
+    role: str
+    columns: tuple[Hashable, ...]
+    values: tuple[object, ...]
+    likely: object
+    why: str
+    argument: str
+
+
+class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
+    """Several columns could have the role, or a file leaves open what its columns mean.
+
+    Attributes:
+        candidates: those columns; for dates levels of the index too, in words. With several
+            questions, those of the first.
         alike: whether some of them have one name, so that no name says which one is meant.
+        questions: all that is open, where it is asked at once.
     """
 
     code = "column_ambiguous"
 
     def __init__(
-        self, role: str, candidates: Sequence[Hashable], advice: str | None = None
+        self,
+        role: str,
+        candidates: Sequence[Hashable],
+        advice: str | None = None,
+        questions: Sequence[Question] = (),
     ) -> None:
-        super().__init__(role, candidates, advice)
+        super().__init__(role, candidates, advice, questions)
         self.role, self.candidates = role, tuple(candidates)
+        self.questions = tuple(questions)
         self.alike = len({*self.candidates}) < len(self.candidates)
         listed = ", ".join(map(repr, candidates))
         several = len(self.candidates) > 1  # a date may be another than that of the sale
@@ -95,6 +123,16 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         self.advice = either if advice is None else advice
         if self.alike:
             self.advice = "rename all but one"
+        if self.questions:
+            self.fact = "; ".join(one.why for one in self.questions)
+            self.advice = "this answers it, with what seems likeliest: " + ", ".join(
+                f"{one.argument}={one.likely!r}" for one in self.questions
+            )
+
+    @classmethod
+    def of(cls, questions: Sequence[Question]) -> ColumnAmbiguous:
+        """All questions of a stage as one error."""
+        return cls(questions[0].role, questions[0].columns, None, questions)
 
 
 class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above

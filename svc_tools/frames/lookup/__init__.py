@@ -1,0 +1,1 @@
+"""From the rows of a sales file to queries and sums, and back."""
