@@ -1,4 +1,4 @@
-"""What a sale is made of, as sums of columns: goods, delivery, tax, and the total that proves them."""
+"""What a sale is made of, as sums of columns: goods, delivery, tax, and their total."""
 
 from __future__ import annotations
 
