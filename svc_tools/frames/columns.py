@@ -20,6 +20,7 @@ from svc_tools.cells import text_of
 from svc_tools.dates import Dates
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.arrow import first_column
+from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import normal_zip, state_code
 from svc_tools.roles import (
@@ -54,8 +55,13 @@ class Inputs:
     """How the dates of the column `as_of` are read."""
     grain: Grain = "day"
     """Whether the day itself is looked up, or the first one of its month or quarter."""
-    export: Export | None = None
-    """The export that the columns were recognized as."""
+    reading: Reading = field(default_factory=Reading)
+    """What the columns of the file mean, apart from its amounts."""
+
+    @property
+    def export(self) -> Export | None:
+        """The export that the columns were recognized as."""
+        return self.reading.export
 
     @property
     def dated(self) -> bool:
@@ -120,7 +126,8 @@ def find_inputs(
     used = used_notes(columns, scalars, export)
     no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), free)
     notes = tuple(filter(None, (*used, no_state, billing, note, period)))
-    return Inputs(columns, scalars, notes, dates, grain, export)
+    reading = Reading() if export is None else reading_of_export(export, free_labels(frame))
+    return Inputs(columns, scalars, notes, dates, grain, reading)
 
 
 def follow(dates: Dates, export: Export | None, frame: pd.DataFrame) -> None:

@@ -29,6 +29,8 @@ from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
+from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
 from svc_tools.frames.options import (
     LookupArguments,
@@ -38,10 +40,10 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.orders import hashes_of_orders, is_of_orders
 from svc_tools.frames.queries import distinct_rows, read_queries
+from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax import add_tax, amounts_of_tax
+from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
     import dask.dataframe as dd
 
-    from svc_tools.exports import Export
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.queries import Queries
     from svc_tools.lookup.plan import Plan
@@ -188,7 +189,9 @@ class _Collected:
 def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
     found = find_inputs(_first_values(ddf), options.given, options.dates(), options.as_of_grain)
-    inputs = replace(found, export=None)  # further rows of an order may be in another partition
+    inputs = replace(
+        found, reading=Reading()
+    )  # further rows of an order may be in another partition
     frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
     queries = read_queries(frame, inputs)
     counts = np.zeros(len(queries.questions), np.int64)
@@ -420,31 +423,30 @@ def _require_whole_orders(ddf: dd.DataFrame, options: TaxOptions) -> None:
     One pass, which sends eight bytes for each order of a partition to this process.
     """
     labels = free_labels(ddf._meta)  # noqa: SLF001 - Dask's empty frame
-    source = amounts_of_tax(labels, options)
-    sums = [one for one in (source.amount, source.shipping) if one is not None]
-    export = source.export
-    if export is None or ddf.npartitions == 1:
+    reading = amounts_of_tax(labels, options).reading
+    sums, order = reading.sums, reading.order
+    if sums is None or order is None or ddf.npartitions == 1:
         return
-    if not any(is_of_orders(one, export, labels) for one in sums):
+    if not any(term.once for term in (*sums.goods, *sums.delivery)):
         return
     numbers = delayed(_order_hashes, pure=True)
-    used = ddf[export.used(labels)]
-    found = compute(*[numbers(part, export) for part in used.to_delayed()])
+    used = ddf[[order, *filter(None, [reading.day]), *reading.once]]
+    found = compute(*[numbers(part, reading) for part in used.to_delayed()])
     _, times = np.unique(np.concatenate(found), return_counts=True)
     split = int(np.count_nonzero(times > 1))
     if split:
-        order = export.found(labels)["order"]
+        name = "this file" if reading.export is None else reading.export.name
         raise ValueError(
             f"order: {split:,} of {len(times):,} orders in column {order!r} have amounts in several"
-            f" partitions, and would count more than once ({export.name} repeat the amounts of an"
+            f" partitions, and would count more than once ({name} repeat the amounts of an"
             f" order in its rows). Before the lookup bring each into one: ddf ="
             f" ddf.shuffle({order!r})"
         )
 
 
-def _order_hashes(partition: pd.DataFrame, export: Export) -> np.ndarray:
+def _order_hashes(partition: pd.DataFrame, reading: Reading) -> np.ndarray:
     """A 64-bit hash for each order of a partition that has amounts there."""
-    hashes, rows = hashes_of_orders(partition, export)
+    hashes, rows = Orders(partition, reading).hashes()
     return np.unique(hashes[rows])
 
 

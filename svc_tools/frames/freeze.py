@@ -16,8 +16,8 @@ import pandas as pd
 from svc_tools.atomic import whole_file
 from svc_tools.display import Note, as_html
 from svc_tools.frames.arrow import first_column
+from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of
-from svc_tools.frames.orders import rows_with_places
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.cache import opened_cache
@@ -57,7 +57,7 @@ def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
         if lookup.prefix == prefix and lookup.outcomes is not None:
             if not all(label in frame.columns for label in lookup.inputs.columns.values()):
                 return None
-            rows = rows_with_places(frame, lookup.inputs.export, lookup.inputs.columns)
+            rows = Orders(frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
             return sum(
                 _changes_of(rows, read_queries(rows, lookup.inputs), lookup.outcomes, prefix)
             )

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.dates import HOURS_BEHIND, NoDate, same_zone
-from svc_tools.frames.orders import completed
+from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
 
@@ -63,8 +63,7 @@ class Queries:
 
 def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
     """The queries of the rows: every distinct place and every distinct date is read once."""
-    if inputs.export is not None:
-        frame = completed(frame, inputs.export, inputs.columns)
+    frame = Orders(frame, inputs.reading).completed(inputs.columns)
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
     rests: Counter[str] = Counter()
     with all_stay():

@@ -34,6 +34,7 @@ from svc_tools.dates import Dates
 from svc_tools.exports import named_export
 from svc_tools.frames.arrow import OntoRows
 from svc_tools.frames.columns import Inputs
+from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, lookup_columns
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
@@ -47,7 +48,7 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.places import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from svc_sdk import Svc
     from svc_tools.frames.arrow import RateForm
@@ -185,7 +186,7 @@ def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
     if isinstance(stored, _Remembered):
         lookups = list(stored.lookups.values())
     else:
-        lookups = _from_text(stored) if isinstance(stored, str) else []
+        lookups = _from_text(stored, list(frame.columns)) if isinstance(stored, str) else []
     return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
 
 
@@ -210,29 +211,35 @@ def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
         "dates": inputs.dates.as_json(),
         "grain": inputs.grain,
         "export": inputs.export and inputs.export.name,
+        "reading": inputs.reading.as_plain(),
     }
 
 
-def _from_text(text: str) -> list[UsedLookup]:
+def _from_text(text: str, labels: Sequence[Hashable]) -> list[UsedLookup]:
     """The lookups described in a file's text; none where the text is another program's."""
     try:
-        return [_lookup(one) for one in json.loads(text)["of"]]
+        return [_lookup(one, labels) for one in json.loads(text)["of"]]
     except (ValueError, TypeError, LookupError, AttributeError):
         return []
 
 
-def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
+def _lookup(stored: Mapping[str, Any], labels: Sequence[Hashable]) -> UsedLookup:
     if None in stored["columns"].values():
         raise ValueError("a column has a label that JSON cannot hold")
     scalars = {
         role: date.fromisoformat(value["date"]) if isinstance(value, dict) else value
         for role, value in stored["scalars"].items()
     }
+    export = named_export(stored.get("export"))
+    if "reading" in stored:
+        reading = Reading.from_plain(stored["reading"])
+    else:  # a file of an earlier release
+        reading = Reading() if export is None else reading_of_export(export, labels)
     inputs = Inputs(
         *(stored["columns"], scalars, ()),
         Dates.from_json(stored["dates"]),
         stored["grain"],
-        export=named_export(stored.get("export")),
+        reading,
     )
     return UsedLookup(
         prefix=stored["prefix"],

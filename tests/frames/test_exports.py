@@ -183,7 +183,7 @@ def test_a_tax_without_arguments_takes_the_amounts_of_the_export(embedded, capsy
     ]
     said = capsys.readouterr().err
     assert "amount from 'Subtotal' (after discounts, before shipping and tax)" in said
-    assert "1 row cancelled or not paid" in said
+    assert "1 row canceled or not paid" in said
     assert "'Refunded Amount': 1 row, $20.00" in said
     assert "in 1 row amount, delivery and tax do not add up to 'Total'" in said
     again = taxed.svc.tax(progress=False)
@@ -424,7 +424,7 @@ def test_sales_of_an_export_are_measured_by_state(tmp_path, as_file) -> None:
     assert (str(massachusetts["sales"]), massachusetts["transactions"]) == ("160.00", 2)
     notes = " ".join(found.attrs["svc_exposure"]["notes"])
     assert "amount from 'Subtotal' with the delivery, 'Shipping'" in notes
-    assert "left out, cancelled or not paid: 1 row" in notes
+    assert "left out, canceled or not paid: 1 row" in notes
     assert "left out, shipped to another country: 1 row" in notes
     assert "left out, amount: not in US dollars: 1 row" in notes
     assert "channel" in notes
@@ -634,7 +634,7 @@ def test_a_plan_of_registrations_reads_an_export_without_an_argument(tmp_path) -
     assert done.returncode == 0
     shown = " ".join(done.stdout.split())
     assert "Shopify orders, recognized by the column names: date from column" in shown
-    assert "Left out, cancelled or not paid: 5 rows Left out, shipped to another country" in shown
+    assert "Left out, canceled or not paid: 5 rows Left out, shipped to another country" in shown
     assert "outside of the 50 states" not in shown
     assert (tmp_path / "plan.csv").exists()
 

@@ -275,4 +275,4 @@ def test_every_sample_export_becomes_orders_with_tax(tmp_path):
         assert 190 < int(rated[1]) < rows
     assert "marketplace_facilitated 200" in ran.shown('etsy["tax_due_reason"]')
     assert "title, headings and totals" in ran.shown("enrich_file(")
-    assert "left out, cancelled or not paid: 5 rows" in ran.shown("exposure = ")
+    assert "left out, canceled or not paid: 5 rows" in ran.shown("exposure = ")

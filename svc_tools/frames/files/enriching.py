@@ -20,9 +20,10 @@ from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.lookup.reading import in_words
 from svc_tools.frames.options import LookupOptions, TaxOptions
 from svc_tools.frames.reports.xlsx import is_missing
-from svc_tools.frames.taxes.tax import amounts_of_tax
+from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 from svc_tools.roles import ColumnAmbiguous, Found, Role, find
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_sdk import Svc
-    from svc_tools.exports import Export, Sum
+    from svc_tools.exports import Export
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
@@ -258,18 +259,13 @@ def _of_tax(frame: pd.DataFrame) -> tuple[Found, dict[str, str]]:
         source = amounts_of_tax(labels, TaxOptions())
     except ColumnAmbiguous as error:
         return replace(usual, problems=(*usual.problems, error)), {}
-    if source.amount is None:
+    if source.reading.sums is None:
         amount = source.terms.amount
         found = {"amount": amount} if is_label(frame, amount) else {}
         return replace(usual, columns={**usual.columns, **found}), {}
-    sums = {"amount": source.amount, "shipping": source.shipping}
-    there = {role: one for role, one in sums.items() if one is not None}
-    single = {role: one.all[0] for role, one in there.items() if len(one.all) == 1}
+    sums = {"amount": source.reading.sums.goods, "shipping": source.reading.sums.delivery}
+    there = {role: terms for role, terms in sums.items() if terms}
+    single = {role: terms[0].label for role, terms in there.items() if len(terms) == 1}
     return Found(single, ()), {
-        role: _in_words(one) for role, one in there.items() if role not in single
+        role: in_words(terms, quoted=False) for role, terms in there.items() if role not in single
     }
-
-
-def _in_words(one: Sum) -> str:
-    """The columns with their signs: item-price - item-promotion-discount."""
-    return " + ".join(map(str, one.plus)) + "".join(f" - {name}" for name in one.minus)

@@ -20,9 +20,9 @@ from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import MONEY, frame_of
+from svc_tools.frames.columns import is_label
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
-    PartlyExempt,
     Results,
     SplitInvoices,
     added_columns,
@@ -46,11 +46,12 @@ from svc_tools.frames.files.writing import (
     money_columns,
     write_table,
 )
+from svc_tools.frames.lookup.orders import Counts, Marks, OrderIndex
 from svc_tools.frames.lookup_columns import COUNTED, NOTE
-from svc_tools.frames.orders import Counts
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
+from svc_tools.frames.taxes.tax_lines import flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.plan import Plan, Refused
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
+
+    import numpy as np
 
     from svc_sdk import Svc
     from svc_tools.config import Source
@@ -110,19 +113,19 @@ class FileJob:
             self.rows = open_table(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
             first = self._first()
-            terms, of_tax = settled(first, terms)
-            self.layout = layout_of(self.rows.schema, first, terms)
+            terms, source_of_tax, of_tax = settled(first, terms)
+            self.layout = layout_of(self.rows.schema, first, terms, source_of_tax)
             # wrong arguments of the tax are refused now, before any request
             self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
             check_columns(self.kind, self._names())
             check_report_columns(report_columns, report, self._names())
-            self._partly = PartlyExempt.found(first, self.layout, self.terms)
         except BaseException:
             self.rows.close()
             raise
         self.layout.inputs.dates.whole = self._every_date
         self.notes = [*self.rows.notes, *self.layout.notes, *of_tax]
         self.surveyed = Survey()
+        self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
         self._split = SplitInvoices()
         self._run: Run | None = None
         self._results = Results({}, ServiceName(""))
@@ -157,12 +160,12 @@ class FileJob:
             NoUsableRows: the file has rows, and none of them can be looked up.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
-        in_order = self.layout.in_order(None if self._partly is None else self._partly.see)
         with stage(self._progress, "Reading", None, "rows") as shown:
             for chunk in self.rows.chunks(self.layout.used):
                 if stop is not None and stop.is_set():
                     return surveyed
-                frame = in_order(frame_of(chunk))
+                frame = self._orders.completed(frame_of(chunk))
+                self._orders.see(frame, self._exempt_rows(frame))
                 queries = read_queries(frame, self.layout.inputs)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
@@ -287,7 +290,7 @@ class FileJob:
                 with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
                     step = shown.advance if stopped is not None else _until(stop, shown.advance)
                     writing.write(
-                        *(totals, target, self.kind, self._split, self._partly),
+                        *(totals, target, self.kind, self._split, self._orders),
                         rows=self.surveyed.rows,
                         advance=step,
                         seen=seen,
@@ -369,6 +372,14 @@ class FileJob:
         position = self.rows.schema.names.index(str(label))
         for chunk in self.rows.chunks([position]):
             yield factorized(frame_of(chunk).iloc[:, 0], label)[1]
+
+    def _exempt_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
+        """Which rows are exempt, and of which that is not known; `None` without a column of it."""
+        label = (self.terms.tax or {}).get("exempt")
+        if label is None or not is_label(frame, label):
+            return None
+        flags = flags_of(frame, label)
+        return None if flags is None else (flags.yes, flags.unknown)
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
@@ -491,7 +502,7 @@ class _FileWriting:
         target: Path,
         kind: str,
         split: SplitInvoices,
-        partly: PartlyExempt | None,
+        orders: OrderIndex,
         *,
         rows: int,
         advance: Callable[[int], object],
@@ -502,7 +513,7 @@ class _FileWriting:
         They are added to `totals`. The enriched rows, with all their columns, are appended to the
         list `seen`, if given.
         """
-        held = self._split_lines(split, partly)
+        held = self._split_lines(split, orders)
         schema = self._schema()
         taxed = None
         if self._terms.tax is not None:
@@ -511,10 +522,10 @@ class _FileWriting:
 
         def joined() -> Iterator[Chunk]:
             number = 0
-            in_order = self._layout.in_order(None if partly is None else partly.marked)
+            orders.begin()
             for chunk in self._rows.chunks():
-                frame = in_order(frame_of(chunk, self._layout.used))
-                enriched = self._enriched(frame, number, held)
+                frame = orders.completed(frame_of(chunk, self._layout.used))
+                enriched = self._enriched(frame, orders.marks(frame), number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
                 if seen is not None:
@@ -524,52 +535,50 @@ class _FileWriting:
 
         with _whole_output(target) as place:
             self.notes += write_table(kind, place, schema, joined(), rows)
-        export = self._layout.inputs.export
-        if export is not None:
-            self.notes += self._counts.sentences(export, self._rows.schema.names)
+        self.notes += self._counts.sentences(self._layout.reading)
 
-    def _split_lines(
-        self, split: SplitInvoices, partly: PartlyExempt | None
-    ) -> pd.DataFrame | None:
+    def _split_lines(self, split: SplitInvoices, orders: OrderIndex) -> pd.DataFrame | None:
         """The lines of the invoices that lie in several chunks, with their tax."""
         invoice = (self._terms.tax or {}).get("invoice")
         if invoice is None or not split.any():
             return None
-        pieces, number = [], 0
-        in_order = self._layout.in_order(None if partly is None else partly.marked)
+        pieces, marks, number = [], [], 0
+        orders.begin()
         for chunk in self._rows.chunks(self._layout.used):
-            frame = in_order(frame_of(chunk))
+            frame = orders.completed(frame_of(chunk))
             frame.index = pd.RangeIndex(number, number + len(frame))
-            pieces.append(frame[split.rows(frame[invoice])])
+            rows = split.rows(frame[invoice])
+            pieces.append(frame[rows])
+            marks.append(orders.marks(frame).of(rows))
             number += len(frame)
-        return self._rated(pd.concat(pieces))
+        return self._rated(pd.concat(pieces), Marks.joined(marks))
 
     def _enriched(
-        self, frame: pd.DataFrame, number: int, held: pd.DataFrame | None
+        self, frame: pd.DataFrame, marks: Marks, number: int, held: pd.DataFrame | None
     ) -> pd.DataFrame:
         """The rows of a chunk, of which the first has this number in the file."""
         if held is None:
-            return self._rated(frame)
+            return self._rated(frame, marks)
         frame.index = pd.RangeIndex(number, number + len(frame))
         here = held.loc[held.index.isin(frame.index)]
         if here.empty:
-            return self._rated(frame)
-        rest = frame.loc[~frame.index.isin(here.index)]
-        if rest.empty:
+            return self._rated(frame, marks)
+        others = ~frame.index.isin(here.index)
+        if not others.any():
             return here
-        joined = _stacked([self._rated(rest), here]).sort_index()
+        joined = _stacked([self._rated(frame.loc[others], marks.of(others)), here]).sort_index()
         joined.attrs = here.attrs
         return joined
 
-    def _rated(self, frame: pd.DataFrame) -> pd.DataFrame:
-        rated = enriched_rows(frame, self._layout, self._terms, self._results)
+    def _rated(self, frame: pd.DataFrame, marks: Marks) -> pd.DataFrame:
+        rated = enriched_rows(frame, self._layout, self._terms, self._results, marks)
         self._counts.add(rated.attrs.get(COUNTED, {}))
         return rated
 
     def _schema(self) -> pa.Schema:
         """The columns of the output: those of the file that are passed, then the added ones."""
         no_rows = frame_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
-        added = added_columns(self._rated(no_rows), self._terms).schema
+        added = added_columns(self._rated(no_rows, Marks.none(0)), self._terms).schema
         passed = [
             field.with_type(MONEY) if position in self._money else field
             for position in self._layout.passed

@@ -9,15 +9,13 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from svc_tools.config import Source
-from svc_tools.exports import Sum
-from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
 from svc_tools.frames.lookup_columns import (
@@ -32,20 +30,21 @@ from svc_tools.frames.lookup_columns import (
     without_tax,
 )
 from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
-from svc_tools.frames.orders import InOrder, blank_cells, is_of_orders, row_hashes
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
+from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax import amounts_of_tax
-from svc_tools.frames.taxes.tax_lines import PARTLY_EXEMPT, flags_of
+from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Hashable, Mapping
     from datetime import date
 
-    from svc_tools.frames.taxes.tax import AmountsOfTax
+    from svc_tools.frames.lookup.orders import Marks
+    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Place
 
@@ -76,6 +75,7 @@ class Layout:
         read: which export the file was recognized as, if any, and its columns by what they are.
         notes: what was decided, in sentences.
         on_columns: the sentences that say what `read` says, one for each argument.
+        source: where the tax finds its amounts; `None` without a tax.
     """
 
     inputs: Inputs
@@ -85,25 +85,13 @@ class Layout:
     read: str
     notes: tuple[str, ...]
     on_columns: tuple[str, ...]
+    source: AmountsOfTax | None = None
 
-    def in_order(
-        self, then: Callable[[pd.DataFrame, np.ndarray], pd.DataFrame] | None = None
-    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
-        """What completes the rows of an export, chunk by chunk from the first one on.
-
-        `then` gets the completed rows, and which of them are further rows of an order.
-        """
-        export = self.inputs.export
-        if export is None:
-            return _unchanged
-        rows = InOrder(export, self.inputs.columns)
-        if then is None:
-            return rows.take
-        return lambda frame: then(rows.take(frame), rows.further)
-
-
-def _unchanged(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame
+    @property
+    def reading(self) -> Reading:
+        """What the columns mean, with the amounts of the tax."""
+        source = self.source
+        return self.inputs.reading if source is None or not source.computed else source.reading
 
 
 _OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
@@ -114,7 +102,7 @@ _NO_AMOUNT = (
 )
 
 
-def settled(first: pd.DataFrame, terms: Terms) -> tuple[Terms, list[str]]:
+def settled(first: pd.DataFrame, terms: Terms) -> tuple[Terms, AmountsOfTax | None, list[str]]:
     """The terms with the amounts of the tax, or without a tax; and what was decided, in sentences.
 
     Args:
@@ -125,35 +113,33 @@ def settled(first: pd.DataFrame, terms: Terms) -> tuple[Terms, list[str]]:
         ValueError: no column has the amounts, and arguments of a tax were given; or several may.
     """
     if terms.tax is None:
-        return terms, []
+        return terms, None, []
     try:
-        source = _amounts(first, terms)
+        options = options_of(TaxOptions, "tax", terms.tax)
+        source = amounts_of_tax(free_labels(first), options)
     except ColumnAmbiguous as error:
         if terms.tax:
             raise
-        return replace(terms, tax=None), [f"no tax is added: {error.fact}; name one of them"]
-    if source.export is not None:
-        return terms, [*source.notes]
+        return replace(terms, tax=None), None, [f"no tax is added: {error.fact}; name one of them"]
+    if source.computed:
+        return terms, source, [*source.notes]
     amount = source.terms.amount
     named = terms.tax.get("amount") is not None
     if named or is_label(first, amount):
         notes = [] if named else [_from_column(amount)]
-        return replace(terms, tax={**terms.tax, "amount": amount}), notes
+        return replace(terms, tax={**terms.tax, "amount": amount}), source, notes
     if terms.tax:
         raise ColumnMissing("amount", list(first.columns))
-    return replace(terms, tax=None), [_NO_AMOUNT]
+    return replace(terms, tax=None), None, [_NO_AMOUNT]
 
 
 def _from_column(amount: object) -> str:
     return f"amount from column {amount!r}"
 
 
-def _amounts(first: pd.DataFrame, terms: Terms) -> AmountsOfTax:
-    options = options_of(TaxOptions, "tax", terms.tax or {})
-    return amounts_of_tax(free_labels(first), options)
-
-
-def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
+def layout_of(
+    schema: pa.Schema, first: pd.DataFrame, terms: Terms, source: AmountsOfTax | None
+) -> Layout:
     """Decide on a file's columns by its names and its first rows.
 
     Raises:
@@ -169,7 +155,7 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     former = {position for position, name in enumerate(names) if not left[name]}
     former |= _options_of(names, former, terms.lookup.prefix)
     passed = tuple(position for position in range(len(names)) if position not in former)
-    amounts, others = _tax_columns(first, terms)
+    amounts, others = _tax_columns(first, source)
     labels = [*map(str, inputs.columns.values()), *amounts, *others]
     if inputs.export is not None:
         labels += map(str, inputs.export.used(free_labels(first)))
@@ -178,7 +164,7 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     notes = list(inputs.notes)
     if former:
         notes.append(f"columns of an earlier run are replaced: {len(former)}")
-    read, on_columns = _read_as(first, inputs, terms)
+    read, on_columns = _read_as(first, inputs, terms, source)
     return Layout(
         inputs=inputs,
         used=used,
@@ -187,27 +173,29 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
         read=read,
         notes=tuple(notes),
         on_columns=on_columns,
+        source=source,
     )
 
 
-def _read_as(first: pd.DataFrame, inputs: Inputs, terms: Terms) -> tuple[str, tuple[str, ...]]:
+def _read_as(
+    first: pd.DataFrame, inputs: Inputs, terms: Terms, source: AmountsOfTax | None
+) -> tuple[str, tuple[str, ...]]:
     """`Layout.read`, and the sentences that say the same."""
     used: dict[str, object] = dict(inputs.columns)
     on_columns = used_notes(inputs.columns, {}, inputs.export)
-    meant = ""
-    if terms.tax is not None:
-        source = _amounts(first, terms)
-        used["amount"] = source.amount or source.terms.amount
+    sums: dict[str, str] = {}
+    if terms.tax is not None and source is not None:
+        goods, delivery = source.reading.in_words()
+        used |= {"amount": source.terms.amount, "shipping": source.terms.shipping}
         on_columns += source.notes[:1] or [_from_column(used["amount"])]
-        if source.export is not None and terms.tax.get("amount") is None:
-            meant = f" ({source.export.amounts})"
-        used["shipping"] = source.shipping or source.terms.shipping
+        if goods and terms.tax.get("amount") is None and source.reading.meant:
+            goods += f" ({source.reading.meant})"
+        sums = {"amount": goods, "shipping": delivery} if goods else {}
         used |= {name: getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS}
     named = [
-        f"{_IN_WORDS.get(name, name)} {label if isinstance(label, Sum) else repr(label)}"
-        f"{meant if name == 'amount' else ''}"
+        f"{_IN_WORDS.get(name, name)} {sums.get(name) or repr(label)}"
         for name, label in used.items()
-        if isinstance(label, Sum) or is_label(first, label)
+        if sums.get(name) or is_label(first, label)
     ]
     what = "Columns" if inputs.export is None else inputs.export.name
     read = f"{what}: {', '.join(named) or 'none, the place is that of all rows'}"
@@ -231,16 +219,13 @@ def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:
     return found
 
 
-def _tax_columns(first: pd.DataFrame, terms: Terms) -> tuple[list[str], list[str]]:
+def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list[str], list[str]]:
     """The columns that the tax reads as amounts, and the others that it reads."""
-    if terms.tax is None:
+    if source is None:
         return [], []
-    source = _amounts(first, terms)
-    if source.amount is None:
+    if not source.computed:
         require_columns(first, (source.terms.amount,), "name the column of amounts")
-        amounts: list[object] = [source.terms.amount, source.terms.shipping]
-    else:
-        amounts = [*source.amount.all, *(source.shipping.all if source.shipping else ())]
+    amounts = source.columns
     others = [getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS]
     # anything but a column is one value for all rows, or the tax refuses it by name
     read = [[str(one) for one in some if is_label(first, one)] for some in (amounts, others)]
@@ -288,7 +273,11 @@ class Results:
 
 
 def enriched_rows(
-    frame: pd.DataFrame, layout: Layout, terms: Terms, results: Results
+    frame: pd.DataFrame,
+    layout: Layout,
+    terms: Terms,
+    results: Results,
+    marks: Marks | None = None,
 ) -> pd.DataFrame:
     """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
     queries = read_queries(frame, layout.inputs)
@@ -299,9 +288,9 @@ def enriched_rows(
     for name, column in columns.items():
         enriched[terms.lookup.prefix + name] = column
     if terms.tax is not None:
-        enriched = SvcAccessor(enriched).tax(
-            **terms.tax, prefix=terms.lookup.prefix, progress=False
-        )
+        options = options_of(TaxOptions, "tax", {**terms.tax, "prefix": terms.lookup.prefix})
+        source = layout.source and layout.source.under(options)
+        enriched = add_tax(enriched, options, source=source, marks=marks, progress=False)
     return enriched
 
 
@@ -364,84 +353,6 @@ class SplitInvoices:
             self._split = hashes[chunks > 1]
             self._seen = []
         return self._split
-
-
-class PartlyExempt:
-    """Finds the orders of which only some rows are exempt, wherever these lie, by eight bytes each.
-
-    Where an amount is that of a whole order, the tax of such an order is not known.
-    """
-
-    def __init__(self, label: Hashable, order: list[Hashable]) -> None:
-        self._label, self._order = label, order
-        self._first: dict[bool, list[np.ndarray]] = {True: [], False: []}  # by whether exempt
-        self._further: dict[bool, list[np.ndarray]] = {True: [], False: []}
-        self._partly: np.ndarray | None = None
-
-    @classmethod
-    def found(cls, first: pd.DataFrame, layout: Layout, terms: Terms) -> Self | None:
-        """What finds them in a file of these columns; `None` where no order can be partly exempt.
-
-        Args:
-            first: the first rows, with all columns.
-            layout: which columns are read.
-            terms: the options.
-        """
-        export = layout.inputs.export
-        label = (terms.tax or {}).get("exempt")
-        if export is None or label is None or not is_label(first, label):
-            return None
-        amount = _amounts(first, terms).amount
-        columns = export.found(first.columns)
-        if amount is None or "order" not in columns:
-            return None
-        if not is_of_orders(amount, export, first.columns):
-            return None
-        return cls(label, [columns[role] for role in ("order", "as_of") if role in columns])
-
-    def see(self, frame: pd.DataFrame, further: np.ndarray) -> pd.DataFrame:
-        """Record the orders of a chunk, completed; the chunk."""
-        flags = flags_of(frame, self._label)
-        if flags is not None:
-            numbers, orders, undated = self._keys(frame)
-            own = np.where(undated, numbers, orders)
-            for exempt in (True, False):
-                known = ~flags.unknown & (flags.yes == exempt)
-                first = known & ~further
-                self._first[exempt].append(
-                    np.unique(np.concatenate([numbers[first], orders[first]]))
-                )
-                self._further[exempt].append(np.unique(own[known & further]))
-        return frame
-
-    def marked(self, frame: pd.DataFrame, further: np.ndarray) -> pd.DataFrame:
-        """The chunk, whose first rows of orders say so where the order is partly exempt."""
-        if self._partly is None:
-            none = np.empty(0, np.uint64)
-            pairs = [
-                (np.concatenate([none, *self._first[one]]), [none, *self._further[not one]])
-                for one in (True, False)
-            ]
-            found = [np.intersect1d(first, np.concatenate(others)) for first, others in pairs]
-            self._partly = np.concatenate(found)
-        numbers, orders, _ = self._keys(frame)
-        rows = ~further & (np.isin(numbers, self._partly) | np.isin(orders, self._partly))
-        if not rows.any():
-            return frame
-        done = frame.copy(deep=False)
-        done[self._label] = frame[self._label].astype(object).where(~rows, PARTLY_EXEMPT)
-        return done
-
-    def _keys(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hashes of the number of each row's order, and of number and date; rows without a date.
-
-        A row without a date, whose first row is in another chunk, is known by its number alone.
-        """
-        numbers, orders = (row_hashes(frame[one]) for one in (self._order[:1], self._order))
-        undated = np.zeros(len(frame), bool)
-        if len(self._order) > 1:
-            undated = blank_cells(frame[self._order[1]])
-        return numbers, orders, undated
 
 
 def _hashes(keys: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.dates import NoDate
-from svc_tools.exports import Sum, recognized
+from svc_tools.exports import recognized
 from svc_tools.frames.columns import (
     free_labels,
     is_label,
@@ -25,6 +25,7 @@ from svc_tools.frames.columns import (
     require_flat,
     used_notes,
 )
+from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.queries import factorized, read_days
 from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
@@ -60,16 +61,14 @@ class SalesColumns:
         columns: labels of columns, by role.
         values: one value for all rows, by role.
         notes: what was decided by default, in sentences.
-        export: the export that the columns were recognized as.
-        sums: of its rows the columns of the amount, and those of the delivery if it has any.
+        reading: what the columns mean; without sums where the amount is used as it stands.
         read: the labels of all columns that are read.
     """
 
     columns: Mapping[str, Hashable]
     values: Mapping[str, object]
     notes: tuple[str, ...]
-    export: Export | None = None
-    sums: tuple[Sum, Sum | None] | None = None
+    reading: Reading = field(default_factory=Reading)
     read: tuple[Hashable, ...] = ()
 
 
@@ -90,14 +89,14 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
     labels = free_labels(frame)
     export = recognized(labels)
     open_roles = {role for role in ROLES if given.get(role) is None}
-    sums = None
+    reading = Reading()
     if export is not None:
         columns |= _of_export(export, labels, open_roles)
         if "channel" in open_roles and export.marketplace:
             values["channel"] = "marketplace"
-        sums = _sums_of(export, labels, columns.get("amount") if given.get("amount") else None)
-        if sums is not None:
-            columns["amount"] = sums[0].plus[0]
+        reading = _reading_of(export, labels, columns.get("amount"))
+        if reading.sums is not None:
+            columns["amount"] = reading.sums.goods[0].label
         open_roles -= {*columns, *values, "retail", "taxable"}
     free = [label for label in labels if label not in columns.values()]
     columns |= _found(frame, free, open_roles)
@@ -113,8 +112,8 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
     for role, label in columns.items():
         require_one(frame, label, role)
     read = [*columns.values(), *(() if export is None else export.used(labels))]
-    notes = _notes(columns, values, export, sums)
-    return SalesColumns(columns, values, notes, export, sums, tuple(dict.fromkeys(read)))
+    notes = _notes(columns, values, reading)
+    return SalesColumns(columns, values, notes, reading, tuple(dict.fromkeys(read)))
 
 
 def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict[str, Hashable]:
@@ -124,14 +123,10 @@ def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict
     return {role: found[name] for role, name in roles.items() if role in wanted and name in found}
 
 
-def _sums_of(
-    export: Export, labels: list[Hashable], given: Hashable | None
-) -> tuple[Sum, Sum | None] | None:
+def _reading_of(export: Export, labels: list[Hashable], given: Hashable | None) -> Reading:
     """Gross sales: the amount given, else that of the export with the delivery."""
-    if given is not None:
-        return Sum((given,)), None
-    amount = export.found_amount(labels)
-    return None if amount is None else (amount, export.found_shipping(labels))
+    reading = reading_of_export(export, labels)
+    return reading if given is None else reading.with_amounts(given, delivery=False)
 
 
 def _as_named(
@@ -183,18 +178,14 @@ def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:
 
 
 def _notes(
-    columns: Mapping[str, Hashable],
-    values: Mapping[str, object],
-    export: Export | None,
-    sums: tuple[Sum, Sum | None] | None,
+    columns: Mapping[str, Hashable], values: Mapping[str, object], reading: Reading
 ) -> tuple[str, ...]:
-    plain = dict(columns) if sums is None else {**columns, "amount": None}
-    notes = used_notes(
-        {role: one for role, one in plain.items() if one is not None}, values, export
-    )
-    if sums is not None:
-        of_delivery = "" if sums[1] is None else f" with the delivery, {sums[1]}"
-        notes.append(f"amount from {sums[0]}{of_delivery}")
+    goods, delivery = reading.in_words()
+    plain = {role: one for role, one in columns.items() if role != "amount" or not goods}
+    notes = used_notes(plain, values, reading.export)
+    if goods:
+        of_delivery = f" with the delivery, {delivery}" if delivery else ""
+        notes.append(f"amount from {goods}{of_delivery}")
     if "channel" not in columns and "channel" not in values:
         notes.append(
             "no column has the channel: all sales count as direct sales; name the column of"

@@ -21,9 +21,9 @@ from svc_tools.display import counted
 from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
+from svc_tools.frames.lookup.orders import OrderIndex, Orders
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.options import dates_of
-from svc_tools.frames.orders import InOrder, foreign_rows, is_of_orders, sale_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -312,7 +312,7 @@ class DailyTotals:
         self._parts = [part for part in _PARTS if part in columns.columns]
         self._sums: pd.DataFrame | None = None
         self._size = 0.0
-        self._orders = Orders() if "transaction" in columns.columns else None
+        self._orders = DistinctOrders() if "transaction" in columns.columns else None
         self._whole: Counter[str] = Counter()
         self._channels: Counter[str] = Counter()
         self._lost = {name: np.zeros(len(_STATES) + 1, np.int64) for name in _LOST}
@@ -321,7 +321,7 @@ class DailyTotals:
         self._left: Counter[str] = Counter()
         roles = {"state": "state", "as_of": "date"}
         read = {role: columns.columns[of] for role, of in roles.items() if of in columns.columns}
-        self._in_order = None if columns.export is None else InOrder(columns.export, read)
+        self._index = OrderIndex(columns.reading, read)
 
     def take(self, frame: pd.DataFrame) -> None:
         """Add the rows of a slice.
@@ -424,18 +424,17 @@ class DailyTotals:
 
     def _sold(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, Unread]:
         """The rows that may be sales, and their amounts; an export has other rows, too."""
-        export, sums = self._columns.export, self._columns.sums
-        if export is None or sums is None or self._in_order is None:
+        reading = self._columns.reading
+        if reading.sums is None:
             column = frame[self._columns.columns["amount"]]
             cents, wrong, _ = whole_cents(column)
             return frame, *self._amounts(column, cents, wrong)
-        frame = self._in_order.take(frame)
-        sale = sale_of(frame, export, *sums)
+        frame = self._index.completed(frame)
+        orders = Orders(frame, reading)
+        sale = orders.sale(self._index.marks(frame).further)
         further = sale.further
-        if is_of_orders(sums[0], export, frame.columns):
-            further = further | self._in_order.further
-        abroad = foreign_rows(frame, export) & ~further
-        self._left["cancelled or not paid"] += sale.counts.rows["no sale"]
+        abroad = orders.foreign & ~further
+        self._left["canceled or not paid"] += sale.counts.rows["no sale"]
         self._left["shipped to another country"] += int(np.count_nonzero(abroad & ~sale.no_sale))
         rows = np.flatnonzero(~(sale.no_sale | further | abroad))
         cents = sale.amount.cents + (0 if sale.shipping is None else sale.shipping.cents)
@@ -580,7 +579,7 @@ _LEAST = 1 << 20
 """Keys that are collected before duplicates are removed."""
 
 
-class Orders:
+class DistinctOrders:
     """Counts the distinct orders of each group; a group is a number below 2 to the 23rd.
 
     An order counts once for each state, day and channel of its lines. Each order takes eight bytes

@@ -8,20 +8,18 @@ always that of the destination, on the whole amount.
 
 from __future__ import annotations
 
-import re
 import warnings
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.codes import codes_of
-from svc_tools.exports import Sum, recognized
 from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import (
     COUNTED,
     LEVEL_TAX_COLUMNS,
@@ -35,7 +33,7 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
-from svc_tools.frames.orders import Sale, parted_orders, sale_of
+from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import (
     Sales,
     channel_of,
@@ -48,7 +46,6 @@ from svc_tools.frames.taxes.due import (
 from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import (
-    PARTLY_EXEMPT,
     Lines,
     flags_of,
     read_lines,
@@ -56,7 +53,6 @@ from svc_tools.frames.taxes.tax_lines import (
 )
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
-from svc_tools.roles import ColumnAmbiguous, Role
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -64,9 +60,10 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-    from svc_tools.exports import Export
+    from svc_tools.frames.lookup.orders import Marks, Sale
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
+    from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
     from svc_tools.frames.taxes.rounding import Rounding
 
@@ -92,6 +89,7 @@ class Cap(NamedTuple):
 
 
 _CHANNELS_SHOWN = 5
+_PARTLY_EXEMPT = "exempt: differs among the rows of the order, whose amount is that of all of them"
 _READ = "2026-11-21"
 ORIGIN_SOURCED = {
     "AZ": OriginSourcing("all", "sellers within the state", "medium", _READ),
@@ -157,11 +155,31 @@ class _WithGaps(NamedTuple):
     missing: np.ndarray
 
 
-def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) -> pd.DataFrame:
-    """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms."""
+def add_tax(
+    frame: pd.DataFrame,
+    terms: TaxOptions,
+    *,
+    source: AmountsOfTax | None = None,
+    marks: Marks | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms.
+
+    Args:
+        frame: the rows.
+        terms: the arguments of `df.svc.tax`.
+        source: where the amounts are, if that was decided for more than these rows.
+        marks: what is known of the rows from further chunks.
+        progress: print what was decided, and how many rows have no tax.
+    """
     prefix = terms.prefix
-    source = amounts_of_tax(free_labels(frame), terms)
-    sold = None if source.export is None else _sold(frame, source)
+    source = source or amounts_of_tax(free_labels(frame), terms)
+    sold = None
+    if source.computed:
+        for label in source.columns:
+            require_one(frame, label, "amount")
+        orders = Orders(frame, source.reading)
+        sold = orders.sale(None if marks is None else marks.further)
     own = {} if sold is None else _sale_columns(sold)
     terms = source.terms_with({name: prefix + name for name in own})
     register = None if terms.nexus is None else register_of(terms.nexus)
@@ -172,7 +190,9 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     added = [name for name in every if options.get(name, True)]
     rest = without_tax(frame, prefix, added)
     frame = with_columns(frame, prefix, own) if own else frame
-    wrong = {} if sold is None else _parted(frame, source.export, terms.exempt, sold) | sold.wrong
+    wrong = {}
+    if sold is not None:
+        wrong = _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
     lines = read_lines(frame, terms, wrong)
     if moved := changed_rows(frame, prefix):
         warnings.warn(
@@ -185,11 +205,11 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     looked_up = names_of_lookup(frame, prefix)
     columns = {**_money(lines, tax, terms, ranged={*RANGE_COLUMNS} <= {*looked_up}), **own}
     sales = _sales(frame, lines, terms)
-    marks = _marks(frame, lines, terms, sales)
-    marks["invoice_incomplete"] = incomplete
+    reviewed = _marks(frame, lines, terms, sales)
+    reviewed["invoice_incomplete"] = incomplete
     if register is not None and sales.dates is not None:
-        marks["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
-    columns["tax_review"] = _review_column(marks, len(frame))
+        reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
+    columns["tax_review"] = _review_column(reviewed, len(frame))
     if due:
         reasons = why_not_due(sales, register)
         columns["tax_due"] = decimals(tax, reasons.given, MONEY)
@@ -197,7 +217,7 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)
-    counts = sold.counts.sentences(source.export, frame.columns) if sold and source.export else []
+    counts = sold.counts.sentences(source.reading) if sold else []
     if sold is not None:
         taxed.attrs[COUNTED] = sold.counts.as_dict()
     if progress:
@@ -207,125 +227,25 @@ def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) ->
     return taxed
 
 
-_AMOUNT = Role(
-    "amount",
-    re.compile(
-        r"amount|(?:order|line|item|invoice|sales?|net|taxable)_amount|(?:order_|line_|item_)?sub_?total"
-        r"|net_sales?|extended_price"
-    ),
-)
-"""The usual names of amounts before tax; not those that may contain tax, or be the price of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class AmountsOfTax:
-    """Where a tax finds its amounts.
-
-    Attributes:
-        terms: the terms, with the channel of the export.
-        export: the export whose columns they are; `None` for columns that are used as they are.
-        amount: the columns of the amount, where they are those of an export.
-        shipping: the columns of the delivery, likewise.
-        notes: what was decided, in sentences.
-    """
-
-    terms: TaxOptions
-    export: Export | None = None
-    amount: Sum | None = None
-    shipping: Sum | None = None
-    notes: tuple[str, ...] = ()
-
-    def terms_with(self, columns: Mapping[str, str]) -> TaxOptions:
-        """The terms, with the columns that are added for the sale instead of the export's own."""
-        return replace(
-            self.terms,
-            amount=columns.get("sale_amount", self.terms.amount),
-            shipping=columns.get("sale_shipping", self.terms.shipping),
-        )
-
-
-def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTax:
-    """Where a tax finds its amounts among columns: as named, else as the export has them.
-
-    Without either, the amount is the column `amount`, or the only one with a usual name. A column
-    `amount` beside those of an export was added by the user, and counts.
-
-    Raises:
-        ValueError: several columns have a usual name of the amount.
-    """
-    plain = replace(
-        terms,
-        shipping=_unless_off(terms.shipping),
-        channel=_unless_off(terms.channel),
-        invoice=_unless_off(terms.invoice),
-    )
-    export = recognized(labels)
-    of_export = None if export is None else export.found_amount(labels)
-    own = export is not None and "amount" in labels and "amount" not in export.used(labels)
-    if own and terms.amount is None:  # a column that the user added
-        terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
-    amount = _sum_of(terms.amount, labels, of_export)
-    if export is None or amount is None:
-        named = _usual_amount(labels) if terms.amount is None else terms.amount
-        return AmountsOfTax(replace(plain, amount=named))
-    shipping = _sum_of(terms.shipping, labels, export.found_shipping(labels))
-    if terms.channel is None:
-        of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
-        plain = replace(plain, channel=of_sales)
-    parts = (
-        f"amount from {amount} ({export.amounts})" if terms.amount is None else f"amount {amount}"
-    )
-    parts += "" if shipping is None else f", delivery from {shipping}"
-    notes = [f"{export.name}: {parts}"]
-    if export.marketplace and terms.channel is None:
-        notes.append(f"{export.name}: the marketplace collects and remits the tax, so none is due")
-    return AmountsOfTax(plain, export, amount, shipping, tuple(notes))
-
-
-def _unless_off(given: Hashable | None) -> Hashable | None:
-    """What is given; `None` for `False`."""
-    return None if given is False else given
-
-
-def _sum_of(
-    given: Hashable | None, labels: Sequence[Hashable], of_export: Sum | None
-) -> Sum | None:
-    """The columns that are given, else those of the export; `None` for no column."""
-    if given is None:
-        return of_export
-    return Sum((given,)) if given is not False and given in labels else None
-
-
-def _usual_amount(labels: Sequence[Hashable]) -> Hashable:
-    """The column of amounts by its usual name; `amount` where there is none."""
-    found = _AMOUNT.candidates(labels)
-    if "amount" in found or not found:
-        return "amount"
-    if len(found) > 1:
-        raise ColumnAmbiguous("amount", found, "say which one with amount='…'")
-    return found[0]
-
-
-def _sold(frame: pd.DataFrame, source: AmountsOfTax) -> Sale:
-    """The amounts of an export's rows."""
-    assert source.export is not None  # noqa: S101 - checked by the caller
-    assert source.amount is not None  # noqa: S101 - an export's tax has an amount
-    for label in (*source.amount.all, *(source.shipping.all if source.shipping else ())):
-        require_one(frame, label, "amount")
-    return sale_of(frame, source.export, source.amount, source.shipping)
-
-
 def _parted(
-    frame: pd.DataFrame, export: Export | None, exempt: Hashable | None, sold: Sale
+    frame: pd.DataFrame, exempt: Hashable | None, orders: Orders, sold: Sale, marks: Marks | None
 ) -> dict[int, str]:
     """Why orders of which only some rows are exempt have no tax, by row."""
-    if export is None or exempt is None or not is_label(frame, exempt) or not sold.further.any():
+    if exempt is None or not is_label(frame, exempt):
+        return {}
+    sums = orders.reading.sums
+    of_orders = sums is not None and any(term.once for term in sums.goods)
+    if marks is not None:
+        rows = np.flatnonzero(marks.parted).tolist() if of_orders else []
+        return dict.fromkeys(rows, _PARTLY_EXEMPT)
+    further = sold.further
+    if not further.any():
         return {}
     flags = flags_of(frame, exempt)
     if flags is None:  # dollars
         return {}
-    rows = parted_orders(frame, export, flags.yes, sold.further & ~flags.unknown)
-    return dict.fromkeys(rows, f"exempt: {PARTLY_EXEMPT}")
+    rows = orders.parted(flags.yes, further & ~flags.unknown)
+    return dict.fromkeys(rows, _PARTLY_EXEMPT)
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:

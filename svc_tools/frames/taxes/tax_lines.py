@@ -293,9 +293,6 @@ def _exempt(
     return Exempt(np.where(flags.yes, goods, 0), flags.yes, 0)
 
 
-PARTLY_EXEMPT = "differs among the rows of the order, whose amount is that of all of them"
-
-
 class Flags(NamedTuple):
     """A column of yes and no."""
 
@@ -312,16 +309,14 @@ def flags_of(frame: pd.DataFrame, label: Hashable) -> Flags | None:
     blank = [isinstance(value, str) and not value.strip() for value in values]
     if all(blank):
         return Flags(np.zeros(len(codes), bool), np.ones(len(codes), bool), {})
-    if not any(word is not None for word in words) and PARTLY_EXEMPT not in values:
+    if not any(word is not None for word in words):
         if _only_flags_as_numbers(
             [value for value, gone in zip(values, blank, strict=True) if not gone]
         ):
             raise FlagsAmbiguous(label)
         return None
     neither = {
-        code: f"exempt: {PARTLY_EXEMPT}"
-        if value == PARTLY_EXEMPT
-        else f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
+        code: f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
         for code, (value, word) in enumerate(zip(values, words, strict=True))
         if word is None and not blank[code]
     }

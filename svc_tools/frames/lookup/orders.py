@@ -1,0 +1,592 @@
+"""The rows of a sales file as sales: places, dates and amounts, each order counted once.
+
+`Orders` reads the rows of a frame, or of a chunk of a file, as a `Reading` says; it changes nothing
+of what the user sees. `OrderIndex` knows the orders of all chunks, by eight bytes each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from svc_tools.cells import text_of
+from svc_tools.display import counted
+from svc_tools.exports import PLACE_ROLES
+from svc_tools.frames.money import dollars, whole_cents
+from svc_tools.places import Cells, Refusal, where
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.lookup.sums import Term
+
+
+class Dollars(NamedTuple):
+    """An amount of each row in whole cents; 0 where there is a reason why it has none."""
+
+    cents: np.ndarray
+    wrong: dict[int, str]
+    snapped: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """What is counted while rows are read as sales.
+
+    Attributes:
+        rows: rows that are no sale, by their column; refunds; orders that do not add up.
+        refunded: the refunds in cents.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    refunded: int = 0
+
+    def add(self, counted: Mapping[str, int]) -> None:
+        """Add those of further rows, as `as_dict` gives them."""
+        self.rows.update({name: rows for name, rows in counted.items() if name != "cents"})
+        self.refunded += counted.get("cents", 0)
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts as plain values."""
+        return {**self.rows, "cents": self.refunded}
+
+    def sentences(self, reading: Reading) -> list[str]:
+        """The counts in sentences for the user."""
+        said = []
+        if rows := self.rows["no sale"]:
+            named = " or ".join(map(repr, reading.no_sale))
+            said.append(f"{counted(rows, 'row')} canceled or not paid by {named}: amount 0.00")
+        if rows := self.rows["refunded"]:
+            said.append(
+                f"refunds are not taken off ({reading.refunded!r}: {counted(rows, 'row')},"
+                f" ${dollars(self.refunded):,}): the file does not say when and of what; deduct"
+                " them in the period of the refund"
+            )
+        if rows := self.rows["off"]:
+            total = reading.total
+            said.append(
+                f"in {counted(rows, 'row')} amount, delivery and tax do not add up to"
+                f" {total!r}: tips, gift cards, other discounts, or tax inside the amount"
+            )
+        if rows := self.rows["currency"]:
+            said.append(f"{counted(rows, 'row')} in another currency than US dollars: no tax")
+        return said
+
+
+class Sale(NamedTuple):
+    """The rows of a file as sales.
+
+    Attributes:
+        amount: what the goods cost.
+        shipping: the delivery that is charged; `None` where the file has none.
+        counts: what was counted.
+        no_sale: rows that are no sale; their amounts are 0.
+        further: rows whose amounts count in another row of their order; here they are 0. None
+            where the amount is that of each row.
+        off: rows whose order does not add up to its total.
+    """
+
+    amount: Dollars
+    shipping: Dollars | None
+    counts: Counts
+    no_sale: np.ndarray
+    further: np.ndarray
+    off: np.ndarray
+
+    @property
+    def wrong(self) -> dict[int, str]:
+        """Why rows have no amount or no delivery, by row."""
+        return {**(self.shipping.wrong if self.shipping else {}), **self.amount.wrong}
+
+
+class Marks(NamedTuple):
+    """What is known of the rows of a chunk from the orders of the whole file.
+
+    Attributes:
+        further: rows whose order's amounts count in another row, here or in another chunk.
+        parted: rows of orders of which only some rows are exempt.
+    """
+
+    further: np.ndarray
+    parted: np.ndarray
+
+    @classmethod
+    def none(cls, rows: int) -> Marks:
+        """Nothing known of so many rows."""
+        return cls(np.zeros(rows, bool), np.zeros(rows, bool))
+
+    @classmethod
+    def joined(cls, marks: Sequence[Marks]) -> Marks:
+        """The marks of rows one below the other."""
+        return cls(*map(np.concatenate, zip(*marks, strict=True)))
+
+    def of(self, rows: np.ndarray) -> Marks:
+        """Those of these rows."""
+        return Marks(*(one[rows] for one in self))
+
+
+class Orders:
+    """The rows of a frame, read as orders. Nothing of the frame is changed.
+
+    Args:
+        frame: the rows.
+        reading: what their columns mean.
+    """
+
+    def __init__(self, frame: pd.DataFrame, reading: Reading) -> None:
+        self.reading = reading
+        self.frame = frame
+
+    @cached_property
+    def codes(self) -> np.ndarray | None:
+        """For each row the number of its order, -1 where it has none; `None`: all are sales.
+
+        Two stores, or two years, may have one number: an order has one number and one date. A row
+        without a date belongs to the order of its number above it.
+        """
+        reading, frame = self.reading, self.frame
+        if reading.order is None or reading.order not in frame.columns:
+            return None
+        numbers = pd.factorize(frame[reading.order])[0]
+        if reading.day is None or reading.day not in frame.columns:
+            return numbers
+        day = frame[reading.day]
+        undated = blank_cells(day)
+        days, each = pd.factorize(day)
+        orders = pd.factorize(numbers * (len(each) + 1) + np.where(undated, len(each), days))[0]
+        if undated.any():
+            above = _nearest(numbers, ~undated)
+            orders = np.where(undated & (above >= 0), orders[above], orders)
+        return np.where(numbers >= 0, orders, -1)
+
+    def completed(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
+        """The frame with the place and the date of every row, as far as it has them elsewhere.
+
+        Where all columns of the place are empty, the billing address counts where an export has
+        one that may; in a further row of an order, the place of the order's first row that has
+        one. A date that is missing is that of the order.
+
+        Args:
+            columns: the column of each role that a lookup reads.
+        """
+        frame, reading = self.frame, self.reading
+        place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
+        if not place or not all(label in frame.columns for label in place.values()):
+            return frame
+        empty = np.logical_and.reduce([blank_cells(frame[label]) for label in place.values()])
+        done = frame
+        if empty.any() and reading.billing:
+            done = done.copy(deep=False)
+            for role, label in place.items():
+                if role in reading.billing:
+                    done[label] = _either(done[label], done[reading.billing[role]], empty)
+            empty &= np.logical_and.reduce([blank_cells(done[label]) for label in place.values()])
+        orders = self.codes
+        if orders is None:
+            return done
+        if empty.any():
+            done = _of_order(done, [*place.values()], orders, empty)
+        day = columns.get("as_of")
+        if day is not None and day in frame.columns and (undated := blank_cells(frame[day])).any():
+            done = _of_order(done, [day], orders, undated)
+        return done
+
+    def with_places(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
+        """The frame without further rows of an order whose first row is not in it."""
+        if self.codes is None or self.reading.order is None:
+            return self.frame
+        alone = _without_place(self.completed(columns), columns)
+        alone &= ~blank_cells(self.frame[self.reading.order])
+        return self.frame[~alone] if alone.any() else self.frame
+
+    @cached_property
+    def further(self) -> np.ndarray:
+        """The rows whose amounts count in another row of their order: empty there, or the same."""
+        frame, orders = self.frame, self.codes
+        none = np.zeros(len(frame), bool)
+        money = [label for label in self.reading.once if label in frame.columns]
+        if orders is None or not len(frame) or not money:
+            return none
+        empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
+        first = _first_rows(orders, ~empty)[orders]
+        # after a filter the first row of the order may not be there
+        alone = (first < 0) & empty & _without_place(frame, self.reading.place)
+        same = np.ones(len(frame), bool)
+        for label in money:
+            codes = pd.factorize(frame[label])[0]
+            same &= codes == codes[first]
+        row = np.arange(len(frame))
+        further: np.ndarray = (first >= 0) & (row != first) & (empty | same)
+        further |= alone
+        further &= orders >= 0
+        return further
+
+    def hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each row a hash of its order's number, date and amounts, and the rows with these."""
+        frame, reading = self.frame, self.reading
+        money = [label for label in reading.once if label in frame.columns]
+        named = [one for one in (reading.order, reading.day) if one is not None]
+        hashes = row_hashes(frame[[*named, *money]])
+        empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
+        return hashes, ~empty & self.numbered
+
+    @property
+    def numbered(self) -> np.ndarray:
+        """The rows that have the number of an order."""
+        return ~blank_cells(self.frame[self.reading.order])
+
+    def keys(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Hashes of the number of each row's order, and of number and date; rows without a date.
+
+        A row without a date, whose first row is in another chunk, is known by its number alone.
+        """
+        named = [one for one in (self.reading.order, self.reading.day) if one is not None]
+        numbers, orders = (row_hashes(self.frame[one]) for one in (named[:1], named))
+        undated = np.zeros(len(self.frame), bool)
+        if len(named) > 1:
+            undated = blank_cells(self.frame[named[1]])
+        return numbers, orders, undated
+
+    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> list[int]:
+        """The first rows of orders of which others, among these, are exempt where it is not."""
+        orders = self.codes
+        if orders is None:
+            return []
+        head = _first_rows(orders, ~rows)[orders]
+        parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
+        return parted
+
+    @cached_property
+    def foreign(self) -> np.ndarray:
+        """The rows of other countries, where the file has a column of them."""
+        label = self.reading.country
+        if label is None or label not in self.frame.columns:
+            return np.zeros(len(self.frame), bool)
+        codes, values = pd.factorize(self.frame[label])
+        read = [where(Cells(country=value)) for value in list(values)]
+        abroad = [isinstance(one, Refusal) and one.status == "unsupported" for one in read]
+        return np.array([*abroad, False], bool)[codes]
+
+    def amounts(self, label: Hashable, named: str) -> Dollars:
+        """A column of money, counted once for each order where it is that of the order."""
+        return self._added([self.reading.term(label)], named)
+
+    def sale(self, further: np.ndarray | None = None) -> Sale:
+        """The amounts of the rows as whole cents, as their columns together give them.
+
+        Args:
+            further: rows whose amounts count elsewhere, where more is known than from these rows.
+        """
+        reading, sums = self.reading, self.reading.sums
+        if sums is None:
+            raise RuntimeError("sale: it is not decided what the amounts are")
+        rows = Orders(self.stated(), reading)
+        once = self.further if further is None else further
+        goods = rows._added(sums.goods, "amount", once)
+        delivery = None
+        if sums.delivery:
+            delivery = rows._added(sums.delivery, "shipping", once)
+        if reading.charges and delivery is None:
+            of_delivery = _worded(rows.frame, reading.charges)
+            delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
+            goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
+        no_sale = _worded(rows.frame, reading.no_sale)
+        elsewhere = once if any(one.once for one in sums.goods) else np.zeros_like(once)
+        counts = Counts()
+        counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & (goods.cents != 0)))
+        foreign = rows._in_other_currency(no_sale | elsewhere)
+        counts.rows["currency"] = len(foreign)
+        rows._count_refunds(once | no_sale, counts)
+        goods = _without(goods, no_sale, foreign)
+        delivery = None if delivery is None else _without(delivery, no_sale, {})
+        off = rows._off(goods, delivery, once | no_sale)
+        counts.rows["off"] = int(np.count_nonzero(off))
+        return Sale(goods, delivery, counts, no_sale, elsewhere, off)
+
+    def stated(self) -> pd.DataFrame:
+        """The frame with status and currency of the order in further rows that lack them."""
+        orders, reading = self.codes, self.reading
+        named = [*reading.no_sale, *filter(None, [reading.currency])]
+        labels = [label for label in named if label in self.frame.columns]
+        if orders is None or not labels:
+            return self.frame
+        empty = np.logical_and.reduce([blank_cells(self.frame[label]) for label in labels])
+        return _of_order(self.frame, labels, orders, empty) if empty.any() else self.frame
+
+    def _added(self, terms: Sequence[Term], named: str, once: np.ndarray | None = None) -> Dollars:
+        """The sum of the columns in each row; 0 in rows whose amounts count elsewhere.
+
+        Without a value in its first column a row has no amount; delivery may be missing.
+        """
+        once = self.further if once is None else once
+        needed = named != "shipping"
+        cents = np.zeros(len(self.frame), np.int64)
+        wrong: dict[int, str] = {}
+        snapped = 0
+        for place, term in enumerate(terms):
+            column = self.frame[term.label]
+            elsewhere = once if term.once else np.zeros(len(column), bool)
+            of_column, reasons, near = whole_cents(column, named)
+            blank = blank_cells(column) if reasons else elsewhere
+            for row, reason in reasons.items():
+                if not elsewhere[row] and (not blank[row] or (needed and place == 0)):
+                    wrong.setdefault(row, f"{named}: missing" if blank[row] else reason)
+            of_column = np.abs(of_column) if term.either_sign else of_column
+            cents += np.where(elsewhere, 0, term.sign * of_column)
+            snapped += near
+        return Dollars(cents, wrong, snapped)
+
+    def _in_other_currency(self, others: np.ndarray) -> dict[int, str]:
+        """Why rows in another currency than US dollars have no amount, by row."""
+        label = self.reading.currency
+        if label is None:
+            return {}
+        codes, values = pd.factorize(self.frame[label])
+        reasons: dict[int, str] = {}
+        for code, value in enumerate(list(values)):
+            text = text_of(value)
+            if text is not None and text.upper() not in {"USD", "US$", "$"}:
+                reason = f"amount: in {text[:20]}, not in US dollars"
+                rows = np.flatnonzero((codes == code) & ~others)
+                reasons |= dict.fromkeys(rows.tolist(), reason)
+        return reasons
+
+    def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
+        if self.reading.refunded is not None:
+            refunded = np.abs(whole_cents(self.frame[self.reading.refunded])[0])
+            refunded[others] = 0
+            counts.rows["refunded"] = int(np.count_nonzero(refunded))
+            counts.refunded = int(refunded.sum())
+
+    def _off(self, goods: Dollars, delivery: Dollars | None, others: np.ndarray) -> np.ndarray:
+        """The rows whose amounts with the tax collected are not the total."""
+        sums = self.reading.sums
+        off = np.ones(len(self.frame), bool)
+        if sums is None or sums.total is None:
+            return ~off
+        total, wrong, _ = whole_cents(self.frame[sums.total.label])
+        known = ~others
+        parts = [goods, *filter(None, [delivery])]
+        known[[*wrong, *(row for part in parts for row in part.wrong)]] = False
+        added = sum((part.cents for part in parts), np.zeros(len(off), np.int64))
+        for term in (*sums.tax, *sums.others):
+            of_term = whole_cents(self.frame[term.label])[0]
+            added = added + term.sign * (np.abs(of_term) if term.either_sign else of_term)
+        off &= known & (added != total)
+        return off
+
+
+def _without(of: Dollars, rows: np.ndarray, reasons: Mapping[int, str]) -> Dollars:
+    """The amounts, 0 in these rows and in those with a reason why they have none."""
+    wrong = {row: reason for row, reason in (of.wrong | dict(reasons)).items() if not rows[row]}
+    cents = np.where(rows, 0, of.cents)
+    cents[[*wrong]] = 0
+    return of._replace(cents=cents, wrong=wrong)
+
+
+class OrderIndex:
+    """The orders of a file, whose rows may lie in several chunks, by eight bytes each.
+
+    A first pass lets it `see` all chunks; after `begin`, a second one gets the `marks` of each
+    chunk, in the same order.
+    """
+
+    def __init__(self, reading: Reading, columns: Mapping[str, Hashable]) -> None:
+        self._reading, self._columns = reading, columns
+        self._head: pd.DataFrame | None = None
+        self._counted = _NO_HASHES
+        self._with_amounts = _Hashes()
+        self._exempt = {(yes, further): _Hashes() for yes in (True, False) for further in (0, 1)}
+
+    def begin(self) -> None:
+        """Begin with the first chunk again."""
+        self._head, self._counted = None, _NO_HASHES
+
+    def completed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of the next chunk with their places, dates and statuses."""
+        head, reading = self._head, self._reading
+        whole = frame if head is None else pd.concat([head, frame], ignore_index=True)
+        whole = Orders(whole, reading).completed(self._columns)
+        if reading.order is None or not len(whole):
+            return whole
+        orders = Orders(whole, reading)
+        whole, codes = orders.stated(), orders.codes
+        if codes is not None:
+            last = codes[-1]
+            self._head = whole.iloc[[int(np.argmax(codes == last))]] if last >= 0 else None
+        return whole if head is None else whole.iloc[1:].set_axis(frame.index)
+
+    def see(self, frame: pd.DataFrame, exempt: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Record the orders of a completed chunk.
+
+        Args:
+            frame: its rows.
+            exempt: which rows are exempt, and of which that is not known.
+        """
+        if not self._applies(frame):
+            return
+        orders = Orders(frame, self._reading)
+        further, with_amounts = self._counted_before(orders)
+        numbers, keys, undated = orders.keys()
+        self._with_amounts.add(numbers[with_amounts], keys[with_amounts])
+        if exempt is None:
+            return
+        yes, unknown = exempt
+        further = further | ~with_amounts
+        for flag in (True, False):
+            known = ~unknown & (yes == flag)
+            first, own = known & ~further, np.where(undated, numbers, keys)
+            self._exempt[flag, 0].add(numbers[first], keys[first])
+            self._exempt[flag, 1].add(own[known & further])
+
+    def marks(self, frame: pd.DataFrame) -> Marks:
+        """What is known of the rows of a completed chunk."""
+        if not self._applies(frame):
+            return Marks.none(len(frame))
+        orders = Orders(frame, self._reading)
+        further, with_amounts = self._counted_before(orders)
+        numbers, keys, undated = orders.keys()
+        own = np.where(undated, numbers, keys)
+        further |= ~with_amounts & self._with_amounts.has(own) & orders.numbered
+        parted = np.zeros(len(frame), bool)
+        for flag in (True, False):
+            first, others = self._exempt[flag, 0].all, self._exempt[not flag, 1].all
+            partly = np.intersect1d(first, others)
+            parted = parted | np.isin(numbers, partly) | np.isin(keys, partly)
+        return Marks(further, ~further & parted)
+
+    def _applies(self, frame: pd.DataFrame) -> bool:
+        reading = self._reading
+        there = reading.order is not None and bool(reading.once)
+        return there and {reading.order, *reading.once} <= {*frame.columns} and bool(len(frame))
+
+    def _counted_before(self, orders: Orders) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that count in a row above, here or in a chunk before, and those with amounts."""
+        hashes, with_amounts = orders.hashes()
+        further = orders.further.copy()
+        counts = with_amounts & ~further
+        before = counts & np.isin(hashes, self._counted)
+        new = np.unique(hashes[counts & ~before])
+        self._counted = np.sort(np.concatenate([self._counted, new]), kind="stable")
+        return further | before, with_amounts
+
+
+_NO_HASHES = np.zeros(0, np.uint64)
+
+
+class _Hashes:
+    """A set of hashes that grows chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+
+    def add(self, *hashes: np.ndarray) -> None:
+        """Add hashes."""
+        self._parts += map(np.unique, hashes)
+
+    @property
+    def all(self) -> np.ndarray:
+        """The hashes, sorted."""
+        if len(self._parts) != 1:
+            self._parts = [np.unique(np.concatenate([_NO_HASHES, *self._parts]))]
+        return self._parts[0]
+
+    def has(self, hashes: np.ndarray) -> np.ndarray:
+        """Which of these are in the set."""
+        found: np.ndarray = np.isin(hashes, self.all)
+        return found
+
+
+def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.ndarray:
+    """The rows of which every column of the place is empty."""
+    labels = [label for role, label in columns.items() if role != "as_of"]
+    place = [label for label in labels if label in frame.columns]
+    if not place:
+        return np.zeros(len(frame), bool)
+    empty: np.ndarray = np.logical_and.reduce([blank_cells(frame[label]) for label in place])
+    return empty
+
+
+def _nearest(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """For each row the nearest one of its order above that is in the mask, else below; else -1."""
+    rows = np.argsort(orders, kind="stable")
+    place = np.arange(len(rows))
+    of = orders[rows]
+    above = np.maximum.accumulate(np.where(there[rows], place, -1))
+    below = np.minimum.accumulate(np.where(there[rows], place, len(rows))[::-1])[::-1]
+    below = np.where(below < len(rows), below, -1)
+    found = np.where((above >= 0) & (of[above] == of), above, below)
+    nearest = np.full(len(rows), -1)
+    nearest[rows] = np.where((found >= 0) & (of[found] == of), rows[found], -1)
+    return nearest
+
+
+def _of_order(
+    frame: pd.DataFrame, labels: list[Hashable], orders: np.ndarray, empty: np.ndarray
+) -> pd.DataFrame:
+    """The frame with the empty rows' cells taken from the first row of their order that has any."""
+    first = _first_rows(orders, ~empty)
+    rows = np.flatnonzero(empty & (orders >= 0))
+    rows = rows[first[orders[rows]] >= 0]
+    take = np.arange(len(frame))
+    take[rows] = first[orders[rows]]
+    done = frame.copy(deep=False)
+    for label in labels:
+        done[label] = frame[label].array.take(take)
+    return done
+
+
+def _first_rows(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """For each order the first of its rows that is in the mask; -1 where none is."""
+    first = np.full(int(orders.max(initial=-1)) + 2, -1)
+    rows = np.flatnonzero(there & (orders >= 0))[::-1]
+    first[orders[rows]] = rows  # the first one is written last
+    return first
+
+
+def blank_cells(column: pd.Series) -> np.ndarray:
+    """Which rows have no value, or one of the words for none."""
+    codes, values = pd.factorize(column)
+    blank = np.array([*(text_of(value) is None for value in list(values)), True], bool)
+    return blank[codes]
+
+
+def _either(column: pd.Series, other: pd.Series, rows: np.ndarray) -> pd.Series:
+    """The column, with the other one's values in these rows."""
+    return column.astype(object).where(~rows, other.astype(object))
+
+
+def row_hashes(frame: pd.DataFrame) -> np.ndarray:
+    """A hash of each row that is the same in every chunk of a file."""
+    frame = frame.copy(deep=False)
+    for label, dtype in frame.dtypes.items():
+        if pd.api.types.is_integer_dtype(dtype):  # hashed as floats where a cell is missing
+            frame[label] = frame[label].astype("string")
+    hashes: np.ndarray = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+    return hashes
+
+
+def _worded(frame: pd.DataFrame, words: Mapping[Hashable, tuple[str, ...] | None]) -> np.ndarray:
+    """The rows that have one of the words in the column that they belong to."""
+    rows = np.zeros(len(frame), bool)
+    for label, meant in words.items():
+        if label not in frame.columns:
+            continue
+        codes, values = pd.factorize(frame[label])
+        hits = [_is_meant(value, meant) for value in list(values)]
+        rows |= np.array([*hits, False], bool)[codes]
+    return rows
+
+
+def _is_meant(value: object, meant: Sequence[str] | None) -> bool:
+    text = text_of(value)
+    if text is None or meant is None:
+        return text is not None
+    plain = " ".join(text.casefold().rpartition(":")[2].replace("-", " ").split())
+    return plain.removeprefix("wc ") in {word.replace("-", " ") for word in meant}

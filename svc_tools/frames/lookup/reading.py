@@ -1,0 +1,189 @@
+"""What the columns of a sales file mean: which rows are sales, and what their amounts are.
+
+A recognized export fills a `Reading` from its table; any other file by names and by what its
+columns hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from svc_tools.exports import PLACE_ROLES, named_export
+from svc_tools.frames.lookup.sums import Sums, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    from svc_tools.exports import Export, Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the columns of a sales file mean.
+
+    Attributes:
+        export: the export that the columns were recognized as.
+        order: the number of the order, where rows of one order belong together.
+        day: the date of the sale.
+        place: the column of each role of the place.
+        billing: that of the place where nothing is shipped.
+        no_sale: by column the words (in small letters) with which a row is no sale; `None` where
+            any word is one.
+        charges: by column the words with which a row is a charge for delivery.
+        currency: the column of currencies.
+        country: the column of countries.
+        refunded: a column of refunds that stand only as a sum of the order.
+        once: the amounts of a whole order, by which its further rows are known.
+        of_order: all columns of the whole order: those, and those that are only compared.
+        sums: what goods, delivery, tax and total are; `None` while that is not decided.
+        meant: what the amount is, in words.
+    """
+
+    export: Export | None = None
+    order: Hashable | None = None
+    day: Hashable | None = None
+    place: Mapping[str, Hashable] = field(default_factory=dict)
+    billing: Mapping[str, Hashable] = field(default_factory=dict)
+    no_sale: Mapping[Hashable, tuple[str, ...] | None] = field(default_factory=dict)
+    charges: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    currency: Hashable | None = None
+    country: Hashable | None = None
+    refunded: Hashable | None = None
+    once: tuple[Hashable, ...] = ()
+    of_order: tuple[Hashable, ...] = ()
+    sums: Sums | None = None
+    meant: str = ""
+
+    @property
+    def total(self) -> Hashable | None:
+        """The column of the total, where there is one."""
+        return None if self.sums is None or self.sums.total is None else self.sums.total.label
+
+    def as_plain(self) -> dict[str, Any]:
+        """The reading in plain values, which JSON and TOML can hold."""
+        plain = {
+            "export": self.export and self.export.name,
+            **{name: getattr(self, name) for name in _LABELS},
+            **{name: list(getattr(self, name)) for name in _SEVERAL},
+            **{name: [[*pair] for pair in getattr(self, name).items()] for name in _BY_COLUMN},
+            "sums": None if self.sums is None else asdict(self.sums),
+            "meant": self.meant,
+        }
+        return {name: value for name, value in plain.items() if value not in (None, [], "")}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """The reading that `as_plain` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none.
+        """
+        known = {name: plain[name] for name in (*_LABELS, "meant") if name in plain}
+        known |= {name: tuple(plain[name]) for name in _SEVERAL if name in plain}
+        for name in _BY_COLUMN:
+            pairs = plain.get(name, [])
+            known[name] = {
+                label: tuple(words) if isinstance(words, list) else words for label, words in pairs
+            }
+        sums = plain.get("sums")
+        return cls(
+            export=named_export(plain.get("export")),
+            sums=None if sums is None else _sums_from(sums),
+            **known,
+        )
+
+    def term(self, label: Hashable) -> Term:
+        """A column of money by itself: once for each order where it is the order's."""
+        return Term(label, once=label in self.of_order)
+
+    def in_words(self) -> tuple[str, str]:
+        """The columns of goods and of delivery with their signs; empty without any."""
+        if self.sums is None:
+            return "", ""
+        return in_words(self.sums.goods), in_words(self.sums.delivery)
+
+    def with_amounts(
+        self, goods: Hashable | None = None, delivery: Hashable | None = None
+    ) -> Reading:
+        """The reading with other columns as amount or delivery; `False` for no delivery."""
+        if self.sums is None:
+            return self
+        sums = self.sums
+        if goods is not None:
+            sums = replace(sums, goods=(self.term(goods),), witness="given")
+        if delivery is not None:
+            terms = () if delivery is False else (self.term(delivery),)
+            sums = replace(sums, delivery=terms)
+        return replace(self, sums=sums)
+
+
+def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
+    """What the columns of a recognized export mean, as its table says."""
+    labels = [*labels]
+    found = export.found(labels)
+    no_sale, charges = export.found_words(labels)
+    amount, shipping = export.found_amount(labels), export.found_shipping(labels)
+    once = [label for one in (amount, shipping) if one is not None for label in one.all]
+    compared = [found[role] for role in ("collected", "refunded", "total") if role in found]
+    if not export.once:
+        once, compared = [], []
+    reading = Reading(
+        export=export,
+        order=found.get("order") if export.once else None,
+        day=found.get("as_of"),
+        place={role: found[role] for role in PLACE_ROLES if role in found},
+        billing=export.found_billing(labels),
+        no_sale=no_sale,
+        charges=charges,
+        currency=found.get("currency"),
+        country=found.get("country"),
+        refunded=found.get("refunded"),
+        once=tuple(dict.fromkeys(once)),
+        of_order=tuple(dict.fromkeys([*once, *compared])),
+        meant=export.amounts,
+    )
+    if amount is None:
+        return reading
+
+    def terms(one: Sum | None) -> tuple[Term, ...]:
+        if one is None:
+            return ()
+        added = (reading.term(label) for label in one.plus)
+        less = (replace(reading.term(label), sign=-1, either_sign=True) for label in one.minus)
+        return (*added, *less)
+
+    sums = Sums(
+        goods=terms(amount),
+        delivery=terms(shipping),
+        tax=(reading.term(found["collected"]),) if "collected" in found else (),
+        total=reading.term(found["total"]) if "total" in found else None,
+        witness="export",
+    )
+    return replace(reading, sums=sums)
+
+
+def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
+    """Columns with their signs, such as 'Subtotal' - 'Discount'."""
+    shown = repr if quoted else str
+    text = ""
+    for term in terms:
+        joined = (" - " if text else "-") if term.sign < 0 else (" + " if text else "")
+        times = "" if term.times is None else f" x {shown(term.times)}"
+        text += f"{joined}{shown(term.label)}{times}"
+    return text
+
+
+_LABELS = ("order", "day", "currency", "country", "refunded")
+_SEVERAL = ("once", "of_order")
+_BY_COLUMN = ("place", "billing", "no_sale", "charges")
+
+
+def _sums_from(plain: Mapping[str, Any]) -> Sums:
+    parts: dict[str, Any] = {
+        name: tuple(Term(**one) for one in plain[name])
+        for name in ("goods", "delivery", "tax", "others")
+    }
+    if plain.get("total") is not None:
+        parts["total"] = Term(**plain["total"])
+    return Sums(**parts, by_order=plain["by_order"], witness=plain["witness"])
