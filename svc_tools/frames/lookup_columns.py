@@ -124,6 +124,8 @@ ADDED = "svc_columns"
 """The frame's attribute with the columns that a lookup added and their dtypes, by prefix."""
 COUNTED = "svc_sale"
 """The frame's attribute with what the tax of an export's rows counted: see `orders.Counts`."""
+READING = "svc_reading"
+"""The frame's attribute with what its columns mean, by prefix: see `results.reading_of`."""
 TAXED = "svc_tax"
 """The frame's attribute with the list of the prefixes of its taxes."""
 

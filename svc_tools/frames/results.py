@@ -31,11 +31,11 @@ import pyarrow as pa
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import EmbeddedSvc, Source, service_name
 from svc_tools.dates import Dates
-from svc_tools.exports import named_export
+from svc_tools.exports import named_export, recognized
 from svc_tools.frames.arrow import OntoRows
-from svc_tools.frames.columns import Inputs
+from svc_tools.frames.columns import Inputs, free_labels
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
-from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, lookup_columns
+from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, READING, lookup_columns, stored
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
 from svc_tools.lookup.outcomes import (
@@ -188,6 +188,26 @@ def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
     else:
         lookups = _from_text(stored, list(frame.columns)) if isinstance(stored, str) else []
     return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
+
+
+def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
+    """What the columns of an enriched frame mean, as its lookup or its tax has read them.
+
+    Where that is not stored with the frame, a recognized export is read again by its table.
+    """
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        return Reading.from_plain(stored(frame, READING)[prefix])
+    for lookup in lookups_of(frame):
+        if lookup.prefix == prefix:
+            return lookup.inputs.reading
+    labels = free_labels(frame)
+    export = recognized(labels)
+    return Reading() if export is None else reading_of_export(export, labels)
+
+
+def remember_reading(frame: pd.DataFrame, prefix: str, reading: Reading) -> None:
+    """Store with a frame what its columns mean, in plain values that a file can hold."""
+    frame.attrs[READING] = {**stored(frame, READING), prefix: reading.as_plain()}
 
 
 def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from svc_tools.frames.analysis.comparison import (
 )
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals
+from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import (
     Money,
@@ -32,8 +33,8 @@ from svc_tools.frames.money import (
     money,
     money_column,
     one_amount,
-    whole_cents,
 )
+from svc_tools.frames.results import reading_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
@@ -92,7 +93,8 @@ def reconcile(
         frame, by, period, f"{prefix}lookup_as_of" if date is None else date, dates
     )
     source = without_added(frame, [prefix + name for name in LINE_COLUMNS], "a reconciliation")
-    cents, wrong, snapped = whole_cents(frame[collected], "collected")
+    orders = Orders(frame, reading_of(frame, prefix))
+    cents, wrong, snapped = orders.amounts(collected, "collected")
     unknown = np.zeros(len(frame), bool)
     unknown[list(wrong)] = True
     compared = Compared.of(rows.due, Money(cents, unknown), rows.nothing_due, allowed)

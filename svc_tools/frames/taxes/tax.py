@@ -33,6 +33,7 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
+from svc_tools.frames.results import remember_reading
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import (
     Sales,
@@ -217,6 +218,8 @@ def add_tax(
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)
+    if source.computed:
+        remember_reading(taxed, prefix, source.reading)
     counts = sold.counts.sentences(source.reading) if sold else []
     if sold is not None:
         taxed.attrs[COUNTED] = sold.counts.as_dict()
