@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+MISSING_WORDS = frozenset({"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"})
+"""Texts of a missing cell, in small letters."""
 
 
 def text_of(value: object) -> str | None:
@@ -13,4 +14,4 @@ def text_of(value: object) -> str | None:
     except (TypeError, ValueError):
         pass  # comparing pandas' NA raises: its text is among the words below
     text = " ".join(str(value).split())
-    return None if text.lower() in _MISSING_WORDS else text
+    return None if text.lower() in MISSING_WORDS else text

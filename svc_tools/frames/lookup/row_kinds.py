@@ -1,0 +1,614 @@
+"""Which rows of a file are sales: canceled, unpaid and test ones are not; refunds are found.
+
+The columns of a status or type are found by their names and by what they hold (`find_kinds`), once;
+`row_kinds` then reads the rows of a frame, or of a slice of a file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from svc_tools.cells import text_of
+from svc_tools.display import counted
+from svc_tools.frames.money import dollars, sums_by
+from svc_tools.places import state_code
+from svc_tools.roles import Question, plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
+"""What a row is by a word: a sale; none; a voided one; a refund, which is a row of its own; a sale
+that was refunded, in whole or in part."""
+Reads: TypeAlias = Literal["status", "type", "flag", "moment"]
+"""How a column says it: the status or type of a row in words, yes or no, or the moment of it."""
+RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
+"""What refunds written with a positive amount are: taken off, sales like others, or no sale."""
+
+_SAMPLE = 1_000
+_MOST_WORDS = 40
+"""More distinct texts in a sample than this are no words of a status."""
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class KindColumn:
+    """A column that says which rows are sales.
+
+    Attributes:
+        label: the column.
+        reads: how it says it.
+        means: what a row is for which it says yes, or has a moment.
+        invoices: whether it is the status of invoices: what is not paid yet is a sale then.
+        ledger: whether it has the types of accounting, of which a payment is no further sale.
+    """
+
+    label: Hashable
+    reads: Reads
+    means: Kind = "no sale"
+    invoices: bool = False
+    ledger: bool = False
+
+    def judge(self, text: str) -> Kind | None:
+        """What a row with this text is; `None` where the text does not say it."""
+        if self.reads == "flag":
+            return self.means if text.casefold() in _YES else "sale"
+        if self.reads == "moment":
+            return "sale" if text.casefold() in _NO else self.means
+        words = plain_name(text).split("_")
+        if self.ledger and " ".join(words) in _LEDGER_NO_SALE:
+            return "no sale"
+        return _judged(words, of_type=self.reads == "type", invoices=self.invoices)
+
+
+@dataclass(frozen=True, slots=True)
+class KindColumns:
+    """The columns of a file that say which rows are sales.
+
+    Attributes:
+        used: those that are read.
+        not_used: other columns of a status or type, each with why it is not read.
+    """
+
+    used: tuple[KindColumn, ...] = ()
+    not_used: tuple[tuple[Hashable, str], ...] = ()
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """The columns that are read."""
+        return [column.label for column in self.used]
+
+    def sentences(self) -> list[str]:
+        """Which columns were not used, for the user."""
+        return [f"{label!r} was not used: {why}" for label, why in self.not_used]
+
+
+def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) -> KindColumns:
+    """The columns of a status or a type, by name and by what they hold.
+
+    Those of the order, payment, sale, transaction or invoice are used, and those that just say
+    status or type; not those of customers, products, deliveries and so on, whose words may be the
+    same.
+
+    Args:
+        frame: the rows, or a sample of them.
+        labels: the columns to look at; by default all.
+    """
+    chosen = [*(frame.columns if labels is None else labels)]
+    once = [label for label in dict.fromkeys(chosen) if chosen.count(label) == 1]
+    invoices = _is_of_invoices(once)
+    used, passed = [], []
+    for label in once:
+        named = _by_name(label)
+        if named is None:
+            continue
+        found = _by_content(named, _words_of(frame[label]), invoices=invoices)
+        if isinstance(found, KindColumn):
+            used.append(found)
+        elif found is not None:
+            passed.append((label, found))
+    return KindColumns(tuple(used), tuple(passed))
+
+
+@dataclass(slots=True)
+class KindCounts:
+    """What is counted while rows are read: rows by column and word, refunds in cents.
+
+    Attributes:
+        no_sale: rows that are no sale though they have an amount.
+        refunds: refunds that are written with a positive amount.
+        refunded: sales that were refunded, in whole or in part.
+        unknown: rows whose word does not say what they are.
+        repeated: refunded rows beside another row of their order that is not.
+        cents: the refunds written with a positive amount.
+    """
+
+    no_sale: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    refunds: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    refunded: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    unknown: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    repeated: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    cents: int = 0
+
+    def add(self, other: KindCounts) -> None:
+        """Add those of further rows."""
+        self.no_sale.update(other.no_sale)
+        self.refunds.update(other.refunds)
+        self.refunded.update(other.refunded)
+        self.unknown.update(other.unknown)
+        self.repeated.update(other.repeated)
+        self.cents += other.cents
+
+    def question(self) -> Question | None:
+        """What refunds with a positive amount are, where there are such; else `None`."""
+        asked = self.refunds + self.repeated
+        if not asked:
+            return None
+        alone = not self.refunds
+        why = f"{_rows_by(asked)} written with a positive amount (${dollars(self.cents):,})"
+        why += (
+            ", beside other rows of the same orders: they may be these sales, or be taken off them"
+            if alone
+            else ": they may be taken off the sales, or be sales like the others"
+        )
+        labels = tuple(dict.fromkeys(label for label, _ in asked))
+        values = ("subtract", "add", "leave")
+        return Question("refunds", labels, values, "subtract", f"refunds: {why}", "refunds")
+
+    def sentences(self, refunds: RefundsAs | None = None) -> list[str]:
+        """The counts in sentences for the user.
+
+        Args:
+            refunds: what the user decided about refunds with a positive amount.
+        """
+        said = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "canceled or not paid by")]
+        said += [
+            f"{line}: they count in full; deduct the refunds in the period of the refund"
+            for line in _lines(self.refunded, "refunded in whole or in part by")
+        ]
+        if refunds is not None:
+            asked = self.refunds + self.repeated
+            said += [
+                f"{line}, written with a positive amount: {_REFUNDS_AS[refunds]}"
+                for line in _lines(asked, "refunds by")
+            ]
+        said += [
+            f"{line}: counted as sales"
+            for line in _lines(self.unknown, "with a word that does not say what they are in")
+        ]
+        return said
+
+
+class RowKinds(NamedTuple):
+    """What the rows of a frame are.
+
+    Attributes:
+        no_sale: rows that are no sale: their amount is 0.
+        refund: refunds written with a positive amount (each refund, where no amounts are known):
+            what they are is asked, see `signed`.
+        counts: what was counted.
+    """
+
+    no_sale: np.ndarray
+    refund: np.ndarray
+    counts: KindCounts
+
+
+def row_kinds(
+    frame: pd.DataFrame,
+    columns: KindColumns,
+    cents: np.ndarray | None = None,
+    *,
+    orders: np.ndarray | None = None,
+    counts_in: np.ndarray | None = None,
+) -> RowKinds:
+    """Which rows are no sale, and which are refunds.
+
+    Args:
+        frame: the rows.
+        columns: the columns that say it, as `find_kinds` gives them.
+        cents: the amount of each row in cents; its sign says how refunds are written.
+        orders: the number of each row's order (without its day), -1 where it has none: an empty
+            status is that of the first row of the order that has one.
+        counts_in: the rows that are counted; others are further rows of an order.
+    """
+    size = len(frame)
+    of = _Rows(np.ones(size, bool) if counts_in is None else counts_in, cents, orders)
+    no_sale, refund = np.zeros(size, bool), np.zeros(size, bool)
+    read = [_read(frame[column.label], column, orders) for column in columns.used]
+    for one in read:
+        no_sale |= one.rows("no sale")
+        void = one.rows("void")
+        # a voided sale is none; a row of its own that takes it back is written with a minus
+        no_sale |= void if cents is None else void & (cents >= 0)
+        refund |= one.rows("refund")
+    refund &= ~no_sale
+    if cents is not None:
+        refund &= cents > 0
+    counts = KindCounts()
+    repeated = _repeated(read, no_sale | refund, of)
+    for one in read:
+        ended = (one.rows("no sale") | one.rows("void")) & no_sale
+        one.count_rows(counts.no_sale, ended & of.with_amount)
+        one.count_rows(counts.refunds, one.rows("refund") & refund & of.counted)
+        was = one.rows("refunded") & of.positive & ~no_sale & ~refund
+        one.count_rows(counts.repeated, was & repeated)
+        one.count_rows(counts.refunded, was & ~repeated)
+        one.count_rows(counts.unknown, one.rows(None) & of.with_amount & ~no_sale)
+    refund |= repeated
+    if cents is not None:
+        mine = refund & of.counted
+        (counts.cents,) = sums_by(np.zeros(int(mine.sum()), np.int64), cents[mine], 1)
+    return RowKinds(no_sale, refund, counts)
+
+
+def signed(cents: np.ndarray, kinds: RowKinds, refunds: RefundsAs) -> np.ndarray:
+    """The amounts with rows that are no sale as 0, and refunds as the user decided."""
+    done: np.ndarray = np.where(kinds.no_sale, 0, cents)
+    if refunds == "subtract":
+        return np.where(kinds.refund, -np.abs(done), done)
+    return done if refunds == "add" else np.where(kinds.refund, 0, done)
+
+
+class _Rows(NamedTuple):
+    """The rows that are counted, their amounts, and their orders."""
+
+    counted: np.ndarray
+    cents: np.ndarray | None
+    orders: np.ndarray | None
+
+    @property
+    def with_amount(self) -> np.ndarray:
+        return self.counted if self.cents is None else self.counted & (self.cents != 0)
+
+    @property
+    def positive(self) -> np.ndarray:
+        return self.counted if self.cents is None else self.counted & (self.cents > 0)
+
+
+class _Read(NamedTuple):
+    """A column of words: the text of each row as a code (-1 where it is empty), and their kinds."""
+
+    label: Hashable
+    codes: np.ndarray
+    texts: list[str]
+    kinds: list[Kind | None]
+
+    def rows(self, kind: Kind | None) -> np.ndarray:
+        """The rows with a word of this kind."""
+        mask: np.ndarray = np.array([*(one == kind for one in self.kinds), False], bool)[self.codes]
+        return mask
+
+    def count_rows(self, into: Counter[tuple[Hashable, str]], rows: np.ndarray) -> None:
+        """Count the rows by their word."""
+        if rows.any():
+            found = np.bincount(self.codes[rows], minlength=len(self.texts)).tolist()
+            for text, many in zip(self.texts, found, strict=True):
+                if many:
+                    into[self.label, text] += many
+
+
+def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read:
+    """A column by its distinct texts, each judged once."""
+    codes, values = pd.factorize(column)
+    texts = [text_of(value) for value in list(values)]
+    known = {text: at for at, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    onto = np.array([*(-1 if text is None else known[text] for text in texts), -1], np.int64)
+    rows = onto[codes]
+    if orders is not None and of.reads != "flag":
+        rows = _of_order(rows, orders)
+    return _Read(of.label, rows, [*known], [of.judge(text) for text in known])
+
+
+def _of_order(codes: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """The codes, with -1 replaced by the code of the first row of the order that has one."""
+    empty = (codes < 0) & (orders >= 0)
+    if not empty.any():
+        return codes
+    first = np.full(int(orders.max(initial=-1)) + 1, -1, np.int64)
+    there = np.flatnonzero((codes >= 0) & (orders >= 0))[::-1]
+    first[orders[there]] = codes[there]  # the first one is written last
+    return np.where(empty, first[orders], codes)
+
+
+def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> np.ndarray:
+    """Refunded rows beside a row of their order that is not, each with an amount of its own."""
+    none = np.zeros(len(others), bool)
+    if of.orders is None or of.cents is None or not read:
+        return none
+    refunded = np.logical_or.reduce([one.rows("refunded") for one in read])
+    refunded &= of.positive & ~others & (of.orders >= 0)
+    beside = of.positive & ~refunded & ~others & (of.orders >= 0)
+    if not (refunded.any() and beside.any()):
+        return none
+    has = np.zeros(int(of.orders.max()) + 1, bool)
+    has[of.orders[beside]] = True
+    repeated: np.ndarray = refunded & has[of.orders]
+    return repeated
+
+
+def _lines(counts: Counter[tuple[Hashable, str]], said: str) -> list[str]:
+    """One line for each column: how many rows by which words."""
+    labels = dict.fromkeys(label for label, _ in counts)
+    return [
+        f"{counted(sum(words.values()), 'row')} {said} {label!r} ({_listed(words)})"
+        for label in labels
+        if (words := {text: n for (of, text), n in counts.items() if of == label})
+    ]
+
+
+def _rows_by(counts: Counter[tuple[Hashable, str]]) -> str:
+    return " and ".join(_lines(counts, "by"))
+
+
+def _listed(words: Iterable[str]) -> str:
+    listed = [repr(text[:30]) for text in words]
+    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
+
+
+def _words_of(column: pd.Series) -> list[str] | None:
+    """The distinct texts of a column; `None` where a sample has too many for a status."""
+    step = max(len(column) // _SAMPLE, 1)
+    if column.iloc[::step].nunique() > _MOST_WORDS:
+        return None
+    return [*dict.fromkeys(filter(None, map(text_of, list(pd.factorize(column)[1]))))]
+
+
+class _Named(NamedTuple):
+    """A column of a status or type by its name.
+
+    `about` is what it is about: `None` where that is the sale, "" where the name does not say it.
+    """
+
+    column: KindColumn
+    about: str | None
+    payment: bool = False
+
+
+def _by_name(label: Hashable) -> _Named | None:
+    """What a column says about its row by its name; `None` where it is no such column."""
+    words = plain_name(label).split("_")
+    if flag := _flag(words, label):
+        return _Named(flag, None)
+    while len(words) > 1 and words[-1] in _SUFFIXES:
+        words = words[:-1]
+    if len(words) > 2 and words[0] in _READS and words[1] == "of":  # noqa: PLR2004 - type of …
+        words = [*words[2:], words[0]]
+    reads = _READS.get(words[-1])
+    if reads is None or (words == ["state"]):
+        return None
+    nearest = next((word for word in reversed(words[:-1]) if word not in _NEUTRAL), None)
+    column = KindColumn(label, reads, invoices=nearest in _INVOICE)
+    if nearest is None or nearest in _OF_SALES or nearest in _INVOICE:
+        return _Named(column, None, payment=reads == "type" and nearest in _PAYMENT)
+    return _Named(column, _about(nearest))
+
+
+def _about(word: str) -> str:
+    """What columns are about that have this word; "" where it is not known."""
+    return _OTHERS.get(word) or _OTHERS.get(word.removesuffix("s"), "")
+
+
+def _flag(words: list[str], label: Hashable) -> KindColumn | None:
+    """A column that says yes or no, or when: `is_canceled`, `Voided`, `Cancelled at`."""
+    left = [word for word in words if word not in _OF_SALES and word not in {"is", "was", "flag"}]
+    surely = bool({"is", "was", "flag"} & {*words})
+    if len(left) == 1 and left[0] in _FLAGS:
+        means = _FLAGS[left[0]]
+        return KindColumn(label, "flag", means) if surely or means == "no sale" else None
+    moment = [word for word in left if word not in _MOMENTS]
+    if len(moment) == 1 and len(left) > 1 and moment[0] in _ENDED_AT:
+        return KindColumn(label, "moment")
+    return None
+
+
+def _by_content(
+    named: _Named, texts: list[str] | None, *, invoices: bool
+) -> KindColumn | str | None:
+    """The column as it is read, why it is not, or `None` where nothing is to be said about it."""
+    if named.column.reads in {"flag", "moment"}:
+        says = named.column.reads == "moment" or _are_flags(texts)
+        return named.column if says else None
+    if texts == [] or _are_states(texts):
+        return None
+    if named.about:
+        return f"it is about {named.about}"
+    return "it has too many different texts" if texts is None else _worded(named, texts, invoices)
+
+
+def _worded(named: _Named, texts: list[str], invoices: bool) -> KindColumn | str:  # noqa: FBT001
+    """The column with what its words say about it, or why it is not read."""
+    column = named.column
+    ledger = column.reads == "type" and not named.payment
+    ledger = ledger and not _LEDGER.isdisjoint(_words(text) for text in texts)
+    read = replace(column, invoices=column.invoices or invoices, ledger=ledger)
+    kinds = [read.judge(text) for text in texts]
+    if not any(kinds):
+        return "none of its words says whether a row is a sale"
+    if named.about == "" and None in kinds:
+        return "its name does not say what it is about"
+    return read
+
+
+def _words(text: str) -> str:
+    return " ".join(plain_name(text).split("_"))
+
+
+def _are_states(texts: list[str] | None) -> bool:
+    """Whether at least half of the texts are states of an address."""
+    return bool(texts) and 2 * sum(state_code(text) is not None for text in texts or ()) >= len(
+        texts or ()
+    )
+
+
+def _are_flags(texts: list[str] | None) -> bool:
+    return bool(texts) and all(text.casefold() in _YES | _NO for text in texts or ())
+
+
+def _is_of_invoices(labels: Iterable[Hashable]) -> bool:
+    """Whether the columns are those of invoices, and not of orders."""
+    words = {word for label in labels for word in plain_name(label).split("_")}
+    return not words.isdisjoint(_INVOICE) and words.isdisjoint({"order", "orders"})
+
+
+def _judged(words: list[str], *, of_type: bool, invoices: bool) -> Kind | None:
+    """What a row with these words is; `None` where they do not say it."""
+    text = " ".join(words)
+    if text.removeprefix("wc ") in _UNPAID:
+        return "sale" if invoices else "no sale"
+    if text in _SALES:
+        return "sale"
+    left = [word for word in words if word not in _FILLERS]
+    if not left:
+        return "sale" if not _OF_SALES.isdisjoint(words) else None
+    if not _DOUBTFUL.isdisjoint(left):
+        return None
+    if left[0] in _ENDED or left[-1] in _ENDED:
+        return _ended(left, of_type=of_type)
+    return _plain(" ".join(left), partly=not _PARTLY.isdisjoint(left), of_type=of_type)
+
+
+def _ended(left: list[str], *, of_type: bool) -> Kind | None:
+    """What a canceled, voided or failed row is: a refund that failed leaves the sale as it was."""
+    if not _PARTLY.isdisjoint(left):
+        return None
+    if not _REFUND_WORDS.isdisjoint(left):
+        noun = not _REFUNDS.isdisjoint(left)  # "Canceled, refunded" is a canceled sale
+        return ("no sale" if of_type else "sale") if noun else "no sale"
+    return "void" if of_type and not _VOID.isdisjoint(left) else "no sale"
+
+
+def _plain(text: str, *, partly: bool, of_type: bool) -> Kind | None:
+    """What a row is by a phrase without words that add nothing."""
+    if text in _NO_SALES:
+        return "no sale"
+    whole = " ".join(word for word in text.split() if word not in _PARTLY)
+    if whole in _REFUNDS:
+        return "refunded" if partly and not of_type else "refund"
+    if whole in _REFUNDED:
+        return "refunded" if partly or not of_type else "refund"
+    return "sale" if text in _SALES else None
+
+
+def _set(text: str) -> frozenset[str]:
+    """The phrases of a text, which commas and line ends separate."""
+    return frozenset(" ".join(one.split()) for one in text.replace("\n", ",").split(",")) - {""}
+
+
+_YES = _set("true, yes, y, t, 1, 1.0")
+_NO = _set("false, no, n, f, 0, 0.0")
+_READS: dict[str, Reads] = {
+    "status": "status",
+    "statuses": "status",
+    "substatus": "status",
+    "state": "status",
+    "type": "type",
+    "kind": "type",
+    "event": "type",
+    "action": "type",
+    "mode": "type",
+    "transaction": "type",
+}
+_SUFFIXES = _set("code, name, label, text, description, desc, value, current, of")
+_NEUTRAL = _set("current, latest, final, overall, main, last, the, my, our, display, sub, us, raw")
+_INVOICE = _set("invoice, invoices, inv, bill")
+_PAYMENT = _set("payment, payments")
+_OF_SALES = _PAYMENT | _set(
+    "order, orders, sale, sales, transaction, transactions, trans, tran, txn, trx, financial,"
+    " purchase, purchases, checkout, charge, receipt, check, record, row, entry, document, doc"
+)
+_OTHERS = dict(
+    pair.split("=")
+    for pair in _set(
+        """
+        subscription=subscriptions, plan=subscriptions, membership=memberships, member=members
+        customer=customers, client=customers, buyer=customers, account=accounts, user=users
+        contact=contacts, lead=leads, company=companies, business=companies, attendee=attendees
+        item=items, lineitem=items, line=lines, product=products, sku=products, variant=products
+        goods=products, article=products, inventory=stock, stock=stock, category=products
+        fulfillment=deliveries, fulfilment=deliveries, shipping=deliveries, shipment=deliveries
+        ship=deliveries, delivery=deliveries, tracking=deliveries, package=deliveries
+        carrier=deliveries, courier=deliveries, warehouse=deliveries, ticket=tickets
+        tax=taxes, exemption=exemptions, email=emails, card=cards, method=means of payment
+        tender=means of payment, gateway=means of payment, payout=payouts, settlement=payouts
+        dispute=disputes, risk=fraud, fraud=fraud, marketing=marketing, consent=consent
+        address=addresses, vendor=vendors, supplier=vendors, employee=employees, staff=employees
+        discount=discounts, coupon=discounts, promotion=discounts, price=prices, device=devices
+        sync=copies to other systems, export=copies to other systems, import=copies to other systems
+        print=printing, review=reviews, refund=refunds, return=returns, cancellation=cancellations
+        cancelation=cancellations, cancel=cancellations, store=stores, shop=stores, channel=channels
+        location=places, region=places, license=licenses, entity=companies, service=services
+        """
+    )
+)
+_FLAGS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ("canceled", "cancelled", "voided", "void", "deleted", "test", "abandoned"), "no sale"
+    ),
+    **dict.fromkeys(("refund", "return"), "refund"),
+    **dict.fromkeys(("refunded", "returned"), "refunded"),
+}
+_MOMENTS = _set("at, on, date, time, datetime, timestamp, day, utc")
+_ENDED_AT = _set("canceled, cancelled, cancel, cancellation, voided, void")
+_FILLERS = (
+    _OF_SALES
+    | _INVOICE
+    | _set(
+        "wc, status, by, the, a, customer, buyer, seller, merchant, admin, system, user, us, auto,"
+        " automatically, manually, was, is, has, been, fully, full, in, and, due, to"
+    )
+)
+_ENDED = _set(
+    "canceled, cancelled, cancel, cancellation, void, voided, failed, declined, denied, expired,"
+    " abandoned, rejected, deleted"
+)
+_VOID = _set("canceled, cancelled, cancel, cancellation, void, voided")
+_PARTLY = _set("partial, partially, partly, part")
+_DOUBTFUL = _set(
+    "not, never, non, no, requested, request, requests, pending, delivery, deliver, shipping,"
+    " shipment, email, sync, print, label, notification, attempt"
+)
+"""Words with which another one does not say that there is no sale: "Cancellation requested"."""
+_REFUNDS = _set(
+    "refund, refunds, return, returns, reversal, reversals, chargeback, chargebacks, charge back,"
+    " back, credit memo, credit memos, credit note, credit notes, creditmemo, creditnote,"
+    " merchandise return, item return, product return, dispute"
+)
+_REFUNDED = _set("refunded, returned, reversed, charged back, disputed")
+_REFUND_WORDS = _REFUNDS | _REFUNDED
+_UNPAID = _set(
+    "unpaid, not paid, pending payment, payment pending, awaiting payment, waiting for payment,"
+    " on hold awaiting payment, payment required, requires payment, requires payment method,"
+    " requires confirmation, requires action, no payment, payment not received"
+)
+_NO_SALES = _set(
+    "draft, test, test mode, testing, trash, trashed, abandoned cart, incomplete, incomplete"
+    " expired, uncaptured, blocked, estimate, quote, quotation, proforma, pro forma, saved cart"
+)
+_SALES = _set(
+    """
+    sale, sales, order, orders, charge, purchase, invoice, sales receipt, cash sale, payment
+    completed, complete, paid, shipped, partially shipped, delivered, partially delivered
+    fulfilled, partially fulfilled, processing, in process, processed, closed, approved, success
+    succeeded, successful, captured, settled, cleared, ok, done, confirmed, received, sent, open
+    active, finished, accepted, posted, final, ready, ready for pickup, picked up, in transit, new
+    awaiting shipment, awaiting fulfillment, awaiting pickup, dispatched, invoiced, paid in full
+    partially paid, overpaid, overdue, past due, live, unshipped, unfulfilled, archived
+    """
+)
+_LEDGER = _set("invoice, sales receipt, credit memo, journal entry, bill")
+_LEDGER_NO_SALE = _set(
+    "payment, deposit, estimate, transfer, bill, expense, check, purchase order, journal entry,"
+    " statement, bill payment, vendor credit"
+)
+_REFUNDS_AS: dict[RefundsAs, str] = {
+    "subtract": "taken off",
+    "add": "counted as sales",
+    "leave": "amount 0.00",
+}
