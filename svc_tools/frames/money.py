@@ -3,11 +3,11 @@
 Whole numbers, decimals, floats and text are understood, in NumPy, pandas and Arrow columns and in
 categories of them. An amount is read exactly or refused, never rounded; only a float within a
 millionth of a dollar of a whole cent is that cent. `Totals` are a frame's sums of sales and tax.
+Whether a text has a decimal point or a decimal comma is decided by its column, in `decimal_marks`.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.frames.arrow import MONEY, cents_of, chunks_of, decimals, first_column, scaled
+from svc_tools.frames.decimal_marks import Unread, plain_number
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.frames.arrow import Coded
+    from svc_tools.frames.decimal_marks import Mark
 
 
 LARGEST = 2**63 - 1
@@ -31,8 +33,21 @@ _MOST_CENTS = 10**17
 """The largest amount that is read: a sum of several still fits a money column of 18 digits."""
 _SNAP = 1e-6
 """How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
-_WRITTEN = r"^-?\$?(?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{1,15})(?:\.[0-9]{1,2})?$"
-"""Amounts as they are mostly written: 1234.5, -12.50, $1,234.50."""
+_WITH_POINT = r"^-?\$?(?:[1-9][0-9]{0,2}(?:,[0-9]{3}){0,4}|[0-9]{1,15})(?:\.[0-9]{1,2})?$"
+_WITH_COMMA = (
+    r"^-?\$?(?:[1-9][0-9]{0,2}(?:(?:\.[0-9]{3}){0,4}|(?:[ \x{a0}\x{2009}\x{202f}][0-9]{3}){0,4}"
+    r"|(?:['\x{2019}][0-9]{3}){0,4})|[0-9]{1,15})(?:,[0-9]{1,2})?$"
+)
+_EITHER = r"^-?\$?(?:[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}\.[0-9]{1,2}|[0-9]{1,15}(?:\.[0-9]{1,2})?)$"
+_WRITTEN: Mapping[Mark, str] = {
+    "point": _WITH_POINT,
+    "comma": _WITH_COMMA,
+    "none": _WITH_POINT,
+    "either": _EITHER,
+    "both": _EITHER,
+}
+"""Amounts as they are mostly written with each mark: 1234.5, -12.50, $1,234.50; 1.234,50."""
+_THOUSANDS = r"[.' \x{a0}\x{2009}\x{202f}\x{2019}]"
 _CENTS, _CENT_DIGITS, _DIGITS = 100, 2, 18
 _SHOWN = 40
 _FRACTION = "is not a whole number of cents; round it to the cent before"
@@ -177,8 +192,6 @@ def money_column(values: Sequence[Decimal | None]) -> pd.arrays.ArrowExtensionAr
     return decimals(np.array(cents, np.int64), missing, MONEY)
 
 
-_NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?")
-_PARTED = re.compile(r"[0-9.,]\s+[0-9.,]")
 _USUAL = pa.decimal128(38, 9)
 
 
@@ -191,7 +204,9 @@ class _Read:
     snapped: np.ndarray | None = None
 
 
-def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, dict[int, str], int]:
+def whole_cents(
+    column: pd.Series, named: str = "amount", mark: Mark = "point"
+) -> tuple[np.ndarray, dict[int, str], int]:
     """Amounts as whole cents (int64), the reason by row where one cannot be, and how many snapped.
 
     A float off a whole cent by more than a millionth of a dollar is refused, never rounded; so is
@@ -200,11 +215,13 @@ def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, d
     Args:
         column: dollars, also as accountants write them: $1,234.50, (15.00), 15.00-.
         named: the argument's name, with which the reasons start.
+        mark: how its texts are written, as `decimal_marks` decides it for a column; a cell that is
+            written otherwise is refused.
 
     Raises:
         TypeError: the column holds truth values.
     """
-    read = _cents(column, named)
+    read = _cents(column, named, mark)
     if len(read.cents) and max(int(read.cents.max()), -int(read.cents.min())) > _MOST_CENTS:
         for row in np.flatnonzero(np.abs(read.cents) > _MOST_CENTS).tolist():
             dollars = f"{read.cents[row] / _CENTS:,.2f}"
@@ -226,32 +243,32 @@ def one_amount(value: object, named: str) -> int:
     return int(cents[0])
 
 
-def _cents(column: pd.Series, named: str) -> _Read:
+def _cents(column: pd.Series, named: str, mark: Mark) -> _Read:
     dtype = column.dtype
     if pd.api.types.is_bool_dtype(dtype):
         raise TypeError(f"{named}: column {column.name!r} holds truth values, not amounts")
     if isinstance(dtype, pd.CategoricalDtype):
         categories = pd.Series(column.cat.categories, name=column.name)
-        return _taken(_cents(categories, named), column.cat.codes.to_numpy(), named)
+        return _taken(_cents(categories, named, mark), column.cat.codes.to_numpy(), named)
     if isinstance(dtype, pd.ArrowDtype):
-        return _of_arrow(column, dtype.pyarrow_dtype, named)
+        return _of_arrow(column, dtype.pyarrow_dtype, named, mark)
     missing = column.isna().to_numpy()
     if pd.api.types.is_float_dtype(dtype):
         return _of_floats(column.to_numpy(np.float64, na_value=np.nan), missing, named)
     if pd.api.types.is_integer_dtype(dtype):
         return _of_integers(column, missing, named)
     if isinstance(dtype, pd.StringDtype):
-        return _of_texts(_as_text(column), missing, named)
-    return _of_objects(column, missing, named)
+        return _of_texts(_as_text(column), missing, named, mark)
+    return _of_objects(column, missing, named, mark)
 
 
-def _of_arrow(column: pd.Series, kind: pa.DataType, named: str) -> _Read:
+def _of_arrow(column: pd.Series, kind: pa.DataType, named: str, mark: Mark) -> _Read:
     array = pa.array(column.array)
     if pa.types.is_dictionary(kind):
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         distinct = pd.Series(array.dictionary.to_pandas(types_mapper=pd.ArrowDtype))
         codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return _taken(_cents(distinct, named), codes, named)
+        return _taken(_cents(distinct, named, mark), codes, named)
     if pa.types.is_decimal(kind) and not pa.types.is_decimal256(kind):
         return _of_decimals(array, named)
     missing = column.isna().to_numpy()
@@ -261,8 +278,8 @@ def _of_arrow(column: pd.Series, kind: pa.DataType, named: str) -> _Read:
     if pa.types.is_integer(kind):
         return _of_integers(column, missing, named)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _of_texts(array, missing, named)
-    return _of_objects(column.astype(object), missing, named)
+        return _of_texts(array, missing, named, mark)
+    return _of_objects(column.astype(object), missing, named, mark)
 
 
 def _gone(missing: np.ndarray, named: str) -> dict[int, str]:
@@ -284,7 +301,7 @@ def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
     plain = (column.fillna(0) if missing.any() else column).to_numpy()
     largest = LARGEST // _CENTS
     if len(plain) and (int(plain.max()) >= largest or int(plain.min()) <= -largest):
-        return _of_objects(column, missing, named)
+        return _of_objects(column, missing, named, "none")
     return _Read(plain.astype(np.int64) * _CENTS, _gone(missing, named))
 
 
@@ -325,7 +342,7 @@ def _of_decimal_chunk(chunk: pa.Array, named: str) -> _Read:
     cents, rest = np.divmod(values, smaller) if smaller > 1 else (values * larger, 0)
     wrong = _gone(missing, named)
     for row in np.flatnonzero((~fits | (rest != 0)) & ~missing).tolist():
-        one = _one(chunk[row].as_py(), named)
+        one = _one(chunk[row].as_py(), named, "none")
         if isinstance(one, str):
             wrong[row] = one
         else:
@@ -337,11 +354,15 @@ def _as_text(column: pd.Series) -> pa.Array:
     return pa.array(column, pa.large_string(), from_pandas=True)
 
 
-def _of_texts(array: pa.Array | pa.ChunkedArray, missing: np.ndarray, named: str) -> _Read:
+def _of_texts(
+    array: pa.Array | pa.ChunkedArray, missing: np.ndarray, named: str, mark: Mark
+) -> _Read:
     """Text: amounts as they are mostly written all at once, the rest one by one."""
     text = pa.concat_arrays(chunks_of(array))
-    money = pc.match_substring_regex(text, _WRITTEN)
+    money = pc.match_substring_regex(text, _WRITTEN[mark])
     digits = pc.if_else(money, text, pa.scalar(None, text.type))
+    if mark == "comma":
+        digits = _with_point(digits)
     if pc.any(pc.match_substring_regex(digits, "[$,]")).as_py():
         digits = pc.replace_substring_regex(digits, "[$,]", "")
     read = _of_decimal_chunk(pc.cast(digits, pa.decimal128(_DIGITS, _CENT_DIGITS)), named)
@@ -350,16 +371,23 @@ def _of_texts(array: pa.Array | pa.ChunkedArray, missing: np.ndarray, named: str
     rows = np.flatnonzero(~read_already)
     if len(rows):
         codes, distinct = pd.factorize(text.take(pa.array(rows)).to_numpy(zero_copy_only=False))
-        others = _taken(_one_by_one(distinct.tolist(), named), codes, named)
+        others = _taken(_one_by_one(distinct.tolist(), named, mark), codes, named)
         read.cents[rows] = others.cents
         read.wrong |= {int(rows[place]): reason for place, reason in others.wrong.items()}
     return read
 
 
-def _of_objects(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
+def _with_point(text: pa.Array) -> pa.Array:
+    """Numbers with a decimal comma, as they are with a decimal point and no thousands."""
+    if pc.any(pc.match_substring_regex(text, _THOUSANDS)).as_py():
+        text = pc.replace_substring_regex(text, _THOUSANDS, "")
+    return pc.replace_substring(text, ",", ".")
+
+
+def _of_objects(column: pd.Series, missing: np.ndarray, named: str, mark: Mark) -> _Read:
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind == "string":
-        return _of_texts(_as_text(column), missing, named)
+        return _of_texts(_as_text(column), missing, named, mark)
     if kind == "decimal" and (quick := _of_plain_decimals(column, named)) is not None:
         return quick
     values = column.tolist()
@@ -367,7 +395,7 @@ def _of_objects(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
     plain = [value if known else 0.0 for value, known in zip(values, floats, strict=True)]
     read = _of_floats(np.array(plain, np.float64), missing, named)
     rows = np.flatnonzero(~floats & ~missing).tolist()
-    others = _one_by_one([values[row] for row in rows], named)
+    others = _one_by_one([values[row] for row in rows], named, mark)
     read.cents[rows] = others.cents
     read.wrong |= {rows[place]: reason for place, reason in others.wrong.items()}
     return read
@@ -381,7 +409,7 @@ def _of_plain_decimals(column: pd.Series, named: str) -> _Read | None:
         return None
 
 
-def _one_by_one(values: Sequence[object], named: str) -> _Read:
+def _one_by_one(values: Sequence[object], named: str, mark: Mark) -> _Read:
     """Values of any kind; equal ones of a kind are read once."""
     read: dict[tuple[type, str], int | str] = {}
     cents = np.zeros(len(values), np.int64)
@@ -389,7 +417,7 @@ def _one_by_one(values: Sequence[object], named: str) -> _Read:
     for row, value in enumerate(values):
         key = (type(value), str(value))
         if key not in read:
-            read[key] = _one(value, named)
+            read[key] = _one(value, named, mark)
         amount = read[key]
         if isinstance(amount, str):
             wrong[row] = amount
@@ -398,11 +426,14 @@ def _one_by_one(values: Sequence[object], named: str) -> _Read:
     return _Read(cents, wrong)
 
 
-def _one(value: object, named: str) -> int | str:
+def _one(value: object, named: str, mark: Mark) -> int | str:
     """One amount in cents, or why it cannot be read."""
     shown = str(value)[:_SHOWN]
+    plain = plain_number(value, mark) if isinstance(value, str) else _number_of(value)
+    if isinstance(plain, Unread):
+        return f"{named}: {plain.why}"
     try:
-        exact = Decimal(_plain_number(value)) * _CENTS
+        exact = Decimal(plain) * _CENTS
     except ArithmeticError:
         return f"{named}: {shown!r} is not a number of dollars such as 12.50"
     if not exact.is_finite() or abs(exact) > LARGEST // 2:
@@ -412,16 +443,6 @@ def _one(value: object, named: str) -> int | str:
     return int(exact)
 
 
-def _plain_number(value: object) -> str:
-    """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
-    if not isinstance(value, str):
-        return "" if isinstance(value, bool | np.bool_) else str(value)
-    if _PARTED.search(value):
-        return ""  # 12 50 may be 12.50 or 1,250
-    text = "".join(value.split()).replace("$", "", 1)
-    bracketed = text.startswith("(") and text.endswith(")")
-    signs = [bracketed, text.startswith("-"), text.endswith("-") and len(text) > 1]
-    digits = text[1:-1] if bracketed else text.removeprefix("-").removesuffix("-")
-    if sum(signs) > 1 or not digits or not _NUMBER.fullmatch(digits):
-        return ""
-    return f"{'-' if any(signs) else ''}{digits.replace(',', '')}"
+def _number_of(value: object) -> str:
+    """The digits of a value that is no text; none of a truth value."""
+    return "" if isinstance(value, bool | np.bool_) else str(value)
