@@ -189,6 +189,18 @@ class Counts:
         if rows := self.rows["no sale"]:
             named = " or ".join(map(repr, no_sale))
             said.append(f"{counted(rows, 'row')} cancelled or not paid by {named}: amount 0.00")
+        if rows := self.rows["other kind"]:
+            named = " or ".join(map(repr, export.found_kinds(columns)[0]))
+            said.append(
+                f"{counted(rows, 'row')} of another kind than sales and refunds by {named}:"
+                " amount 0.00"
+            )
+        if rows := self.rows["said to be refunded"]:
+            named = " or ".join(map(repr, export.found_refunded(columns)))
+            said.append(
+                f"{counted(rows, 'row')} refunded by {named} and not taken off: the export does not"
+                " say when and how much; deduct them in the period of the refund"
+            )
         if rows := self.rows["refunded"]:
             said.append(
                 f"refunds are not taken off ({found['refunded']!r}: {counted(rows, 'row')},"
@@ -237,19 +249,24 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     once = further_rows(frame, export)
     each = np.zeros(len(frame), bool)  # a column of the lines counts in each of them
     further = once if is_of_orders(amount, export, labels) else each
-    goods = _added(frame, amount, "amount", further)
+    sign = _sign(frame, export)
+    goods = _added(frame, amount, "amount", further, sign)
     delivery = None
     if shipping is not None:
         of_all = is_of_orders(shipping, export, labels)
-        delivery = _added(frame, shipping, "shipping", once if of_all else each)
+        delivery = _added(frame, shipping, "shipping", once if of_all else each, sign)
     _, delivery_words = export.found_words(labels)
     if delivery_words and shipping is None:
         of_delivery = _worded(frame, delivery_words)
         delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
         goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
-    no_sale = _no_sale(frame, export)
+    no_sale, other = _no_sale(frame, export), _of_another_kind(frame, export)
     counts = Counts()
     counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~further & (goods.cents != 0)))
+    counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & (goods.cents != 0)))
+    no_sale |= other
+    refunded = _worded(frame, export.found_refunded(labels))
+    counts.rows["said to be refunded"] = int(np.count_nonzero(refunded & ~no_sale & ~once))
     for one in (goods, *filter(None, [delivery])):
         one.cents[no_sale] = 0
         for row in np.flatnonzero(no_sale).tolist():
@@ -259,7 +276,7 @@ def sale_of(frame: pd.DataFrame, export: Export, amount: Sum, shipping: Sum | No
     counts.rows["currency"] = len(foreign)
     goods.wrong.update(foreign)
     _count_refunds(frame, found, once | no_sale, counts)
-    _count_off(frame, found, (goods, delivery), once | no_sale, counts)
+    _count_off(frame, export, (goods, delivery), once | no_sale, counts)
     for one in (goods, *filter(None, [delivery])):
         if one.wrong:
             one.cents[np.fromiter(one.wrong, np.int64, len(one.wrong))] = 0
@@ -277,7 +294,15 @@ def _stated(frame: pd.DataFrame, export: Export) -> pd.DataFrame:
     return _of_order(frame, labels, orders, empty) if empty.any() else frame
 
 
-def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dollars:
+def _sign(frame: pd.DataFrame, export: Export) -> np.ndarray | None:
+    """-1 in the rows of an export that are refunds by the sign of one column, else 1."""
+    label = export.found_signed(frame.columns)
+    return None if label is None else np.where(whole_cents(frame[label])[0] < 0, -1, 1)
+
+
+def _added(
+    frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray, sign: np.ndarray | None
+) -> Dollars:
     """The sum of the columns in each row; 0 in rows whose amounts count elsewhere.
 
     Without a value in its first column a row has no amount; delivery may be missing.
@@ -292,8 +317,10 @@ def _added(frame: pd.DataFrame, one: Sum, named: str, once: np.ndarray) -> Dolla
         for row, reason in reasons.items():
             if not once[row] and (not blank[row] or (needed and place == 0)):
                 wrong.setdefault(row, f"{named}: missing" if blank[row] else reason)
-        cents += of_column if place < len(one.plus) else -np.abs(of_column)
+        plus = of_column if sign is None else np.abs(of_column)
+        cents += plus if place < len(one.plus) else -np.abs(of_column)
         snapped += near
+    cents = cents if sign is None else cents * sign
     cents[once] = 0
     return Dollars(cents, wrong, snapped)
 
@@ -309,15 +336,27 @@ def further_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
     first = _first_rows(orders, ~empty)[orders]
     # after a filter the first row of the order may not be there
     alone = (first < 0) & empty & _without_place(frame, export.found(frame.columns))
-    same = np.ones(len(frame), bool)
+    item = _of_item(frame, export)
+    same = np.full(len(frame), item is None)
     for label in money:
         codes = pd.factorize(frame[label])[0]
         same &= codes == codes[first]
+    if item is not None:  # the items of an order whose first row is their sum
+        same = item & (_first_rows(orders, ~item)[orders] >= 0)
     row = np.arange(len(frame))
     further: np.ndarray = (first >= 0) & (row != first) & (empty | same)
     further |= alone
     further &= orders >= 0
     return further
+
+
+def _of_item(frame: pd.DataFrame, export: Export) -> np.ndarray | None:
+    """The rows that name an item, where an export has first rows with the sum of an order."""
+    labels = export.found_head(frame.columns)
+    if not labels:
+        return None
+    item: np.ndarray = ~np.logical_and.reduce([blank_cells(frame[label]) for label in labels])
+    return item
 
 
 def parted_orders(
@@ -389,6 +428,22 @@ def _no_sale(frame: pd.DataFrame, export: Export) -> np.ndarray:
     return _worded(frame, words)
 
 
+def _of_another_kind(frame: pd.DataFrame, export: Export) -> np.ndarray:
+    """The rows that are neither sales nor refunds, where an export has rows of other kinds.
+
+    A payment that is taken off was made by the seller, a refund that is not was received.
+    """
+    sale, refund = export.found_kinds(frame.columns)
+    if not sale:
+        return np.zeros(len(frame), bool)
+    sign = _sign(frame, export)
+    sold, back = _worded(frame, sale), _worded(frame, refund)
+    if sign is not None:
+        sold, back = sold & (sign > 0), back & (sign < 0)
+    other: np.ndarray = ~(sold | back)
+    return other
+
+
 def _worded(frame: pd.DataFrame, words: Mapping[Hashable, tuple[str, ...] | None]) -> np.ndarray:
     """The rows that have one of the words in the column that they belong to."""
     rows = np.zeros(len(frame), bool)
@@ -431,12 +486,13 @@ def _count_refunds(
 
 def _count_off(
     frame: pd.DataFrame,
-    found: Mapping[str, Hashable],
+    export: Export,
     parts: tuple[Dollars, Dollars | None],
     others: np.ndarray,
     counts: Counts,
 ) -> None:
     """Count the rows whose amounts with the tax collected are not the total."""
+    found = export.found(frame.columns)
     if "total" not in found:
         return
     total, wrong, _ = whole_cents(frame[found["total"]])
@@ -445,6 +501,8 @@ def _count_off(
     added = sum(part.cents for part in parts if part is not None)
     if "collected" in found:
         added = added + whole_cents(frame[found["collected"]])[0]
+    for label in export.found_in_total(frame.columns):
+        added = added + whole_cents(frame[label])[0]
     counts.rows["off"] = int(np.count_nonzero(known & (added != total)))
 
 
