@@ -62,6 +62,18 @@ class Counts:
         if rows := self.rows["no sale"]:
             named = " or ".join(map(repr, reading.no_sale))
             said.append(f"{counted(rows, 'row')} canceled or not paid by {named}: amount 0.00")
+        if rows := self.rows["other kind"]:
+            named = " or ".join(map(repr, reading.sale))
+            said.append(
+                f"{counted(rows, 'row')} of another kind than sales and refunds by {named}:"
+                " amount 0.00"
+            )
+        if rows := self.rows["said to be refunded"]:
+            named = " or ".join(map(repr, reading.refunded_by))
+            said.append(
+                f"{counted(rows, 'row')} refunded by {named} and not taken off: the file does not"
+                " say when and how much; deduct them in the period of the refund"
+            )
         if rows := self.rows["refunded"]:
             said.append(
                 f"refunds are not taken off ({reading.refunded!r}: {counted(rows, 'row')},"
@@ -218,9 +230,13 @@ class Orders:
         # after a filter the first row of the order may not be there
         alone = (first < 0) & empty & _without_place(frame, self.reading.place)
         same = np.ones(len(frame), bool)
-        for label in money:
-            codes = pd.factorize(frame[label])[0]
-            same &= codes == codes[first]
+        if self.reading.items:  # an order's first row is the sum of its items
+            item = ~np.logical_and.reduce([blank_cells(frame[one]) for one in self.reading.items])
+            same = item & (_first_rows(orders, ~item)[orders] >= 0)
+        else:
+            for label in money:
+                codes = pd.factorize(frame[label])[0]
+                same &= codes == codes[first]
         row = np.arange(len(frame))
         further: np.ndarray = (first >= 0) & (row != first) & (empty | same)
         further |= alone
@@ -296,10 +312,14 @@ class Orders:
             of_delivery = _worded(rows.frame, reading.charges)
             delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
             goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
-        no_sale = _worded(rows.frame, reading.no_sale)
+        no_sale, other = _worded(rows.frame, reading.no_sale), rows.of_another_kind
         elsewhere = once if any(one.once for one in sums.goods) else np.zeros_like(once)
         counts = Counts()
         counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & (goods.cents != 0)))
+        counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & (goods.cents != 0)))
+        no_sale = no_sale | other
+        refunded = _worded(rows.frame, reading.refunded_by) & ~no_sale & ~once
+        counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
         foreign = rows._in_other_currency(no_sale | elsewhere)
         counts.rows["currency"] = len(foreign)
         rows._count_refunds(once | no_sale, counts)
@@ -319,13 +339,35 @@ class Orders:
         empty = np.logical_and.reduce([blank_cells(self.frame[label]) for label in labels])
         return _of_order(self.frame, labels, orders, empty) if empty.any() else self.frame
 
+    @cached_property
+    def of_another_kind(self) -> np.ndarray:
+        """The rows that are neither sales nor refunds, where a file has rows of other kinds.
+
+        A payment that is taken off was made by the seller, a refund that is not was received.
+        """
+        reading, frame = self.reading, self.frame
+        if not reading.sale:
+            return np.zeros(len(frame), bool)
+        sold, back = _worded(frame, reading.sale), _worded(frame, reading.refund)
+        sign = self._sign()
+        if sign is not None:
+            sold, back = sold & (sign > 0), back & (sign < 0)
+        return ~(sold | back)
+
+    def _sign(self) -> np.ndarray | None:
+        """-1 in the rows that are refunds by the sign of one column, else 1."""
+        label = self.reading.signed
+        if label is None:
+            return None
+        return np.where(whole_cents(self.frame[label])[0] < 0, -1, 1)
+
     def _added(self, terms: Sequence[Term], named: str, once: np.ndarray | None = None) -> Dollars:
         """The sum of the columns in each row; 0 in rows whose amounts count elsewhere.
 
         Without a value in its first column a row has no amount; delivery may be missing.
         """
         once = self.further if once is None else once
-        needed = named != "shipping"
+        needed, sign = named != "shipping", self._sign()
         cents = np.zeros(len(self.frame), np.int64)
         wrong: dict[int, str] = {}
         snapped = 0
@@ -337,10 +379,10 @@ class Orders:
             for row, reason in reasons.items():
                 if not elsewhere[row] and (not blank[row] or (needed and place == 0)):
                     wrong.setdefault(row, f"{named}: missing" if blank[row] else reason)
-            of_column = np.abs(of_column) if term.either_sign else of_column
+            of_column = np.abs(of_column) if term.either_sign or sign is not None else of_column
             cents += np.where(elsewhere, 0, term.sign * of_column)
             snapped += near
-        return Dollars(cents, wrong, snapped)
+        return Dollars(cents if sign is None else cents * sign, wrong, snapped)
 
     def _in_other_currency(self, others: np.ndarray) -> dict[int, str]:
         """Why rows in another currency than US dollars have no amount, by row."""

@@ -30,7 +30,13 @@ class Reading:
         billing: that of the place where nothing is shipped.
         no_sale: by column the words (in small letters) with which a row is no sale; `None` where
             any word is one.
+        sale: by column the words with which a row is a sale, where a file has rows that are none.
+        refund: by column the words with which a row is a refund, with a negative amount.
         charges: by column the words with which a row is a charge for delivery.
+        signed: the column whose sign the amounts of a row have.
+        refunded_by: by column the words with which a sale was refunded, without saying how much.
+        items: columns of the item, empty in the first row of an order, which has the sums of the
+            others.
         currency: the column of currencies.
         country: the column of countries.
         refunded: a column of refunds that stand only as a sum of the order.
@@ -46,7 +52,12 @@ class Reading:
     place: Mapping[str, Hashable] = field(default_factory=dict)
     billing: Mapping[str, Hashable] = field(default_factory=dict)
     no_sale: Mapping[Hashable, tuple[str, ...] | None] = field(default_factory=dict)
+    sale: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    refund: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
     charges: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    signed: Hashable | None = None
+    refunded_by: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    items: tuple[Hashable, ...] = ()
     currency: Hashable | None = None
     country: Hashable | None = None
     refunded: Hashable | None = None
@@ -125,9 +136,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
     no_sale, charges = export.found_words(labels)
     amount, shipping = export.found_amount(labels), export.found_shipping(labels)
     once = [label for one in (amount, shipping) if one is not None for label in one.all]
-    compared = [found[role] for role in ("collected", "refunded", "total") if role in found]
-    if not export.once:
-        once, compared = [], []
+    sale, refund = export.found_kinds(labels)
     reading = Reading(
         export=export,
         order=found.get("order") if export.once else None,
@@ -135,12 +144,17 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
         place={role: found[role] for role in PLACE_ROLES if role in found},
         billing=export.found_billing(labels),
         no_sale=no_sale,
+        sale=sale,
+        refund=refund,
         charges=charges,
+        signed=export.found_signed(labels),
+        refunded_by=export.found_refunded(labels),
+        items=tuple(export.found_head(labels)),
         currency=found.get("currency"),
         country=found.get("country"),
         refunded=found.get("refunded"),
-        once=tuple(dict.fromkeys(once)),
-        of_order=tuple(dict.fromkeys([*once, *compared])),
+        once=tuple(dict.fromkeys(once)) if export.once else (),
+        of_order=tuple(export.of_orders(labels)),
         meant=export.amounts,
     )
     if amount is None:
@@ -157,6 +171,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
         goods=terms(amount),
         delivery=terms(shipping),
         tax=(reading.term(found["collected"]),) if "collected" in found else (),
+        others=tuple(map(reading.term, export.found_in_total(labels))),
         total=reading.term(found["total"]) if "total" in found else None,
         witness="export",
     )
@@ -174,9 +189,9 @@ def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
     return text
 
 
-_LABELS = ("order", "day", "currency", "country", "refunded")
-_SEVERAL = ("once", "of_order")
-_BY_COLUMN = ("place", "billing", "no_sale", "charges")
+_LABELS = ("order", "day", "currency", "country", "refunded", "signed")
+_SEVERAL = ("once", "of_order", "items")
+_BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by")
 
 
 def _sums_from(plain: Mapping[str, Any]) -> Sums:

@@ -1,0 +1,124 @@
+"""Which export a table is, told by its columns; and reports with titles, headings and totals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools.exports.layout import PLACE_ROLES
+from svc_tools.exports.shops import EXPORTS
+from svc_tools.places import state_code
+from svc_tools.roles import ColumnAmbiguous, Found, place_role, plain_name, usual_places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from svc_tools.exports.layout import Export
+
+
+def recognized(columns: Iterable[Hashable]) -> Export | None:
+    """The export that a table with these columns is; `None` where it is none or could be two."""
+    fit = fitting(columns)
+    return fit[0] if len(fit) == 1 else None
+
+
+def fitting(columns: Iterable[Hashable]) -> list[Export]:
+    """Every export that a table with these columns may be: that which knows most of them first."""
+    labels = [*columns]
+    fit = [one for one in EXPORTS if one.fits(labels)]
+    return sorted(fit, key=lambda one: len(one.known(labels)), reverse=True)
+
+
+DECIDING = frozenset({"zip", "address", "city", "location", "lat"})
+"""The roles of which a place needs one."""
+
+
+def usual_columns(
+    export: Export | None,
+    free: Sequence[Hashable],
+    given: Mapping[str, object] | None = None,
+    *,
+    sample: Callable[[Hashable], Sequence[str | None]],
+) -> Found:
+    """The columns of place and date of an export, or else of the place by their usual names.
+
+    Args:
+        export: the export that the table is, where it is one that is known.
+        free: the labels to choose from.
+        given: by role the value of an argument that is given; its role is not looked for.
+        sample: some values of a column as text. A column named just "Region" is that of the states
+            where most of its values are states.
+    """
+    known = {} if export is None else export.found(free)
+    of_export = {
+        role: known[role]
+        for role in (*PLACE_ROLES, "as_of")
+        if role in known and (given or {}).get(role) is None
+    }
+    if DECIDING & of_export.keys():
+        return Found(of_export, ())
+    usual = usual_places([label for label in free if label not in of_export.values()], given)
+    columns = {**usual.columns, **of_export}
+    shipping = any((found := place_role(label)) and found[1] for label in columns.values())
+    if shipping or usual.problems or "state" in {**columns, **(given or {})}:
+        return Found(columns, usual.problems)
+    named = [label for label in free if plain_name(label) in _REGION]
+    regions = [label for label in named if _are_states(sample(label))]
+    if len(regions) > 1:
+        return Found(columns, (ColumnAmbiguous("state", regions),))
+    return Found(columns | dict(zip(["state"], regions, strict=False)), ())
+
+
+_REGION = {"region", "region_code", "region_name"}
+
+
+def _are_states(texts: Sequence[str | None]) -> bool:
+    there = [text for text in texts if text]
+    return 2 * sum(state_code(text) is not None for text in there) >= max(len(there), 1)
+
+
+def named_export(name: str | None) -> Export | None:
+    """The export of this name; `None` where there is none."""
+    return next((one for one in EXPORTS if one.name == name), None)
+
+
+_TITLE_ROWS = 12
+"""The rows among which the names of a report's columns are looked for."""
+
+
+def report_of(first: Sequence[Sequence[object]]) -> tuple[Export, Sequence[object]] | None:
+    """The report that a file is whose first rows these are, and the row with the names.
+
+    `None` where the names stand in the first row that is not empty, as in other files.
+    """
+    filled = [row for row in first[:_TITLE_ROWS] if any(map(_is_filled, row))]
+    for row in filled[1:]:
+        export = recognized([cell for cell in row if _is_filled(cell)])
+        if export is not None and export.report:
+            return export, row
+    return None
+
+
+def lines_of(
+    rows: Iterable[Sequence[object]], export: Export, names: Sequence[object]
+) -> Iterator[list[object]]:
+    """The names of a report's columns, then its lines, each with the heading above it.
+
+    The heading goes into the first column, where that has no name: it is the customer's.
+    """
+    grouped = not _is_filled(names[0])
+    dated = [*names].index(export.found(filter(_is_filled, names))["as_of"])
+    below, heading = iter(rows), None
+    for row in below:
+        if [*row] == [*names]:
+            break
+    yield ["Customer", *names[1:]] if grouped else [*names]
+    for row in below:
+        if len(row) > dated and _is_filled(row[dated]):
+            line = [*row, *[None] * (len(names) - len(row))]
+            yield [heading, *line[1:]] if grouped and not _is_filled(line[0]) else line
+        elif row and _is_filled(row[0]):
+            heading = row[0]
+
+
+def _is_filled(cell: object) -> bool:
+    return cell is not None and str(cell).strip() != ""
