@@ -77,7 +77,7 @@ _DIGITS = 6
 _LOGGED = 5.0
 """Pauses of at least so many seconds are logged, so that the run does not seem to hang."""
 _LONGEST = 3600.0
-"""A run ends, rather than pause for so many seconds."""
+"""A run ends, rather than pause for so many seconds because the service asks for it."""
 
 
 class Pace:
@@ -91,7 +91,10 @@ class Pace:
         limit: how many requests may be in flight now.
         ready_at: when the next request may start.
         paused_until: when the last pause ends, or ended.
+        pause: its seconds as they were given: `paused_until` is rounded, so that the difference to
+            its begin may be less.
         asked_until: until when the service asked for no request; what is longer is a backoff.
+        asked: the seconds of the longest pause that it asked for and that is not over, as given.
     """
 
     def __init__(self, most: int, chance: Callable[[], float] = random.random) -> None:
@@ -101,7 +104,9 @@ class Pace:
         self._allowed = most
         self._chance = chance
         self.paused_until = 0.0
+        self.pause = 0.0
         self.asked_until = 0.0
+        self.asked = 0.0
         self._window: _Window | None = None
         self._length = 0.0
         self._ramp_until = 0.0
@@ -208,12 +213,12 @@ class Pace:
         else:
             self._spacing = 0.0
         if left == 0:
+            self._note_asked(now, interval)
             self._keep_back(now, interval)
-            self.asked_until = max(self.asked_until, now + interval)
 
     def wait(self, now: float, seconds: float) -> None:
         """Start no request for so long: the service asks for it."""
-        self.asked_until = max(self.asked_until, now + seconds)
+        self._note_asked(now, seconds)
         self._pause(now, seconds)
 
     def repeat(self, now: float) -> bool:
@@ -222,6 +227,12 @@ class Pace:
             return False
         self.wait(now, self._length)
         return True
+
+    def _note_asked(self, now: float, seconds: float) -> None:
+        """Note that the service asks for no request for so long."""
+        is_over = now >= self.asked_until
+        self.asked = seconds if is_over else max(self.asked, seconds)
+        self.asked_until = max(self.asked_until, now + seconds)
 
     def _pause(self, now: float, seconds: float) -> None:
         """Start no request for so long, then a single one."""
@@ -240,6 +251,7 @@ class Pace:
             return False
         self._paused += until - max(now, self.paused_until)
         self.paused_until = self.ready_at = until
+        self.pause = seconds
         self._ramp_until = until + min(_RAMP * seconds, _LONGEST_RAMP)
         return True
 
@@ -346,21 +358,29 @@ class Pauses:
             Why the run ends now, where it cannot outlast the pause, or should not.
         """
         until = pace.paused_until
-        if until - now < _LOGGED or until <= self._logged_until + 1.0:
+        if pace.pause < _LOGGED or now >= until:
             return None
-        self._logged_until = until
         asked = until <= pace.asked_until
         why = "the service requires a pause" if asked else "the service refuses every request (429)"
-        pause = f"{why}{' of' if asked else ', a pause of'} {until - now:,.0f} s"
+        pause = f"{why}{' of' if asked else ', a pause of'} {pace.pause:,.0f} s"
         if self.ends_at is not None and until >= self.ends_at:
             return f"{pause}, which is beyond the deadline"
-        resumes = datetime.now().astimezone() + timedelta(seconds=until - now)
-        clock = resumes.isoformat(" ", "seconds")
-        if asked and until - now >= _LONGEST:
-            return f"{pause}; run it again after {clock}"
-        text = "%s: the lookup continues at %s; Ctrl+C ends it and returns the results"
-        _log.warning(text, pause, clock)
+        if pace.asked >= _LONGEST and now < pace.asked_until:
+            again = _in_seconds(pace.asked_until - now)
+            return (
+                f"the service requires a pause of {pace.asked:,.0f} s; run it again after {again}"
+            )
+        if until > self._logged_until + 1.0:
+            self._logged_until = until
+            text = "%s: the lookup continues at %s; Ctrl+C ends it and returns the results"
+            _log.warning(text, pause, _in_seconds(until - now))
         return None
+
+
+def _in_seconds(seconds: float) -> str:
+    """The time of day after so many seconds."""
+    moment = datetime.now().astimezone() + timedelta(seconds=seconds)
+    return moment.isoformat(" ", "seconds")
 
 
 _NEVER_REACHED = 8
