@@ -430,7 +430,7 @@ def _require_whole_orders(ddf: dd.DataFrame, options: TaxOptions) -> None:
     if not any(term.once for term in (*sums.goods, *sums.delivery)):
         return
     numbers = delayed(_order_hashes, pure=True)
-    used = ddf[[order, *filter(None, [reading.day]), *reading.once]]
+    used = ddf[[order, *filter(None, [reading.orders.day]), *reading.orders.place, *reading.once]]
     found = compute(*[numbers(part, reading) for part in used.to_delayed()])
     _, times = np.unique(np.concatenate(found), return_counts=True)
     split = int(np.count_nonzero(times > 1))

@@ -17,6 +17,7 @@ import pandas as pd
 from svc_tools.cells import text_of
 from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES
+from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes, order_rows
 from svc_tools.frames.money import dollars, whole_cents
 from svc_tools.places import Cells, Refusal, where
 
@@ -159,23 +160,17 @@ class Orders:
     def codes(self) -> np.ndarray | None:
         """For each row the number of its order, -1 where it has none; `None`: all are sales.
 
-        Two stores, or two years, may have one number: an order has one number and one date. A row
-        without a date belongs to the order of its number above it.
+        Two stores, or two years, may have one number: an order has one number, date and place. A
+        row without a date belongs to the order of its number above it.
         """
-        reading, frame = self.reading, self.frame
-        if reading.order is None or reading.order not in frame.columns:
+        columns = self.reading.orders
+        named = [one for one in (columns.number, columns.day, *columns.place) if one is not None]
+        if not {*named} <= {*self.frame.columns}:
             return None
-        numbers = pd.factorize(frame[reading.order])[0]
-        if reading.day is None or reading.day not in frame.columns:
-            return numbers
-        day = frame[reading.day]
-        undated = blank_cells(day)
-        days, each = pd.factorize(day)
-        orders = pd.factorize(numbers * (len(each) + 1) + np.where(undated, len(each), days))[0]
-        if undated.any():
-            above = _nearest(numbers, ~undated)
-            orders = np.where(undated & (above >= 0), orders[above], orders)
-        return np.where(numbers >= 0, orders, -1)
+        rows = order_rows(self.frame, columns)
+        if rows is None and self.reading.once:  # after a filter an order may lack its first row
+            return np.where(self.numbered, np.arange(len(self.frame)), -1)
+        return rows
 
     def completed(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
         """The frame with the place and the date of every row, as far as it has them elsewhere.
@@ -244,11 +239,10 @@ class Orders:
         return further
 
     def hashes(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each row a hash of its order's number, date and amounts, and the rows with these."""
+        """For each row a hash of its order and its amounts, and the rows that have these."""
         frame, reading = self.frame, self.reading
         money = [label for label in reading.once if label in frame.columns]
-        named = [one for one in (reading.order, reading.day) if one is not None]
-        hashes = row_hashes(frame[[*named, *money]])
+        hashes = order_hashes(frame, reading.orders)[0] ^ row_hashes(frame[money])
         empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
         return hashes, ~empty & self.numbered
 
@@ -258,16 +252,13 @@ class Orders:
         return ~blank_cells(self.frame[self.reading.order])
 
     def keys(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hashes of the number of each row's order, and of number and date; rows without a date.
+        """Hashes of the number of each row's order, and of the order; rows without a date or place.
 
-        A row without a date, whose first row is in another chunk, is known by its number alone.
+        Such a row, whose first row is in another chunk, is known by its number alone.
         """
-        named = [one for one in (self.reading.order, self.reading.day) if one is not None]
-        numbers, orders = (row_hashes(self.frame[one]) for one in (named[:1], named))
-        undated = np.zeros(len(self.frame), bool)
-        if len(named) > 1:
-            undated = blank_cells(self.frame[named[1]])
-        return numbers, orders, undated
+        numbers, _ = order_hashes(self.frame, OrderColumns(self.reading.order))
+        orders, whole = order_hashes(self.frame, self.reading.orders)
+        return numbers, orders, ~whole & self.numbered
 
     def parted(self, exempt: np.ndarray, rows: np.ndarray) -> list[int]:
         """The first rows of orders of which others, among these, are exempt where it is not."""
@@ -352,7 +343,8 @@ class Orders:
         sign = self._sign()
         if sign is not None:
             sold, back = sold & (sign > 0), back & (sign < 0)
-        return ~(sold | back)
+        other: np.ndarray = ~(sold | back)
+        return other
 
     def _sign(self) -> np.ndarray | None:
         """-1 in the rows that are refunds by the sign of one column, else 1."""
@@ -553,20 +545,6 @@ def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.n
         return np.zeros(len(frame), bool)
     empty: np.ndarray = np.logical_and.reduce([blank_cells(frame[label]) for label in place])
     return empty
-
-
-def _nearest(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """For each row the nearest one of its order above that is in the mask, else below; else -1."""
-    rows = np.argsort(orders, kind="stable")
-    place = np.arange(len(rows))
-    of = orders[rows]
-    above = np.maximum.accumulate(np.where(there[rows], place, -1))
-    below = np.minimum.accumulate(np.where(there[rows], place, len(rows))[::-1])[::-1]
-    below = np.where(below < len(rows), below, -1)
-    found = np.where((above >= 0) & (of[above] == of), above, below)
-    nearest = np.full(len(rows), -1)
-    nearest[rows] = np.where((found >= 0) & (of[found] == of), rows[found], -1)
-    return nearest
 
 
 def _of_order(

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from svc_tools.exports import PLACE_ROLES, named_export
+from svc_tools.frames.lookup.order_numbers import OrderColumns
 from svc_tools.frames.lookup.sums import Sums, Term
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ class Reading:
 
     Attributes:
         export: the export that the columns were recognized as.
-        order: the number of the order, where rows of one order belong together.
-        day: the date of the sale.
+        orders: the columns that say which order a row belongs to; without a number each row is
+            a sale.
         place: the column of each role of the place.
         billing: that of the place where nothing is shipped.
         no_sale: by column the words (in small letters) with which a row is no sale; `None` where
@@ -47,8 +48,7 @@ class Reading:
     """
 
     export: Export | None = None
-    order: Hashable | None = None
-    day: Hashable | None = None
+    orders: OrderColumns = field(default_factory=OrderColumns)
     place: Mapping[str, Hashable] = field(default_factory=dict)
     billing: Mapping[str, Hashable] = field(default_factory=dict)
     no_sale: Mapping[Hashable, tuple[str, ...] | None] = field(default_factory=dict)
@@ -67,6 +67,11 @@ class Reading:
     meant: str = ""
 
     @property
+    def order(self) -> Hashable | None:
+        """The column of the order's number, where rows of one order belong together."""
+        return self.orders.number
+
+    @property
     def total(self) -> Hashable | None:
         """The column of the total, where there is one."""
         return None if self.sums is None or self.sums.total is None else self.sums.total.label
@@ -75,6 +80,7 @@ class Reading:
         """The reading in plain values, which JSON and TOML can hold."""
         plain = {
             "export": self.export and self.export.name,
+            "orders": [self.orders.number, self.orders.day, *self.orders.place],
             **{name: getattr(self, name) for name in _LABELS},
             **{name: list(getattr(self, name)) for name in _SEVERAL},
             **{name: [[*pair] for pair in getattr(self, name).items()] for name in _BY_COLUMN},
@@ -98,7 +104,9 @@ class Reading:
                 label: tuple(words) if isinstance(words, list) else words for label, words in pairs
             }
         sums = plain.get("sums")
+        number, day, *places = plain.get("orders", (None, None))
         return cls(
+            orders=OrderColumns(number, day, tuple(places)),
             export=named_export(plain.get("export")),
             sums=None if sums is None else _sums_from(sums),
             **known,
@@ -139,8 +147,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
     sale, refund = export.found_kinds(labels)
     reading = Reading(
         export=export,
-        order=found.get("order") if export.once else None,
-        day=found.get("as_of"),
+        orders=OrderColumns(found.get("order") if export.once else None, found.get("as_of")),
         place={role: found[role] for role in PLACE_ROLES if role in found},
         billing=export.found_billing(labels),
         no_sale=no_sale,
@@ -189,7 +196,7 @@ def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
     return text
 
 
-_LABELS = ("order", "day", "currency", "country", "refunded", "signed")
+_LABELS = ("currency", "country", "refunded", "signed")
 _SEVERAL = ("once", "of_order", "items")
 _BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by")
 
