@@ -129,6 +129,17 @@ def order_hashes(frame: pd.DataFrame, columns: OrderColumns) -> tuple[np.ndarray
     return hashes, whole & there if columns.place else whole
 
 
+def by_order(codes: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Codes of cells, where -1 (empty) becomes that of the first row of the order with another."""
+    empty = (codes < 0) & (orders >= 0)
+    if not empty.any():
+        return codes
+    first = np.full(int(orders.max(initial=-1)) + 1, -1, np.int64)
+    there = np.flatnonzero((codes >= 0) & (orders >= 0))[::-1]
+    first[orders[there]] = codes[there]  # the first one is written last
+    return np.where(empty, first[orders], codes)
+
+
 class Keys(NamedTuple):
     """A column by its distinct texts: the code of each row, -1 where it is missing."""
 
