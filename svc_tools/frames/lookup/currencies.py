@@ -18,6 +18,7 @@ import pandas as pd
 from svc_tools.cells import text_of
 from svc_tools.display import counted
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
+from svc_tools.frames.lookup.order_numbers import by_order
 from svc_tools.roles import Question, plain_name
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def foreign_rows(
         return Foreign(np.full(len(frame), -1, np.int64), (), CurrencyCounts())
     codes, texts = _currencies(frame[columns.used])
     if orders is not None:
-        codes = _of_order(codes, orders)
+        codes = by_order(codes, orders)
     abroad = [at for at, text in enumerate(texts) if currency_of(text) != "USD"]
     onto = np.full(len(texts) + 1, -1, np.int64)
     onto[abroad] = np.arange(len(abroad))
@@ -250,17 +251,6 @@ def _currencies(column: pd.Series) -> tuple[np.ndarray, list[str]]:
     known = {text: at for at, text in enumerate(dict.fromkeys(filter(None, texts)))}
     onto = np.array([*(-1 if text is None else known[text] for text in texts), -1], np.int64)
     return onto[codes], [*known]
-
-
-def _of_order(codes: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """The codes, with -1 replaced by the code of the first row of the order that has one."""
-    empty = (codes < 0) & (orders >= 0)
-    if not empty.any():
-        return codes
-    first = np.full(int(orders.max(initial=-1)) + 1, -1, np.int64)
-    there = np.flatnonzero((codes >= 0) & (orders >= 0))[::-1]
-    first[orders[there]] = codes[there]  # the first one is written last
-    return np.where(empty, first[orders], codes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def order_rows(frame: pd.DataFrame, columns: OrderColumns) -> np.ndarray | None:
     """
     if columns.number is None:
         return None
-    numbers = _keys(frame[columns.number])
+    numbers = text_keys(frame[columns.number])
     if len(numbers.texts) == np.count_nonzero(numbers.codes >= 0):
         return None
     orders = numbers.codes
@@ -117,16 +117,27 @@ def order_hashes(frame: pd.DataFrame, columns: OrderColumns) -> tuple[np.ndarray
     """
     if columns.number is None:
         return np.zeros(len(frame), np.uint64), np.zeros(len(frame), bool)
-    numbers = _keys(frame[columns.number])
+    numbers = text_keys(frame[columns.number])
     hashes, whole = _hashes(numbers), numbers.codes >= 0
     if columns.day is not None:
         days = _day_keys(frame[columns.day])
         hashes, whole = _mixed(hashes, _hashes(days)), whole & (days.codes >= 0)
     there = np.zeros(len(frame), bool)
     for label in columns.place:
-        part = _keys(frame[label])
+        part = text_keys(frame[label])
         hashes, there = _mixed(hashes, _hashes(part)), there | (part.codes >= 0)
     return hashes, whole & there if columns.place else whole
+
+
+def by_order(codes: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Codes of cells, where -1 (empty) becomes that of the first row of the order with another."""
+    empty = (codes < 0) & (orders >= 0)
+    if not empty.any():
+        return codes
+    first = np.full(int(orders.max(initial=-1)) + 1, -1, np.int64)
+    there = np.flatnonzero((codes >= 0) & (orders >= 0))[::-1]
+    first[orders[there]] = codes[there]  # the first one is written last
+    return np.where(empty, first[orders], codes)
 
 
 class Keys(NamedTuple):
@@ -136,9 +147,10 @@ class Keys(NamedTuple):
     texts: pa.Array
 
 
-def number_keys(column: pd.Series) -> Keys:
-    """The distinct numbers of a column, no matter how they are written: 12 and 12.0 are one."""
-    return _keys(column)
+def text_keys(column: pd.Series) -> Keys:
+    """The distinct texts of a column, no matter how they are written: 12 and 12.0 are one."""
+    codes, values = pd.factorize(column)
+    return _by_text(codes, _plain_texts(pd.Series(values)))
 
 
 def _decided(
@@ -265,15 +277,10 @@ def _place_codes(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
     codes = np.zeros(len(frame), np.int64)
     there = np.zeros(len(frame), bool)
     for label in labels:
-        part = _keys(frame[label])
+        part = text_keys(frame[label])
         there |= part.codes >= 0
         codes = pd.factorize(codes * (len(part.texts) + 1) + part.codes + 1)[0]
     return np.where(there, codes, -1)
-
-
-def _keys(column: pd.Series) -> Keys:
-    codes, values = pd.factorize(column)
-    return _by_text(codes, _plain_texts(pd.Series(values)))
 
 
 def _day_keys(column: pd.Series) -> Keys:

@@ -6,6 +6,7 @@ The columns of a status or type are found by their names and by what they hold (
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ import pandas as pd
 
 from svc_tools.cells import text_of
 from svc_tools.display import counted
+from svc_tools.frames.lookup.order_numbers import by_order
 from svc_tools.frames.money import dollars, sums_by
 from svc_tools.places import state_code
 from svc_tools.roles import Question, plain_name
@@ -59,7 +61,7 @@ class KindColumn:
         if self.reads == "flag":
             return self.means if text.casefold() in _YES else "sale"
         if self.reads == "moment":
-            return "sale" if text.casefold() in _NO else self.means
+            return self.means if _DATED.search(text) else "sale"
         words = plain_name(text).split("_")
         if self.ledger and " ".join(words) in _LEDGER_NO_SALE:
             return "no sale"
@@ -101,13 +103,13 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
     """
     chosen = [*(frame.columns if labels is None else labels)]
     once = [label for label in dict.fromkeys(chosen) if chosen.count(label) == 1]
-    invoices = _is_of_invoices(once)
+    of = _About.of(once)
     used, passed = [], []
     for label in once:
         named = _by_name(label)
         if named is None:
             continue
-        found = _by_content(named, _words_of(frame[label]), invoices=invoices)
+        found = _by_content(named, _words_of(frame[label]), of)
         if isinstance(found, KindColumn):
             used.append(found)
         elif found is not None:
@@ -124,7 +126,8 @@ class KindCounts:
         refunds: refunds that are written with a positive amount.
         refunded: sales that were refunded, in whole or in part.
         unknown: rows whose word does not say what they are.
-        repeated: refunded rows beside another row of their order that is not.
+        repeated: refunded rows beside another row of their order number that is not.
+        alike: those of them that have the amount of such a row.
         cents: the refunds written with a positive amount.
     """
 
@@ -133,6 +136,7 @@ class KindCounts:
     refunded: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
     unknown: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
     repeated: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    alike: int = 0
     cents: int = 0
 
     def add(self, other: KindCounts) -> None:
@@ -142,6 +146,7 @@ class KindCounts:
         self.refunded.update(other.refunded)
         self.unknown.update(other.unknown)
         self.repeated.update(other.repeated)
+        self.alike += other.alike
         self.cents += other.cents
 
     def question(self) -> Question | None:
@@ -149,16 +154,16 @@ class KindCounts:
         asked = self.refunds + self.repeated
         if not asked:
             return None
-        alone = not self.refunds
-        why = f"{_rows_by(asked)} written with a positive amount (${dollars(self.cents):,})"
-        why += (
-            ", beside other rows of the same orders: they may be these sales, or be taken off them"
-            if alone
-            else ": they may be taken off the sales, or be sales like the others"
+        rows = " and ".join(_lines(asked, "row"))
+        likely = "subtract" if self.refunds or 2 * self.alike > self.repeated.total() else "add"
+        beside = "" if self.refunds else ", and other rows have the same order number"
+        why = (
+            f"{rows}: refunds, but with a positive amount (${dollars(self.cents):,} in all)"
+            f'{beside}; they can be taken off ("subtract"), be sales ("add"), or have no amount'
+            ' ("leave")'
         )
         labels = tuple(dict.fromkeys(label for label, _ in asked))
-        values = ("subtract", "add", "leave")
-        return Question("refunds", labels, values, "subtract", f"refunds: {why}", "refunds")
+        return Question("refunds", labels, ("subtract", "add", "leave"), likely, why, "refunds")
 
     def sentences(self, refunds: RefundsAs | None = None) -> list[str]:
         """The counts in sentences for the user.
@@ -166,20 +171,17 @@ class KindCounts:
         Args:
             refunds: what the user decided about refunds with a positive amount.
         """
-        said = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "canceled or not paid by")]
+        said = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "row", _ENDED_BY)]
         said += [
-            f"{line}: they count in full; deduct the refunds in the period of the refund"
-            for line in _lines(self.refunded, "refunded in whole or in part by")
+            f"{line}: counted in full; deduct refunds in the period of the refund"
+            for line in _lines(self.refunded, "sale")
         ]
+        asked = self.refunds + self.repeated
         if refunds is not None:
-            asked = self.refunds + self.repeated
-            said += [
-                f"{line}, written with a positive amount: {_REFUNDS_AS[refunds]}"
-                for line in _lines(asked, "refunds by")
-            ]
+            said += [f"{line}: {_REFUNDS_AS[refunds]}" for line in _lines(asked, "refund")]
         said += [
-            f"{line}: counted as sales"
-            for line in _lines(self.unknown, "with a word that does not say what they are in")
+            f"{line}: counted as sales, as this does not say otherwise"
+            for line in _lines(self.unknown, "row")
         ]
         return said
 
@@ -205,6 +207,7 @@ def row_kinds(
     cents: np.ndarray | None = None,
     *,
     orders: np.ndarray | None = None,
+    numbers: np.ndarray | None = None,
     counts_in: np.ndarray | None = None,
 ) -> RowKinds:
     """Which rows are no sale, and which are refunds.
@@ -213,12 +216,14 @@ def row_kinds(
         frame: the rows.
         columns: the columns that say it, as `find_kinds` gives them.
         cents: the amount of each row in cents; its sign says how refunds are written.
-        orders: the number of each row's order (without its day), -1 where it has none: an empty
+        orders: the order of each row, -1 where it has none, as `order_rows` gives it: an empty
             status is that of the first row of the order that has one.
+        numbers: the number of each row's order as a code, no matter of which day: a row that is
+            refunded beside one of its number that is not may be a row of its own.
         counts_in: the rows that are counted; others are further rows of an order.
     """
     size = len(frame)
-    of = _Rows(np.ones(size, bool) if counts_in is None else counts_in, cents, orders)
+    of = _Rows(np.ones(size, bool) if counts_in is None else counts_in, cents, numbers)
     no_sale, refund = np.zeros(size, bool), np.zeros(size, bool)
     read = [_read(frame[column.label], column, orders) for column in columns.used]
     for one in read:
@@ -231,7 +236,7 @@ def row_kinds(
     if cents is not None:
         refund &= cents > 0
     counts = KindCounts()
-    repeated = _repeated(read, no_sale | refund, of)
+    repeated, counts.alike = _repeated(read, no_sale | refund, of)
     for one in read:
         ended = (one.rows("no sale") | one.rows("void")) & no_sale
         one.count_rows(counts.no_sale, ended & of.with_amount)
@@ -256,11 +261,11 @@ def signed(cents: np.ndarray, kinds: RowKinds, refunds: RefundsAs) -> np.ndarray
 
 
 class _Rows(NamedTuple):
-    """The rows that are counted, their amounts, and their orders."""
+    """The rows that are counted, their amounts, and the numbers of their orders."""
 
     counted: np.ndarray
     cents: np.ndarray | None
-    orders: np.ndarray | None
+    numbers: np.ndarray | None
 
     @property
     def with_amount(self) -> np.ndarray:
@@ -301,49 +306,43 @@ def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read
     onto = np.array([*(-1 if text is None else known[text] for text in texts), -1], np.int64)
     rows = onto[codes]
     if orders is not None and of.reads != "flag":
-        rows = _of_order(rows, orders)
+        rows = by_order(rows, orders)
     return _Read(of.label, rows, [*known], [of.judge(text) for text in known])
 
 
-def _of_order(codes: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """The codes, with -1 replaced by the code of the first row of the order that has one."""
-    empty = (codes < 0) & (orders >= 0)
-    if not empty.any():
-        return codes
-    first = np.full(int(orders.max(initial=-1)) + 1, -1, np.int64)
-    there = np.flatnonzero((codes >= 0) & (orders >= 0))[::-1]
-    first[orders[there]] = codes[there]  # the first one is written last
-    return np.where(empty, first[orders], codes)
+def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.ndarray, int]:
+    """Refunded rows beside a row of their number that is not, each with an amount of its own.
 
-
-def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> np.ndarray:
-    """Refunded rows beside a row of their order that is not, each with an amount of its own."""
+    Returns:
+        These rows, and how many of them have the amount of such a row.
+    """
     none = np.zeros(len(others), bool)
-    if of.orders is None or of.cents is None or not read:
-        return none
-    refunded = np.logical_or.reduce([one.rows("refunded") for one in read])
-    refunded &= of.positive & ~others & (of.orders >= 0)
-    beside = of.positive & ~refunded & ~others & (of.orders >= 0)
-    if not (refunded.any() and beside.any()):
-        return none
-    has = np.zeros(int(of.orders.max()) + 1, bool)
-    has[of.orders[beside]] = True
-    repeated: np.ndarray = refunded & has[of.orders]
-    return repeated
+    if of.numbers is None or of.cents is None or not read:
+        return none, 0
+    mine = of.positive & ~others & (of.numbers >= 0)
+    refunded = mine & np.logical_or.reduce([one.rows("refunded") for one in read])
+    beside = mine & ~refunded
+    repeated = refunded & np.isin(of.numbers, of.numbers[beside])
+    amounts = of.numbers * (2 * len(others)) + pd.factorize(of.cents)[0]
+    return repeated, int(np.count_nonzero(np.isin(amounts[repeated], amounts[beside])))
 
 
-def _lines(counts: Counter[tuple[Hashable, str]], said: str) -> list[str]:
-    """One line for each column: how many rows by which words."""
-    labels = dict.fromkeys(label for label, _ in counts)
-    return [
-        f"{counted(sum(words.values()), 'row')} {said} {label!r} ({_listed(words)})"
-        for label in labels
-        if (words := {text: n for (of, text), n in counts.items() if of == label})
-    ]
+def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "with") -> list[str]:
+    """One line for each column: how many rows, by which column and which of its words."""
+    said = []
+    for label in dict.fromkeys(label for label, _ in counts):
+        words = {text: rows for (of, text), rows in counts.items() if of == label}
+        rows = counted(sum(words.values()), noun)
+        listed = _listed(words)
+        said.append(
+            f"{rows} {by} {label!r} ({listed})"
+            if by == _ENDED_BY
+            else f"{rows} {by} {listed} in {label!r}"
+        )
+    return said
 
 
-def _rows_by(counts: Counter[tuple[Hashable, str]]) -> str:
-    return " and ".join(_lines(counts, "by"))
+_ENDED_BY = "canceled or not paid by"
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -363,19 +362,25 @@ def _words_of(column: pd.Series) -> list[str] | None:
 class _Named(NamedTuple):
     """A column of a status or type by its name.
 
-    `about` is what it is about: `None` where that is the sale, "" where the name does not say it.
+    Attributes:
+        about: what it is about; `None` where that is the sale, "" where the name does not say it.
+        scoped: whether the name says that it is about the sale.
+        payment: whether it is the type of a payment, which may be a means of payment.
+        weak: whether the name may be that of other columns too.
     """
 
     column: KindColumn
-    about: str | None
+    about: str | None = None
+    scoped: bool = False
     payment: bool = False
+    weak: bool = False
 
 
 def _by_name(label: Hashable) -> _Named | None:
     """What a column says about its row by its name; `None` where it is no such column."""
     words = plain_name(label).split("_")
     if flag := _flag(words, label):
-        return _Named(flag, None)
+        return _Named(flag)
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words = words[:-1]
     if len(words) > 2 and words[0] in _READS and words[1] == "of":  # noqa: PLR2004 - type of …
@@ -385,9 +390,13 @@ def _by_name(label: Hashable) -> _Named | None:
         return None
     nearest = next((word for word in reversed(words[:-1]) if word not in _NEUTRAL), None)
     column = KindColumn(label, reads, invoices=nearest in _INVOICE)
-    if nearest is None or nearest in _OF_SALES or nearest in _INVOICE:
-        return _Named(column, None, payment=reads == "type" and nearest in _PAYMENT)
-    return _Named(column, _about(nearest))
+    weak = words[-1] not in _SURELY
+    if nearest is None:
+        return _Named(column, weak=weak)
+    if nearest in _OF_SALES or nearest in _INVOICE:
+        payment = reads == "type" and nearest in _PAYMENT
+        return _Named(column, scoped=True, payment=payment, weak=weak)
+    return _Named(column, _about(nearest), weak=weak)
 
 
 def _about(word: str) -> str:
@@ -408,31 +417,60 @@ def _flag(words: list[str], label: Hashable) -> KindColumn | None:
     return None
 
 
-def _by_content(
-    named: _Named, texts: list[str] | None, *, invoices: bool
-) -> KindColumn | str | None:
+class _About(NamedTuple):
+    """What the rows of a file are by the names of its columns: invoices, or subscriptions too."""
+
+    invoices: bool
+    subscriptions: bool
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable]) -> _About:
+        words = {word for label in labels for word in plain_name(label).split("_")}
+        of_invoices = not words.isdisjoint(_INVOICE) and words.isdisjoint({"order", "orders"})
+        return cls(of_invoices, not words.isdisjoint(_OF_SUBSCRIPTIONS))
+
+
+def _by_content(named: _Named, texts: list[str] | None, of: _About) -> KindColumn | str | None:
     """The column as it is read, why it is not, or `None` where nothing is to be said about it."""
-    if named.column.reads in {"flag", "moment"}:
-        says = named.column.reads == "moment" or _are_flags(texts)
-        return named.column if says else None
+    if named.column.reads == "moment":
+        return _MAY_BE_SUBSCRIPTIONS if of.subscriptions else named.column
+    if named.column.reads == "flag":
+        return named.column if _are_flags(texts) else None
     if texts == [] or _are_states(texts):
         return None
     if named.about:
-        return f"it is about {named.about}"
-    return "it has too many different texts" if texts is None else _worded(named, texts, invoices)
+        return f"it is about {named.about}" + _although(texts)
+    if texts is None:
+        return None if named.weak else "it has too many different texts"
+    found = _worded(named, texts, of)
+    return None if named.weak and isinstance(found, str) else found
 
 
-def _worded(named: _Named, texts: list[str], invoices: bool) -> KindColumn | str:  # noqa: FBT001
+_MAY_BE_SUBSCRIPTIONS = "it may be about subscriptions"
+
+
+def _although(texts: list[str] | None) -> str:
+    """The words of a column that is not used that would be no sales."""
+    read = KindColumn(None, "status")
+    words = [text for text in texts or () if read.judge(text) not in {None, "sale"}]
+    return f" (it has {_listed(words)})" if words else ""
+
+
+def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     """The column with what its words say about it, or why it is not read."""
     column = named.column
-    ledger = column.reads == "type" and not named.payment
-    ledger = ledger and not _LEDGER.isdisjoint(_words(text) for text in texts)
-    read = replace(column, invoices=column.invoices or invoices, ledger=ledger)
-    kinds = [read.judge(text) for text in texts]
-    if not any(kinds):
+    plain = {_words(text) for text in texts}
+    if of.subscriptions and not named.scoped and not plain.isdisjoint(_SUBSCRIBED):
+        return _MAY_BE_SUBSCRIPTIONS + _although(texts)
+    of_type = column.reads == "type"
+    ledger = of_type and not named.payment and not _LEDGER.isdisjoint(plain)
+    invoices = column.invoices or (of.invoices and not named.scoped)
+    read = replace(column, invoices=invoices, ledger=ledger)
+    kinds = {read.judge(text) for text in texts}
+    if not any(kinds) or (of_type and not named.scoped and kinds <= {None, "no sale"}):
         return "none of its words says whether a row is a sale"
     if named.about == "" and None in kinds:
-        return "its name does not say what it is about"
+        return "its name does not say what it is about" + _although(texts)
     return read
 
 
@@ -451,49 +489,48 @@ def _are_flags(texts: list[str] | None) -> bool:
     return bool(texts) and all(text.casefold() in _YES | _NO for text in texts or ())
 
 
-def _is_of_invoices(labels: Iterable[Hashable]) -> bool:
-    """Whether the columns are those of invoices, and not of orders."""
-    words = {word for label in labels for word in plain_name(label).split("_")}
-    return not words.isdisjoint(_INVOICE) and words.isdisjoint({"order", "orders"})
-
-
 def _judged(words: list[str], *, of_type: bool, invoices: bool) -> Kind | None:
     """What a row with these words is; `None` where they do not say it."""
     text = " ".join(words)
     if text.removeprefix("wc ") in _UNPAID:
         return "sale" if invoices else "no sale"
+    left = [word for word in words if word not in _FILLERS]
+    for phrase in (text, " ".join(left)):
+        if kind := _of_phrase(phrase, of_type=of_type):
+            return kind
+    if not left:
+        return None if _OF_SALES.isdisjoint(words) else "sale"
+    return None if {*left} & (_DOUBTFUL | _PARTLY) else _ended(left, of_type=of_type)
+
+
+def _of_phrase(text: str, *, of_type: bool) -> Kind | None:
+    """What a row is by a whole phrase: a noun names a row of its own, a participle a sale."""
     if text in _SALES:
         return "sale"
-    left = [word for word in words if word not in _FILLERS]
-    if not left:
-        return "sale" if not _OF_SALES.isdisjoint(words) else None
-    if not _DOUBTFUL.isdisjoint(left):
-        return None
-    if left[0] in _ENDED or left[-1] in _ENDED:
-        return _ended(left, of_type=of_type)
-    return _plain(" ".join(left), partly=not _PARTLY.isdisjoint(left), of_type=of_type)
-
-
-def _ended(left: list[str], *, of_type: bool) -> Kind | None:
-    """What a canceled, voided or failed row is: a refund that failed leaves the sale as it was."""
-    if not _PARTLY.isdisjoint(left):
-        return None
-    if not _REFUND_WORDS.isdisjoint(left):
-        noun = not _REFUNDS.isdisjoint(left)  # "Canceled, refunded" is a canceled sale
-        return ("no sale" if of_type else "sale") if noun else "no sale"
-    return "void" if of_type and not _VOID.isdisjoint(left) else "no sale"
-
-
-def _plain(text: str, *, partly: bool, of_type: bool) -> Kind | None:
-    """What a row is by a phrase without words that add nothing."""
     if text in _NO_SALES:
         return "no sale"
     whole = " ".join(word for word in text.split() if word not in _PARTLY)
+    partly = whole != text
     if whole in _REFUNDS:
         return "refunded" if partly and not of_type else "refund"
     if whole in _REFUNDED:
-        return "refunded" if partly or not of_type else "refund"
-    return "sale" if text in _SALES else None
+        return "refund" if of_type and not partly else "refunded"
+    return None
+
+
+def _ended(left: list[str], *, of_type: bool) -> Kind | None:
+    """What a row with a word such as "canceled" or "failed" is.
+
+    A refund that failed is no row, and leaves the sale as it was. Other words beside it in a type
+    are those of something else: "Void Fill".
+    """
+    refund = not {*left}.isdisjoint(_REFUNDS)
+    others = [word for word in left if word not in _ENDED]
+    if not (left[0] in _ENDED or left[-1] in _ENDED) or (of_type and others and not refund):
+        return None
+    if refund:
+        return "no sale" if of_type else "sale"
+    return "void" if of_type and not _VOID.isdisjoint(left) else "no sale"
 
 
 def _set(text: str) -> frozenset[str]:
@@ -501,6 +538,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(" ".join(one.split()) for one in text.replace("\n", ",").split(",")) - {""}
 
 
+_DATED = re.compile("[1-9]")
 _YES = _set("true, yes, y, t, 1, 1.0")
 _NO = _set("false, no, n, f, 0, 0.0")
 _READS: dict[str, Reads] = {
@@ -515,6 +553,7 @@ _READS: dict[str, Reads] = {
     "mode": "type",
     "transaction": "type",
 }
+_SURELY = _set("status, statuses, substatus, type, kind")
 _SUFFIXES = _set("code, name, label, text, description, desc, value, current, of")
 _NEUTRAL = _set("current, latest, final, overall, main, last, the, my, our, display, sub, us, raw")
 _INVOICE = _set("invoice, invoices, inv, bill")
@@ -561,7 +600,7 @@ _FILLERS = (
     | _INVOICE
     | _set(
         "wc, status, by, the, a, customer, buyer, seller, merchant, admin, system, user, us, auto,"
-        " automatically, manually, was, is, has, been, fully, full, in, and, due, to"
+        " automatically, manually, post, was, is, has, been, fully, full, in, and, due, to"
     )
 )
 _ENDED = _set(
@@ -577,11 +616,10 @@ _DOUBTFUL = _set(
 """Words with which another one does not say that there is no sale: "Cancellation requested"."""
 _REFUNDS = _set(
     "refund, refunds, return, returns, reversal, reversals, chargeback, chargebacks, charge back,"
-    " back, credit memo, credit memos, credit note, credit notes, creditmemo, creditnote,"
+    " credit memo, credit memos, credit note, credit notes, creditmemo, creditnote,"
     " merchandise return, item return, product return, dispute"
 )
 _REFUNDED = _set("refunded, returned, reversed, charged back, disputed")
-_REFUND_WORDS = _REFUNDS | _REFUNDED
 _UNPAID = _set(
     "unpaid, not paid, pending payment, payment pending, awaiting payment, waiting for payment,"
     " on hold awaiting payment, payment required, requires payment, requires payment method,"
@@ -602,6 +640,8 @@ _SALES = _set(
     partially paid, overpaid, overdue, past due, live, unshipped, unfulfilled, archived
     """
 )
+_OF_SUBSCRIPTIONS = _set("subscription, subscriptions, plan, renewal, mrr, billing cycle")
+_SUBSCRIBED = _set("active, inactive, trial, trialing, in trial, paused, past due, non renewing")
 _LEDGER = _set("invoice, sales receipt, credit memo, journal entry, bill")
 _LEDGER_NO_SALE = _set(
     "payment, deposit, estimate, transfer, bill, expense, check, purchase order, journal entry,"

@@ -1,0 +1,213 @@
+"""Rows of totals among the rows of a file: no sales, though they add up.
+
+`TotalRows` reads a file slice by slice and carries the sums: slices give what a whole frame gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_tools.display import counted
+from svc_tools.frames.lookup.order_numbers import text_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+
+    import pandas as pd
+
+    from svc_tools.frames.lookup.order_numbers import Keys
+    from svc_tools.frames.money import Money
+
+
+class TotalRows:
+    """Finds the rows of totals of a file, slice by slice.
+
+    A row of totals has no number of an order (in a file without such a column: neither day nor
+    place), and one of these:
+
+    - a cell with a word such as "Total", "Grand total:" or "Subtotal", unless both day and place
+      stand in the row;
+    - a cell such as "Ohio Total" or "Total of May", where nothing else but numbers stands in the
+      row, or the amounts are the sums of the rows above;
+    - amounts that are the sums of the rows above, where nothing but numbers stands in the row.
+
+    The sums are those of the rows since the last row of totals, or of all rows. In a file with
+    neither numbers, days nor places both a word and the sums are needed.
+
+    Attributes:
+        found: how many rows of totals there were.
+    """
+
+    def __init__(self, number: Hashable | None, others: Iterable[Hashable] = ()) -> None:
+        """Begin a file.
+
+        Args:
+            number: the column of the order's number; `None` where there is none.
+            others: the columns of the day and the place.
+        """
+        self._number, self._others = number, (*others,)
+        self._sums: dict[Hashable, _Sum] = {}
+        self.found = 0
+
+    def take(self, frame: pd.DataFrame, money: Mapping[Hashable, Money]) -> np.ndarray:
+        """The rows of totals among the next rows of the file.
+
+        Args:
+            frame: the rows.
+            money: the columns of money in these rows, each with its amounts.
+        """
+        totals = np.zeros(len(frame), bool)
+        running = {label: _Running(of.cents) for label, of in money.items()}
+        sums = {label: self._sums.setdefault(label, _Sum()) for label in money}
+        rows = np.flatnonzero(self._nameless(frame))
+        cells = self._cells(frame.iloc[rows], money)
+        for at in np.flatnonzero(cells.may_be).tolist():
+            row = int(rows[at])
+            amounts = {
+                label: int(of.cents[row])
+                for label, of in money.items()
+                if not of.missing[row] and of.cents[row]
+            }
+            for label, of in running.items():
+                sums[label].add(of.upto(row))
+            adds_up = bool(amounts) and (
+                all(sums[label].since == cents for label, cents in amounts.items())
+                or all(sums[label].all == cents for label, cents in amounts.items())
+            )
+            if self._is_total(cells, at, adds_up=adds_up):
+                totals[row] = True
+                for label, of in running.items():
+                    of.skip(row)
+                    if amounts:
+                        sums[label].since = 0
+        for label, of in running.items():
+            sums[label].add(of.upto(len(frame)))
+        self.found += int(np.count_nonzero(totals))
+        return totals
+
+    def sentences(self) -> list[str]:
+        """How many there were, for the user."""
+        return [f"{counted(self.found, 'row')} of totals: no sales"] if self.found else []
+
+    def _nameless(self, frame: pd.DataFrame) -> np.ndarray:
+        """The rows without a number, or else without a day and a place."""
+        labels = self._others if self._number is None else (self._number,)
+        blank = [_has_none(frame[label]) for label in labels if label in frame.columns]
+        return np.logical_and.reduce(blank) if blank else np.ones(len(frame), bool)
+
+    def _cells(self, frame: pd.DataFrame, money: Mapping[Hashable, Money]) -> _Cells:
+        """What stands in the cells of these rows that hold no money."""
+        size = len(frame)
+        word, ending, texts = np.zeros((3, size), bool)
+        cells = _Cells(word, ending, texts, np.ones(size, bool))
+        others = [label for label in self._others if label in frame.columns]
+        for label in frame.columns if size else []:
+            if label not in money:
+                keys = text_keys(frame[label])
+                is_word, ends = _matches(keys.texts, _WORD), _matches(keys.texts, _ENDING)
+                is_text = ~is_word & ~ends
+                if label in others:
+                    cells.placed[~_onto(is_text, keys)] = False
+                else:
+                    is_text &= _matches(keys.texts, _TEXT)
+                word |= _onto(is_word, keys)
+                ending |= _onto(ends, keys)
+                texts |= _onto(is_text, keys)
+        if not others:
+            cells.placed[:] = False
+        return cells
+
+    def _is_total(self, cells: _Cells, row: int, *, adds_up: bool) -> bool:
+        word, ending, alone = cells.word[row], cells.ending[row], not cells.texts[row]
+        if self._number is None and not self._others:
+            return adds_up and bool(word or ending)
+        if word:
+            return adds_up or not cells.placed[row]
+        return (adds_up or alone) if ending else (adds_up and alone)
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The sum of a column: of the rows since the last row of totals, and of all."""
+
+    since: int = 0
+    all: int = 0
+
+    def add(self, cents: int) -> None:
+        self.since += cents
+        self.all += cents
+
+
+class _Running:
+    """Sums of the rows of a slice, from where the last sum ended to a row."""
+
+    def __init__(self, cents: np.ndarray) -> None:
+        most = int(np.abs(cents).max(initial=0)) * len(cents)
+        exact = cents if most < _ROOM else cents.astype(object)
+        self._sums = np.concatenate([[0], np.cumsum(exact)])
+        self._start = 0
+
+    def upto(self, row: int) -> int:
+        """The sum up to the row, without it; the next one starts there."""
+        start, self._start = self._start, row
+        return int(self._sums[row]) - int(self._sums[start])
+
+    def skip(self, row: int) -> None:
+        """Leave the row out of the next sum."""
+        self._start = row + 1
+
+
+class _Cells(NamedTuple):
+    """What stands in the cells of each row that hold no money.
+
+    Attributes:
+        word: whether one is a word for a total.
+        ending: whether one ends in such a word, or begins with it: "Ohio Total", "Total of May".
+        texts: whether another one has more than a number, or is one of the day and the place.
+        placed: whether day and place are there.
+    """
+
+    word: np.ndarray
+    ending: np.ndarray
+    texts: np.ndarray
+    placed: np.ndarray
+
+    @property
+    def may_be(self) -> np.ndarray:
+        """The rows that may be rows of totals."""
+        may_be: np.ndarray = self.word | self.ending | ~self.texts
+        return may_be
+
+
+def _has_none(column: pd.Series) -> np.ndarray:
+    """The rows whose cell is empty, or has a word for a total instead."""
+    keys = text_keys(column)
+    none = _matches(keys.texts, _WORD) | _matches(keys.texts, _ENDING)
+    rows: np.ndarray = np.append(none, True)[keys.codes]
+    return rows
+
+
+def _onto(of_texts: np.ndarray, keys: Keys) -> np.ndarray:
+    """What holds of the texts of a column, by row; not of empty cells."""
+    rows: np.ndarray = np.append(of_texts, False)[keys.codes]
+    return rows
+
+
+def _matches(texts: pa.Array, pattern: str) -> np.ndarray:
+    found = pc.match_substring_regex(texts, pattern, ignore_case=True)
+    matches: np.ndarray = found.to_numpy(zero_copy_only=False).astype(bool)
+    return matches
+
+
+_ROOM = 2**62
+_WORD = (
+    r"^(?:(?:grand|sub|report|overall|running|page|daily|weekly|monthly|yearly|period|net|gross)"
+    r"[- ]?)?(?:totals?|sum) ?:?$"
+)
+_ENDING = r"^.+[- ](?:sub[- ]?)?totals? ?:?$|^(?:grand |sub[- ]?)?totals? (?:for|of|in) .+$"
+_TEXT = r"[^0-9.,$%() -]|[0-9]-[0-9]"
