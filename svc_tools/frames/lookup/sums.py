@@ -23,6 +23,7 @@ class Term:
         times: a column of quantities that it is multiplied by, of a price.
         once: whether it is that of the whole order, and counts once for each.
         either_sign: whether it is taken off (or added) whether it is written with a minus or not.
+        head: whether one row of an order holds the sum of its other rows: that row alone counts.
     """
 
     label: Hashable
@@ -30,6 +31,7 @@ class Term:
     times: Hashable | None = None
     once: bool = False
     either_sign: bool = False
+    head: bool = False
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
@@ -41,7 +43,7 @@ class Term:
 class Sums:
     """Goods, delivery and tax of a sale.
 
-    goods + delivery + tax + others = total, where there is a total.
+    goods + delivery + tax + others = total, where there is a total; without what is `outside`.
 
     Attributes:
         goods: what is taxed by the rate: prices after discounts, before delivery and tax.
@@ -51,6 +53,7 @@ class Sums:
         total: what they add up to; `None` where nothing is.
         by_order: whether they add up order by order; else row by row.
         witness: what decided.
+        outside: terms of delivery and tax that are charged outside of the total.
     """
 
     goods: tuple[Term, ...]
@@ -60,6 +63,7 @@ class Sums:
     total: Term | None = None
     by_order: bool = False
     witness: Witness = "name"
+    outside: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

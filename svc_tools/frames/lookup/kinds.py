@@ -1,0 +1,222 @@
+"""What kind of money a column holds, by the words of its name.
+
+A name says the kind of a part, and with it the sign that the part has in a total. It never says
+what an amount contains: "Subtotal", "Net" and "Order Amount" are amounts and nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from svc_tools.roles import plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+Kind: TypeAlias = Literal[
+    "tax",
+    "delivery",
+    "delivery_discount",
+    "discount",
+    "tip",
+    "fee",
+    "wrap",
+    "gift_cards_sold",
+    "refund",
+    "payment",
+    "price",
+    "quantity",
+    "amount",
+    "other",
+    "unknown",
+]
+"""The kinds of columns; "price" is that of one piece, "wrap" is gift wrap."""
+
+SIGNS: dict[Kind, tuple[int, ...]] = {
+    "tax": (1,),
+    "delivery": (1,),
+    "delivery_discount": (-1,),
+    "discount": (-1,),
+    "tip": (1,),
+    "fee": (1, -1),
+    "wrap": (1,),
+    "gift_cards_sold": (1,),
+    "refund": (-1,),
+    "other": (1,),
+    "unknown": (1,),
+}
+"""With which sign a part of a kind can stand in a total; other kinds are never parts."""
+
+NO_GOODS = frozenset({"tax", "delivery", "tip", "gift_cards_sold", "fee", "other", "unknown"})
+"""The kinds of parts that are no price of goods: an amount that they are in is a total."""
+
+
+@lru_cache(maxsize=4096)
+def kind_of(label: Hashable) -> Kind:
+    """The kind of a column by the words of its name."""
+    text = _without_asides(words_of(label))
+    for kind, pattern in _PATTERNS:
+        if pattern.search(text):
+            return kind
+    return "unknown"
+
+
+@lru_cache(maxsize=4096)
+def may_be_money(label: Hashable) -> bool:
+    """Whether a column of this name may hold money: no number, date, percentage, weight or cost."""
+    if _MARKED.search(str(label)):
+        return False
+    text = words_of(label)
+    if kind_of(label) == "quantity" or _ENDS_OTHERWISE.search(text):
+        return False
+    if _RATE.search(text):
+        return _DELIVERED.search(text) is not None  # a shipping rate is what is charged
+    return not (_NEVER.search(text) or (_RARELY.search(text) and not _MONEY.search(text)))
+
+
+@lru_cache(maxsize=4096)
+def often_contains_tax(label: Hashable) -> bool:
+    """Whether amounts of this name often contain the tax, so that its name settles nothing."""
+    text = words_of(label)  # whole, as "Subtotal" is no total
+    return re.search(r"\b(order|orders|invoice|net|gross|(grand )?total)\b", text) is not None
+
+
+@lru_cache(maxsize=4096)
+def names_money(label: Hashable) -> bool:
+    """Whether a name has a word that says that it is money, so that it counts when it is empty."""
+    return _MONEY.search(words_of(label)) is not None
+
+
+def names_a_cost(label: Hashable) -> bool:
+    """Whether a price may be what the seller pays for the piece."""
+    return re.search(r"\bcosts?\b", words_of(label)) is not None
+
+
+@lru_cache(maxsize=4096)
+def bare_name(label: Hashable) -> str:
+    """A name without what it says of tax: that of "Shipping (inc tax)" is "shipping"."""
+    return _without_asides(words_of(label))
+
+
+def words_of(label: Hashable) -> str:
+    """A label as its words in small letters: "lineItem_price" is "line item price"."""
+    text = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", str(label))
+    plain = re.sub(r"[0-9]+", " ", plain_name(text)).replace("_", " ")
+    return " ".join(_parted(word) for word in plain.split())
+
+
+def _parted(word: str) -> str:
+    """A word written in one, as its words: "salestax" is "sales tax"."""
+    return " ".join(_GLUED.findall(word)) if _ONLY_GLUED.fullmatch(word) else word
+
+
+def _without_asides(text: str) -> str:
+    return " ".join(_ASIDES.sub(" ", text).split())
+
+
+_WORDS_IN_ONE = (
+    "shipping|shipment|delivery|freight|discount|subtotal|quantity|product|invoice|payment|amount"
+    "|charge|refund|taxes|total|sales|order|price|grand|goods|gross|item|line|unit|ship|cost|gift"
+    "|card|sale|paid|due|tax|net|fee|sub|tip"
+)
+_GLUED = re.compile(_WORDS_IN_ONE)
+_ONLY_GLUED = re.compile(rf"(?:{_WORDS_IN_ONE}){{2,}}")
+
+_OF_TAX = r"(?:sales )?(?:tax|taxes|vat|gst)"
+_OFF = r"(?:discounts?|coupons?|promotions?|refunds?|rebates?|markdowns?)"
+_ASIDES = re.compile(
+    rf"\b(?:inc|incl|including|includes|included|inclusive|ex|excl|excluding|exclusive|exc|before"
+    rf"|without|with|wo|w o|pre|after|less|not|net of|plus) (?:of )?(?:all |any )?{_OF_TAX}\b"
+    rf"|\b{_OF_TAX} (?:included|excluded|inclusive|exclusive|incl|excl|inc|ex|exempt|base|basis)\b"
+    rf"|\b(?:non ?)?taxable\b|\b(?:non ?|un)taxed\b|\bnon ?tax\b"
+    rf"|\b(?:before|after|less|net of|excl|excluding|incl|including|without) (?:of )?"
+    rf"(?:all |any |seller |platform |store )?{_OFF}\b"
+)
+"""What a name says about other parts: it is taken out before the kind is read."""
+
+_DELIVERY = r"ship|shipping|shipment|delivery|deliveries|freight|postage|handling|courier"
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    (
+        "quantity",
+        (
+            r"qty|qtys|quantity|quantities|units|pieces|pcs|number of (?:items|units|pieces)"
+            r"|(?:total|items) shipped"
+        ),
+    ),
+    ("fee", r"tax(?:es)? (?:on|of|for) .*fees?|fees? tax(?:es)?|withheld|withholding"),
+    ("refund", r"refund\w*|returns?|returned|chargebacks?|reversals?|reversed|disputed"),
+    ("tip", r"tips?|gratuity|gratuities"),
+    ("gift_cards_sold", r"gift cards? (?:sales?|sold)|donations?"),
+    ("fee", r"(?:merchant|card|processing|processor) discounts?(?: fees?)?|discount fees?"),
+    (
+        "delivery_discount",
+        (
+            rf"(?:{_DELIVERY})\b.*\b(?:discounts?|promo\w*|rebates?|coupons?)"
+            rf"|(?:discounts?|promo\w*)\b.*\b(?:{_DELIVERY})"
+        ),
+    ),
+    (
+        "discount",
+        r"discounts?|discounted amount|coupons?|promo\w*|rebates?|markdowns?|savings|vouchers?",
+    ),
+    ("fee", r"(?:gift|store)? ?(?:cards?|credit|payments?|paypal|stripe) .*(?:fees?|charges?)"),
+    ("payment", r"gift cards?|gift certificates?|store credits?"),
+    ("tax", r"tax|taxes|vat|gst|hst|pst|tcs"),
+    ("fee", r"retail delivery fees?|(?:bottle|container|recycling) (?:deposits?|fees?)"),
+    ("delivery", _DELIVERY),
+    ("amount", r"(?:total|amount|order|customer|grand) charged?|charge (?:amount|total)"),
+    ("fee", r"fees?|commissions?|charges?|surcharges?|royalt\w+"),
+    (
+        "payment",
+        (
+            r"credits? (?:used|redeemed|applied)|cash|cards?|tender\w*|paid|payments?|balance"
+            r"|outstanding|due|deposits?|deposited|owed|owing"
+        ),
+    ),
+    ("wrap", r"\w*wrap\w*"),
+    ("other", r"insurance|duties|duty|customs|adjustments?|rounding"),
+    (
+        "amount",
+        (
+            r"(?:total|order|line total|item total|extended|ext) (?:price|cost)"
+            r"|(?:line|item|extended) total(?: price)?|price (?:total|extended)"
+        ),
+    ),
+    ("price", r"prices?|costs?|unit amount|unit value|unit"),
+    (
+        "amount",
+        (
+            r"sub ?totals?|totals?|amounts?|amt|gross|net|sales?|values?|goods|merchandise|revenue|sum"
+            r"|sold for|proceeds|earnings|payouts?|income|turnover"
+        ),
+    ),
+)
+"""The kinds with their words; the first that fits counts."""
+_PATTERNS = tuple((kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KINDS)
+
+_MARKED = re.compile(r"%|#")
+_RATE = re.compile(r"\brates?\b")
+_DELIVERED = re.compile(rf"\b(?:{_DELIVERY})\b")
+_ENDS_OTHERWISE = re.compile(
+    r"\b(?:ids?|number|numbers|no|num|code|codes|names?|type|types|status|date|dates|day|time|at"
+    r"|on|zip|zipcode|phone|tel|email|class|category|method|details?|description|reference|ref"
+    r"|url|percent\w*|pct|weight|count|rank|flag|currency|currencies|sku|asin|barcode|account"
+    r"|reason|notes?|message|year|month|week|quarter|state|city|county|country|province|region"
+    r"|street|town|address|company|title|option|designation|fingerprint|network|brand|last|exp"
+    r"|impact|location|service|carrier|provider|tracking)$"
+)
+"""Words that say, at the end of a name, that it is no money: "Tax ID", "Coupon Code"."""
+_NEVER = re.compile(
+    r"\b(?:percent\w*|pct|cost of goods(?: sold)?|cogs|your cost|profit|margin|weight|latitude"
+    r"|longitude|exchange|points|name|first name|last name|address|company|method|street|cvc|avs"
+    r"|fingerprint|tracking)\b"
+)
+_RARELY = re.compile(
+    r"\b(?:zip|zipcode|postal|postcode|phone|telephone|mobile|fax|id|ids|number|no|num|record|count"
+    r"|kg|lbs?|oz|date|time|year|month|code|suffix|age|account|version|index|label)\b"
+)
+_MONEY = re.compile(
+    r"\b(?:amounts?|totals?|sub ?totals?|prices?|values?|sales|tax|taxes|fees?|discounts?)\b"
+)
