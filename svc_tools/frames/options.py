@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from svc_sdk import Svc
 from svc_tools.config import seller_zone
 from svc_tools.dates import Dates, checked_format, time_zone
+from svc_tools.frames.lookup.sums import PARTS
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.frames.taxes.rounding import ROUNDINGS
 from svc_tools.places import GRAINS
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from svc_tools.frames.arrow import RateForm
+    from svc_tools.frames.decimal_marks import DecimalMark
+    from svc_tools.frames.lookup.row_kinds import RefundsAs
+    from svc_tools.frames.lookup.sums import Part
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.nexus import Register
@@ -191,6 +195,15 @@ class TaxArguments(TypedDict, total=False):
     nexus: Nexus | None
     channel: Hashable | None
     ship_from: Hashable | None
+    taxable: Hashable | None
+    once: Sequence[Hashable] | Literal[False] | None
+    contains_tax: bool | None
+    contains_shipping: bool | None
+    parts: Mapping[Hashable, Part] | None
+    refunds: RefundsAs | None
+    order: Hashable | None
+    currency: Hashable | None
+    decimal: DecimalMark | None
     prefix: str
     errors: Literal["coerce", "raise"]
 
@@ -212,6 +225,15 @@ class TaxOptions:
     nexus: Nexus | None = None
     channel: Hashable | None = None
     ship_from: Hashable | None = None
+    taxable: Hashable | None = None
+    once: Sequence[Hashable] | Literal[False] | None = None
+    contains_tax: bool | None = None
+    contains_shipping: bool | None = None
+    parts: Mapping[Hashable, Part] | None = None
+    refunds: RefundsAs | None = None
+    order: Hashable | None = None
+    currency: Hashable | None = None
+    decimal: DecimalMark | None = None
     prefix: str = ""
     errors: Literal["coerce", "raise"] = "coerce"
 
@@ -219,12 +241,48 @@ class TaxOptions:
         """Refuse choices that are not known."""
         if self.errors not in ("coerce", "raise"):
             raise ValueError(f"errors: {self.errors!r} is not known; expected 'coerce' or 'raise'")
+        checked_answers(self)
         if self.partial not in (None, "use"):  # as above
             raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
         if self.rounding not in ROUNDINGS:
             raise ValueError(
                 f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
             )
+
+
+def checked_answers(options: object) -> None:
+    """Refuse answers about a file's amounts that are not known.
+
+    Raises:
+        ValueError: it names the argument and what is expected.
+    """
+    for name, known in _ANSWERS.items():
+        value = getattr(options, name)
+        if value is not None and value not in known:
+            *most, last = map(repr, known)
+            raise ValueError(
+                f"{name}: {value!r} is not known; expected {', '.join(most)} or {last}"
+            )
+    once, parts = options.once, options.parts  # type: ignore[attr-defined]
+    if once is not None and once is not False and (isinstance(once, str) or not _is_list(once)):
+        raise ValueError(f"once: expected a list of columns such as ['Order Total'], not {once!r}")
+    for label, part in (parts or {}).items():
+        if part not in PARTS:
+            raise ValueError(
+                f"parts: {label!r} is {part!r}, which is not known; expected {', '.join(PARTS)}"
+            )
+
+
+def _is_list(value: object) -> bool:
+    return hasattr(value, "__iter__")
+
+
+_ANSWERS: dict[str, tuple[object, ...]] = {
+    "contains_tax": (True, False),
+    "contains_shipping": (True, False),
+    "refunds": ("subtract", "add", "leave"),
+    "decimal": ("point", "comma"),
+}
 
 
 def options_of(kind: type[_Options], method: str, arguments: Mapping[str, Any]) -> _Options:

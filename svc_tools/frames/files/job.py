@@ -29,6 +29,7 @@ from svc_tools.frames.files.rates import (
     attrs_of,
     checked_terms,
     enriched_rows,
+    inputs_of,
     layout_of,
     names_added,
     settled,
@@ -46,11 +47,13 @@ from svc_tools.frames.files.writing import (
     money_columns,
     write_table,
 )
+from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.orders import Counts, Marks, OrderIndex
-from svc_tools.frames.lookup_columns import COUNTED, NOTE
+from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
+from svc_tools.frames.taxes.amounts import rates_known
 from svc_tools.frames.taxes.tax_lines import flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.config import Source
+    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
@@ -113,17 +117,15 @@ class FileJob:
             self.rows = open_table(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
             first = self._first()
-            terms, source_of_tax, of_tax = settled(first, terms)
-            self.layout = layout_of(self.rows.schema, first, terms, source_of_tax)
-            # wrong arguments of the tax are refused now, before any request
-            self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
-            check_columns(self.kind, self._names())
+            self._given = terms
+            inputs = inputs_of(first, terms)
+            self._lay_out(first, inputs)
             check_report_columns(report_columns, report, self._names())
         except BaseException:
             self.rows.close()
             raise
         self.layout.inputs.dates.whole = self._every_date
-        self.notes = [*self.rows.notes, *self.layout.notes, *of_tax]
+        self.notes = [*self.rows.notes, *self.layout.notes, *self._of_tax]
         self.surveyed = Survey()
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
         self._split = SplitInvoices()
@@ -263,6 +265,7 @@ class FileJob:
         """
         if self._run is None:
             raise RuntimeError("finish: nothing was looked up yet; call look_up() first")
+        self._decide()
         stopped = self._run.stopped
         target: Path | None = self._named(self.output)
         if stopped == INTERRUPTED and self._cached and str(self.output) != "-":
@@ -383,8 +386,55 @@ class FileJob:
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
-        chunk = next(iter(self.rows.chunks()), None) or Chunk(self.rows.schema.empty_table())
-        return frame_of(chunk)
+        chunks: list[pd.DataFrame] = []
+        for chunk in self.rows.chunks():
+            chunks.append(frame_of(chunk))
+            if sum(map(len, chunks)) >= MOST_ROWS:
+                break
+        if not chunks:
+            return frame_of(Chunk(self.rows.schema.empty_table()))
+        return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
+
+    def _lay_out(self, first: pd.DataFrame, inputs: Inputs) -> None:
+        """Decide on the columns by the first rows; wrong arguments are refused, without a request.
+
+        What the rates may decide is decided by `_decide`.
+        """
+        schema, semicolons = self.rows.schema, self.rows.delimiter == ";"
+        self._semicolons = semicolons
+        terms, source, self._of_tax = settled(
+            first, self._given, inputs.reading, final=False, semicolons=semicolons
+        )
+        self.layout = layout_of(schema, first, inputs, terms, source)
+        self.terms, self._tax_attrs = checked_terms(schema, self.layout, terms)
+        check_columns(self.kind, self._names())
+
+    def _decide(self) -> None:
+        """Let the rates of the first rows decide what the amounts are, where that is open.
+
+        Raises:
+            ColumnAmbiguous: it is still open.
+        """
+        source = self.layout.source
+        if source is None or not source.waits:
+            return
+        first = self._first()
+        rated = enriched_rows(first, self.layout, replace(self._given, tax=None), self._results)
+        rates = rates_known(rated, self._given.lookup.prefix)
+        settling = {"rates": rates, "final": True, "semicolons": self._semicolons}
+        terms, source, of_tax = settled(first, self._given, self.layout.inputs.reading, **settling)
+        self.layout = layout_of(self.rows.schema, first, self.layout.inputs, terms, source)
+        self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
+        check_columns(self.kind, self._names())
+        self.notes = [note for note in self.notes if note not in self._of_tax] + of_tax
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Read the orders of the file again, by the columns that were decided."""
+        self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
+        for chunk in self.rows.chunks(self.layout.used):
+            frame = self._orders.completed(frame_of(chunk))
+            self._orders.see(frame, self._exempt_rows(frame))
 
 
 @dataclass(slots=True)
@@ -571,9 +621,8 @@ class _FileWriting:
         return joined
 
     def _rated(self, frame: pd.DataFrame, marks: Marks) -> pd.DataFrame:
-        rated = enriched_rows(frame, self._layout, self._terms, self._results, marks)
-        self._counts.add(rated.attrs.get(COUNTED, {}))
-        return rated
+        of = (self._layout, self._terms, self._results)
+        return enriched_rows(frame, *of, marks=marks, counts=self._counts)
 
     def _schema(self) -> pa.Schema:
         """The columns of the output: those of the file that are passed, then the added ones."""

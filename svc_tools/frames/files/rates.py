@@ -35,14 +35,15 @@ from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember,
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.roles import ColumnMissing
 from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from datetime import date
 
-    from svc_tools.frames.lookup.orders import Marks
+    from svc_tools.frames.lookup.deciding import RatesOfRows
+    from svc_tools.frames.lookup.orders import Counts, Marks
     from svc_tools.frames.lookup.reading import Reading
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup import Outcome, Run
@@ -96,57 +97,76 @@ class Layout:
 
 _OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
 _TAX_COLUMN_ARGUMENTS = ("exempt", "invoice", "channel", "ship_from")
-_NO_AMOUNT = (
-    "no tax is added, because no column has a usual name of amounts before tax, such as amount or"
-    " subtotal; name the column of amounts"
-)
+_NO_AMOUNT = "no tax is added, because no column holds amounts; name the column of amounts"
 
 
-def settled(first: pd.DataFrame, terms: Terms) -> tuple[Terms, AmountsOfTax | None, list[str]]:
+def settled(
+    first: pd.DataFrame,
+    terms: Terms,
+    reading: Reading,
+    *,
+    rates: RatesOfRows | None = None,
+    final: bool,
+    semicolons: bool = False,
+) -> tuple[Terms, AmountsOfTax | None, list[str]]:
     """The terms with the amounts of the tax, or without a tax; and what was decided, in sentences.
 
     Args:
         first: the first rows, with all columns.
         terms: the terms as given.
+        reading: which rows are sales.
+        rates: the rates of the rows, where they are known.
+        final: whether no more will be known of the rates.
+        semicolons: whether semicolons separate the cells of the file.
 
     Raises:
-        ValueError: no column has the amounts, and arguments of a tax were given; or several may.
+        ValueError: no column has the amounts, and arguments of a tax were given; or it is open
+            what the amounts are.
     """
     if terms.tax is None:
         return terms, None, []
+    options = options_of(TaxOptions, "tax", terms.tax)
+    labels = free_labels(first)
     try:
-        options = options_of(TaxOptions, "tax", terms.tax)
-        source = amounts_of_tax(free_labels(first), options)
-    except ColumnAmbiguous as error:
+        source = amounts_of_tax(
+            *(first, labels, options, reading, rates), final=final, semicolons=semicolons
+        )
+    except ColumnMissing:
         if terms.tax:
             raise
-        return replace(terms, tax=None), None, [f"no tax is added: {error.fact}; name one of them"]
-    if source.computed:
-        return terms, source, [*source.notes]
+        return replace(terms, tax=None), None, [_NO_AMOUNT]
     amount = source.terms.amount
-    named = terms.tax.get("amount") is not None
-    if named or is_label(first, amount):
-        notes = [] if named else [_from_column(amount)]
-        return replace(terms, tax={**terms.tax, "amount": amount}), source, notes
-    if terms.tax:
-        raise ColumnMissing("amount", list(first.columns))
-    return replace(terms, tax=None), None, [_NO_AMOUNT]
+    if source.computed or not is_label(first, amount):
+        return terms, source, [*source.notes]
+    return replace(terms, tax={**terms.tax, "amount": amount}), source, [*source.notes]
 
 
 def _from_column(amount: object) -> str:
     return f"amount from column {amount!r}"
 
 
+def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
+    """The column or the value of each argument of the lookup, by the first rows of a file.
+
+    Raises:
+        ValueError: as `df.svc.lookup()` raises it.
+    """
+    options = terms.lookup
+    return find_inputs(first, options.given, options.dates(), options.as_of_grain)
+
+
 def layout_of(
-    schema: pa.Schema, first: pd.DataFrame, terms: Terms, source: AmountsOfTax | None
+    schema: pa.Schema,
+    first: pd.DataFrame,
+    inputs: Inputs,
+    terms: Terms,
+    source: AmountsOfTax | None,
 ) -> Layout:
     """Decide on a file's columns by its names and its first rows.
 
     Raises:
-        ValueError: as `df.svc.lookup()` and `df.svc.tax()` raise it.
+        ValueError: as `df.svc.tax()` raises it.
     """
-    options = terms.lookup
-    inputs = find_inputs(first, options.given, options.dates(), options.as_of_grain)
     names = list(schema.names)
     rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.lookup.prefix)
     if terms.tax is not None:
@@ -157,6 +177,8 @@ def layout_of(
     passed = tuple(position for position in range(len(names)) if position not in former)
     amounts, others = _tax_columns(first, source)
     labels = [*map(str, inputs.columns.values()), *amounts, *others]
+    reading = source.reading if source is not None and source.computed else inputs.reading
+    labels += map(str, reading.columns)
     if inputs.export is not None:
         labels += map(str, inputs.export.used(free_labels(first)))
     # where one place is given for all rows, any column serves to count them
@@ -277,7 +299,9 @@ def enriched_rows(
     layout: Layout,
     terms: Terms,
     results: Results,
+    *,
     marks: Marks | None = None,
+    counts: Counts | None = None,
 ) -> pd.DataFrame:
     """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
     queries = read_queries(frame, layout.inputs)
@@ -290,7 +314,9 @@ def enriched_rows(
     if terms.tax is not None:
         options = options_of(TaxOptions, "tax", {**terms.tax, "prefix": terms.lookup.prefix})
         source = layout.source and layout.source.under(options)
-        enriched = add_tax(enriched, options, source=source, marks=marks, progress=False)
+        enriched = add_tax(
+            enriched, options, source=source, marks=marks, counts=counts, progress=False
+        )
     return enriched
 
 

@@ -20,6 +20,7 @@ from svc_tools.frames.money import whole_cents
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+    from svc_tools.frames.decimal_marks import Mark
     from svc_tools.frames.lookup.kinds import Kind
     from svc_tools.frames.lookup.sums import Sums, Term
 
@@ -91,7 +92,7 @@ class MoneyTable:
 def money_table(
     frame: pd.DataFrame,
     labels: Sequence[Hashable],
-    marks: Mapping[Hashable, str] | None = None,
+    marks: Mapping[Hashable, Mark] | None = None,
     *,
     named: Iterable[Hashable] = (),
 ) -> MoneyTable:
@@ -280,7 +281,7 @@ def _is_money(label: Hashable, figures: Figures, kind: Kind) -> bool:
 
 
 def _read(
-    column: pd.Series, marks: Mapping[Hashable, str] | None, *, fractions: bool
+    column: pd.Series, marks: Mapping[Hashable, Mark] | None, *, fractions: bool
 ) -> tuple[Figures, np.ndarray | None]:
     """A column as whole cents, and in ten-thousandths of a dollar where it has such fractions."""
     size = len(column)
@@ -313,11 +314,11 @@ def _read(
 
 
 def _cents_of(
-    column: pd.Series, marks: Mapping[Hashable, str] | None
+    column: pd.Series, marks: Mapping[Hashable, Mark] | None
 ) -> tuple[np.ndarray, dict[int, str], int]:
     """The one place where texts become cents."""
     mark = (marks or {}).get(column.name)
-    return whole_cents(column) if mark is None else whole_cents(column, mark=mark)  # type: ignore[call-arg]
+    return whole_cents(column, mark=mark or "point")
 
 
 def _holds_dates(column: pd.Series) -> bool:
@@ -336,10 +337,10 @@ def _filled(column: pd.Series) -> np.ndarray:
 
 
 def _one_by_one(
-    column: pd.Series, marks: Mapping[Hashable, str] | None, *, fractions: bool
+    column: pd.Series, marks: Mapping[Hashable, Mark] | None, *, fractions: bool
 ) -> tuple[list[Decimal | None], np.ndarray]:
     """Cells that are no whole cents as dollars (`None`: no amount), and which are blank."""
-    comma = (marks or {}).get(column.name) in {",", "comma"}
+    comma = (marks or {}).get(column.name) == "comma"
     read: dict[object, tuple[Decimal | None, bool]] = {}
     found = []
     for value in column.tolist():
@@ -382,7 +383,7 @@ def _fine_of(figures: Figures, fine: np.ndarray | None) -> Figures:
     return Figures(values, figures.filled, figures.wrong)
 
 
-def _fine(column: pd.Series, marks: Mapping[Hashable, str] | None) -> Figures:
+def _fine(column: pd.Series, marks: Mapping[Hashable, Mark] | None) -> Figures:
     return _fine_of(*_read(column, marks, fractions=True))
 
 

@@ -188,8 +188,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         "amount",
         (
-            r"sub ?totals?|totals?|amounts?|amt|gross|net|sales?|values?|goods|merchandise|revenue|sum"
-            r"|sold for|proceeds|earnings|payouts?|income|turnover"
+            r"sub ?totals?|totals?|amounts?|amt|gross|net|sales?|values?|goods|merchandise|revenue"
+            r"|sum|sold for|proceeds|earnings|payouts?|income|turnover"
         ),
     ),
 )

@@ -17,15 +17,19 @@ import pandas as pd
 from svc_tools.cells import text_of
 from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES
+from svc_tools.frames.lookup.currencies import foreign_rows
+from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes, order_rows
-from svc_tools.frames.money import dollars, whole_cents
+from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
+from svc_tools.frames.lookup.sums import Term
+from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
+from svc_tools.frames.money import Money, dollars, whole_cents
 from svc_tools.places import Cells, Refusal, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.frames.lookup.reading import Reading
-    from svc_tools.frames.lookup.sums import Term
 
 
 class Dollars(NamedTuple):
@@ -43,19 +47,18 @@ class Counts:
     Attributes:
         rows: rows that are no sale, by their column; refunds; orders that do not add up.
         refunded: the refunds in cents.
+        kinds: rows by the words of their status or type.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
     refunded: int = 0
+    kinds: KindCounts = field(default_factory=KindCounts)
 
-    def add(self, counted: Mapping[str, int]) -> None:
-        """Add those of further rows, as `as_dict` gives them."""
-        self.rows.update({name: rows for name, rows in counted.items() if name != "cents"})
-        self.refunded += counted.get("cents", 0)
-
-    def as_dict(self) -> dict[str, int]:
-        """The counts as plain values."""
-        return {**self.rows, "cents": self.refunded}
+    def add(self, other: Counts) -> None:
+        """Add those of further rows."""
+        self.rows.update(other.rows)
+        self.refunded += other.refunded
+        self.kinds.add(other.kinds)
 
     def sentences(self, reading: Reading) -> list[str]:
         """The counts in sentences for the user."""
@@ -81,6 +84,9 @@ class Counts:
                 f" ${dollars(self.refunded):,}): the file does not say when and of what; deduct"
                 " them in the period of the refund"
             )
+        said += self.kinds.sentences(reading.refunds)
+        if rows := self.rows["totals"]:
+            said.append(f"{counted(rows, 'row')} of totals: no sales")
         if rows := self.rows["off"]:
             total = reading.total
             said.append(
@@ -124,15 +130,19 @@ class Marks(NamedTuple):
     Attributes:
         further: rows whose order's amounts count in another row, here or in another chunk.
         parted: rows of orders of which only some rows are exempt.
+        totals: rows of totals.
+        off: rows of orders that do not add up to their total, or that alone prove a part.
     """
 
     further: np.ndarray
     parted: np.ndarray
+    totals: np.ndarray
+    off: np.ndarray
 
     @classmethod
     def none(cls, rows: int) -> Marks:
         """Nothing known of so many rows."""
-        return cls(np.zeros(rows, bool), np.zeros(rows, bool))
+        return cls(*np.zeros((4, rows), bool))
 
     @classmethod
     def joined(cls, marks: Sequence[Marks]) -> Marks:
@@ -228,6 +238,9 @@ class Orders:
         if self.reading.items:  # an order's first row is the sum of its items
             item = ~np.logical_and.reduce([blank_cells(frame[one]) for one in self.reading.items])
             same = item & (_first_rows(orders, ~item)[orders] >= 0)
+        elif self.heads.any():
+            same = ~self.heads & (orders >= 0)
+            first = _first_rows(orders, self.heads)[orders]
         else:
             for label in money:
                 codes = pd.factorize(frame[label])[0]
@@ -237,6 +250,35 @@ class Orders:
         further |= alone
         further &= orders >= 0
         return further
+
+    @cached_property
+    def heads(self) -> np.ndarray:
+        """The rows that hold the sum of the other rows of their order."""
+        none = np.zeros(len(self.frame), bool)
+        sums, codes = self.reading.sums, self.codes
+        labels = [] if sums is None else [term.label for term in sums.goods if term.head]
+        if codes is None or not labels or not (codes >= 0).any():
+            return none
+        cents = np.abs(self.cents_of(Term(labels[0]), "amount")[0])
+        most = np.zeros(int(codes.max()) + 1, np.int64)
+        np.maximum.at(most, codes[codes >= 0], cents[codes >= 0])
+        largest = (codes >= 0) & (cents == most[codes]) & (cents > 0)
+        heads = none.copy()
+        first = _first_rows(codes, largest)
+        heads[first[first >= 0]] = True
+        return heads
+
+    def cents_of(self, term: Term, named: str) -> tuple[np.ndarray, dict[int, str], int]:
+        """A term's column as whole cents, why rows have none, and how many floats snapped."""
+        if term.times is None:
+            mark = self.reading.marks.get(term.label, "point")
+            return whole_cents(self.frame[term.label], named, mark)
+        table = money_table(self.frame, term.columns, self.reading.marks, named=[term.label])
+        of = table.of(term)
+        gone = np.flatnonzero(~of.filled).tolist()
+        what = f"{named}: {term.label!r} x {term.times!r} cannot be read"
+        blank = blank_cells(self.frame[term.label]) if gone else of.filled
+        return of.cents, {row: f"{named}: missing" if blank[row] else what for row in gone}, 0
 
     def hashes(self) -> tuple[np.ndarray, np.ndarray]:
         """For each row a hash of its order and its amounts, and the rows that have these."""
@@ -284,17 +326,17 @@ class Orders:
         """A column of money, counted once for each order where it is that of the order."""
         return self._added([self.reading.term(label)], named)
 
-    def sale(self, further: np.ndarray | None = None) -> Sale:
+    def sale(self, marks: Marks | None = None) -> Sale:
         """The amounts of the rows as whole cents, as their columns together give them.
 
         Args:
-            further: rows whose amounts count elsewhere, where more is known than from these rows.
+            marks: what is known of the rows from further chunks.
         """
         reading, sums = self.reading, self.reading.sums
         if sums is None:
             raise RuntimeError("sale: it is not decided what the amounts are")
         rows = Orders(self.stated(), reading)
-        once = self.further if further is None else further
+        once = self.further if marks is None else marks.further
         goods = rows._added(sums.goods, "amount", once)
         delivery = None
         if sums.delivery:
@@ -304,20 +346,43 @@ class Orders:
             delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
             goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
         no_sale, other = _worded(rows.frame, reading.no_sale), rows.of_another_kind
-        elsewhere = once if any(one.once for one in sums.goods) else np.zeros_like(once)
+        elsewhere = once if any(one.once or one.head for one in sums.goods) else np.zeros_like(once)
         counts = Counts()
+        kinds = row_kinds(
+            rows.frame, reading.kinds, goods.cents, orders=rows.numbers, counts_in=~elsewhere
+        )
+        counts.kinds = kinds.counts
+        if reading.refunds is not None:
+            goods = goods._replace(cents=signed(goods.cents, kinds, reading.refunds))
+            if delivery is not None:
+                delivery = delivery._replace(cents=signed(delivery.cents, kinds, reading.refunds))
         counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & (goods.cents != 0)))
         counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & (goods.cents != 0)))
-        no_sale = no_sale | other
+        totals = rows._totals(marks)
+        counts.rows["totals"] = int(np.count_nonzero(totals))
+        no_sale = no_sale | other | kinds.no_sale | totals
         refunded = _worded(rows.frame, reading.refunded_by) & ~no_sale & ~once
         counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
-        foreign = rows._in_other_currency(no_sale | elsewhere)
+        counted_in = ~(no_sale | elsewhere)
+        abroad = foreign_rows(
+            rows.frame,
+            reading.currencies_or_none,
+            [term.label for term in sums.goods],
+            orders=self.codes,
+            counts_in=counted_in,
+        )
+        foreign = {row: reason for row, reason in abroad.wrong.items() if counted_in[row]}
         counts.rows["currency"] = len(foreign)
         rows._count_refunds(once | no_sale, counts)
         goods = _without(goods, no_sale, foreign)
         delivery = None if delivery is None else _without(delivery, no_sale, {})
-        off = rows._off(goods, delivery, once | no_sale)
-        counts.rows["off"] = int(np.count_nonzero(off))
+        off = (rows.off(once) if marks is None else marks.off) & ~no_sale
+        off[[*foreign]] = False
+        counts.rows["off"] = int(np.count_nonzero(off & ~elsewhere))
+        if reading.export is None and off.any():
+            why = f"amount: the amounts of the order do not add up to {reading.total!r}"
+            reasons = dict.fromkeys(np.flatnonzero(off & ~elsewhere).tolist(), why)
+            goods = _without(goods, np.zeros_like(off), reasons)
         return Sale(goods, delivery, counts, no_sale, elsewhere, off)
 
     def stated(self) -> pd.DataFrame:
@@ -365,8 +430,8 @@ class Orders:
         snapped = 0
         for place, term in enumerate(terms):
             column = self.frame[term.label]
-            elsewhere = once if term.once else np.zeros(len(column), bool)
-            of_column, reasons, near = whole_cents(column, named)
+            elsewhere = once if term.once or term.head else np.zeros(len(column), bool)
+            of_column, reasons, near = self.cents_of(term, named)
             blank = blank_cells(column) if reasons else elsewhere
             for row, reason in reasons.items():
                 if not elsewhere[row] and (not blank[row] or (needed and place == 0)):
@@ -376,20 +441,34 @@ class Orders:
             snapped += near
         return Dollars(cents if sign is None else cents * sign, wrong, snapped)
 
-    def _in_other_currency(self, others: np.ndarray) -> dict[int, str]:
-        """Why rows in another currency than US dollars have no amount, by row."""
-        label = self.reading.currency
-        if label is None:
-            return {}
-        codes, values = pd.factorize(self.frame[label])
-        reasons: dict[int, str] = {}
-        for code, value in enumerate(list(values)):
-            text = text_of(value)
-            if text is not None and text.upper() not in {"USD", "US$", "$"}:
-                reason = f"amount: in {text[:20]}, not in US dollars"
-                rows = np.flatnonzero((codes == code) & ~others)
-                reasons |= dict.fromkeys(rows.tolist(), reason)
-        return reasons
+    @cached_property
+    def numbers(self) -> np.ndarray | None:
+        """For each row the code of its order's number, whatever its date; -1 where it has none."""
+        if self.reading.order is None or not self.reading.kinds.used:
+            return None
+        return order_rows(self.frame, OrderColumns(self.reading.order))
+
+    def _totals(self, marks: Marks | None) -> np.ndarray:
+        """The rows of totals, in a file that is no known export."""
+        if marks is not None:
+            return marks.totals
+        if self.reading.export is not None:
+            return np.zeros(len(self.frame), bool)
+        return self.totals(total_rows(self.reading.orders))
+
+    def totals(self, found: TotalRows) -> np.ndarray:
+        """The rows of totals among these, the next ones of a file."""
+        sums = self.reading.sums
+        if sums is None:
+            return np.zeros(len(self.frame), bool)
+        terms = (*sums.goods, *sums.delivery, *sums.tax, *([sums.total] if sums.total else []))
+        money = {}
+        for term in terms:
+            cents, wrong, _ = self.cents_of(Term(term.label), "amount")
+            missing = np.zeros(len(cents), bool)
+            missing[[*wrong]] = True
+            money[term.label] = Money(cents, missing)
+        return found.take(self.frame, money)
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
         if self.reading.refunded is not None:
@@ -398,22 +477,58 @@ class Orders:
             counts.rows["refunded"] = int(np.count_nonzero(refunded))
             counts.refunded = int(refunded.sum())
 
-    def _off(self, goods: Dollars, delivery: Dollars | None, others: np.ndarray) -> np.ndarray:
-        """The rows whose amounts with the tax collected are not the total."""
+    def rest(self, once: np.ndarray) -> np.ndarray:
+        """What is left of the total in each row; the order's columns count where they count."""
         sums = self.reading.sums
-        off = np.ones(len(self.frame), bool)
+        rest = np.zeros(len(self.frame), np.int64)
         if sums is None or sums.total is None:
-            return ~off
-        total, wrong, _ = whole_cents(self.frame[sums.total.label])
-        known = ~others
-        parts = [goods, *filter(None, [delivery])]
-        known[[*wrong, *(row for part in parts for row in part.wrong)]] = False
-        added = sum((part.cents for part in parts), np.zeros(len(off), np.int64))
-        for term in (*sums.tax, *sums.others):
-            of_term = whole_cents(self.frame[term.label])[0]
-            added = added + term.sign * (np.abs(of_term) if term.either_sign else of_term)
-        off &= known & (added != total)
-        return off
+            return rest
+        parts = (*sums.goods, *sums.delivery, *sums.tax, *sums.others)
+        inside = [term for term in parts if term not in sums.outside]
+        for sign, term in [(1, sums.total), *((-1, term) for term in inside)]:
+            cents = self.cents_of(term, "amount")[0]
+            cents = sign * term.sign * (np.abs(cents) if term.either_sign else cents)
+            rest += np.where(once, 0, cents) if term.once or term.head else cents
+        return rest
+
+    def off(self, once: np.ndarray) -> np.ndarray:
+        """The rows of orders that do not add up to their total, or that alone prove a part."""
+        codes, exported = self.codes, self.reading.export is not None
+        bad = self.bad(once, self.rest(once))
+        if codes is None:
+            return bad
+        if self._adds_up_by_order:
+            bad = self.bad(once, _added_up(codes, self.rest(once)))
+        bad &= ~once if exported else True
+        return bad if exported else bad | _any_of_order(codes, bad)
+
+    @property
+    def _adds_up_by_order(self) -> bool:
+        return self.reading.sums is not None and self.reading.sums.by_order
+
+    def bad(self, once: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """The rows with something left of their total, or with a part that they alone prove."""
+        bad: np.ndarray = rest != 0
+        for label in self.reading.weak:
+            if label in self.frame.columns:
+                bad |= (self.cents_of(Term(label), "amount")[0] != 0) & ~once
+        return bad
+
+
+def _added_up(codes: np.ndarray, cents: np.ndarray) -> np.ndarray:
+    """The sum of each row's order; a row without an order (-1) has its own."""
+    added = np.zeros(int(codes.max(initial=-1)) + 2, np.int64)
+    np.add.at(added, codes[codes >= 0], cents[codes >= 0])
+    each: np.ndarray = np.where(codes >= 0, added[codes], cents)
+    return each
+
+
+def _any_of_order(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The rows whose order has one of these rows."""
+    has = np.zeros(int(codes.max(initial=-1)) + 2, bool)
+    has[codes[rows & (codes >= 0)]] = True
+    marked: np.ndarray = (codes >= 0) & has[codes]
+    return marked
 
 
 def _without(of: Dollars, rows: np.ndarray, reasons: Mapping[int, str]) -> Dollars:
@@ -435,12 +550,14 @@ class OrderIndex:
         self._reading, self._columns = reading, columns
         self._head: pd.DataFrame | None = None
         self._counted = _NO_HASHES
-        self._with_amounts = _Hashes()
+        self._totals = total_rows(reading.orders)
+        self._with_amounts, self._off, self._left = _Hashes(), _Hashes(), _Sums()
         self._exempt = {(yes, further): _Hashes() for yes in (True, False) for further in (0, 1)}
 
     def begin(self) -> None:
         """Begin with the first chunk again."""
         self._head, self._counted = None, _NO_HASHES
+        self._totals = total_rows(self._reading.orders)
 
     def completed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of the next chunk with their places, dates and statuses."""
@@ -468,32 +585,52 @@ class OrderIndex:
         orders = Orders(frame, self._reading)
         further, with_amounts = self._counted_before(orders)
         numbers, keys, undated = orders.keys()
+        own, numbered = np.where(undated, numbers, keys), orders.numbered
         self._with_amounts.add(numbers[with_amounts], keys[with_amounts])
+        rest = orders.rest(further)
+        if self._by_order:
+            self._left.add(own[numbered & (rest != 0)], rest[numbered & (rest != 0)])
+            rest = np.zeros_like(rest)
+        self._off.add(own[numbered & orders.bad(further, rest)])
         if exempt is None:
             return
         yes, unknown = exempt
         further = further | ~with_amounts
         for flag in (True, False):
             known = ~unknown & (yes == flag)
-            first, own = known & ~further, np.where(undated, numbers, keys)
+            first = known & ~further
             self._exempt[flag, 0].add(numbers[first], keys[first])
             self._exempt[flag, 1].add(own[known & further])
 
     def marks(self, frame: pd.DataFrame) -> Marks:
         """What is known of the rows of a completed chunk."""
-        if not self._applies(frame):
-            return Marks.none(len(frame))
         orders = Orders(frame, self._reading)
+        known = self._reading.export is not None
+        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals)
+        if not self._applies(frame):
+            return Marks.none(len(frame))._replace(totals=totals, off=orders.off(orders.further))
         further, with_amounts = self._counted_before(orders)
         numbers, keys, undated = orders.keys()
-        own = np.where(undated, numbers, keys)
-        further |= ~with_amounts & self._with_amounts.has(own) & orders.numbered
+        own, numbered = np.where(undated, numbers, keys), orders.numbered
+        further |= ~with_amounts & self._with_amounts.has(own) & numbered
         parted = np.zeros(len(frame), bool)
         for flag in (True, False):
             first, others = self._exempt[flag, 0].all, self._exempt[not flag, 1].all
             partly = np.intersect1d(first, others)
             parted = parted | np.isin(numbers, partly) | np.isin(keys, partly)
-        return Marks(further, ~further & parted)
+        off = orders.off(further)
+        if not known and self._has_seen:
+            off = np.where(numbered, self._off.has(own) | self._left.has(own), off)
+        return Marks(further, ~further & parted, totals, off)
+
+    @property
+    def _by_order(self) -> bool:
+        sums = self._reading.sums
+        return sums is not None and sums.by_order
+
+    @property
+    def _has_seen(self) -> bool:
+        return bool(len(self._with_amounts.all))
 
     def _applies(self, frame: pd.DataFrame) -> bool:
         reading = self._reading
@@ -534,6 +671,25 @@ class _Hashes:
     def has(self, hashes: np.ndarray) -> np.ndarray:
         """Which of these are in the set."""
         found: np.ndarray = np.isin(hashes, self.all)
+        return found
+
+
+class _Sums:
+    """Cents by hash, of which those that come to nothing are forgotten."""
+
+    def __init__(self) -> None:
+        self._keys, self._cents = _NO_HASHES, np.zeros(0, np.int64)
+
+    def add(self, keys: np.ndarray, cents: np.ndarray) -> None:
+        """Add cents to their keys."""
+        self._keys, codes = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
+        added = np.zeros(len(self._keys), np.int64)
+        np.add.at(added, codes, np.concatenate([self._cents, cents]))
+        self._keys, self._cents = self._keys[added != 0], added[added != 0]
+
+    def has(self, keys: np.ndarray) -> np.ndarray:
+        """Which of these keys come to something."""
+        found: np.ndarray = np.isin(keys, self._keys)
         return found
 
 

@@ -10,13 +10,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from svc_tools.exports import PLACE_ROLES, named_export
-from svc_tools.frames.lookup.order_numbers import OrderColumns
+from svc_tools.frames.lookup.currencies import CurrencyColumns
+from svc_tools.frames.lookup.order_numbers import OrderColumns, order_rows
+from svc_tools.frames.lookup.row_kinds import KindColumn, KindColumns
 from svc_tools.frames.lookup.sums import Sums, Term
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+    import pandas as pd
+
     from svc_tools.exports import Export, Sum
+    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.lookup.row_kinds import RefundsAs
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +44,16 @@ class Reading:
         refunded_by: by column the words with which a sale was refunded, without saying how much.
         items: columns of the item, empty in the first row of an order, which has the sums of the
             others.
-        currency: the column of currencies.
+        kinds: the columns of a status or a type that say which rows are sales.
+        currencies: the column of currencies; `None` while it was not looked for.
         country: the column of countries.
         refunded: a column of refunds that stand only as a sum of the order.
         once: the amounts of a whole order, by which its further rows are known.
         of_order: all columns of the whole order: those, and those that are only compared.
         sums: what goods, delivery, tax and total are; `None` while that is not decided.
+        marks: how columns of money are written that have no decimal point.
+        refunds: what refunds written with a positive amount are.
+        weak: parts that hardly a row proves: rows in which they are not 0 are to check.
         meant: what the amount is, in words.
     """
 
@@ -58,18 +68,59 @@ class Reading:
     signed: Hashable | None = None
     refunded_by: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
     items: tuple[Hashable, ...] = ()
-    currency: Hashable | None = None
+    kinds: KindColumns = field(default_factory=KindColumns)
+    currencies: CurrencyColumns | None = None
     country: Hashable | None = None
     refunded: Hashable | None = None
     once: tuple[Hashable, ...] = ()
     of_order: tuple[Hashable, ...] = ()
     sums: Sums | None = None
+    marks: Mapping[Hashable, Mark] = field(default_factory=dict)
+    refunds: RefundsAs | None = None
+    weak: tuple[Hashable, ...] = ()
     meant: str = ""
 
     @property
     def order(self) -> Hashable | None:
         """The column of the order's number, where rows of one order belong together."""
         return self.orders.number
+
+    @property
+    def columns(self) -> tuple[Hashable, ...]:
+        """The columns that it is read from."""
+        sums, orders = self.sums, self.orders
+        terms = [] if sums is None else [*sums.goods, *sums.delivery, *sums.tax, *sums.others]
+        terms += [] if sums is None or sums.total is None else [sums.total]
+        named = [orders.number, orders.day, self.currency, self.refunded, self.country]
+        named += [*orders.place, *self.kinds.labels, *self.weak]
+        named += [label for term in terms for label in term.columns]
+        return tuple(label for label in dict.fromkeys(named) if label is not None)
+
+    @property
+    def currency(self) -> Hashable | None:
+        """The column of the currency."""
+        return self.currencies_or_none.used
+
+    @property
+    def currencies_or_none(self) -> CurrencyColumns:
+        """The column of the currency; none where it was not looked for."""
+        return self.currencies or CurrencyColumns()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the amount of each row is that of one column as it stands."""
+        sums = self.sums
+        if sums is None or self.export is not None:
+            return False
+        protected = self.kinds.used or self.currency or self.marks or self.weak
+        terms = (*sums.goods, *sums.delivery)
+        alone = len(sums.goods) == 1 and len(sums.delivery) <= 1
+        plain = all(not (term.once or term.head or term.times) and term.sign == 1 for term in terms)
+        return alone and plain and not protected and sums.total is None
+
+    def asks_for_order(self, frame: pd.DataFrame) -> bool:
+        """Whether it matters which column is the number of the order."""
+        return self.orders.question is not None and order_rows(frame, self.orders) is not None
 
     @property
     def total(self) -> Hashable | None:
@@ -84,6 +135,8 @@ class Reading:
             **{name: getattr(self, name) for name in _LABELS},
             **{name: list(getattr(self, name)) for name in _SEVERAL},
             **{name: [[*pair] for pair in getattr(self, name).items()] for name in _BY_COLUMN},
+            "currency": self.currency,
+            "kinds": [asdict(column) for column in self.kinds.used],
             "sums": None if self.sums is None else asdict(self.sums),
             "meant": self.meant,
         }
@@ -108,6 +161,8 @@ class Reading:
         return cls(
             orders=OrderColumns(number, day, tuple(places)),
             export=named_export(plain.get("export")),
+            currencies=CurrencyColumns(plain.get("currency")),
+            kinds=KindColumns(tuple(KindColumn(**one) for one in plain.get("kinds", []))),
             sums=None if sums is None else _sums_from(sums),
             **known,
         )
@@ -121,6 +176,15 @@ class Reading:
         if self.sums is None:
             return "", ""
         return in_words(self.sums.goods), in_words(self.sums.delivery)
+
+    def with_sums(self, sums: Sums | None) -> Reading:
+        """The reading with these sums; their columns of the whole order count once."""
+        if sums is None:
+            return replace(self, sums=None)
+        terms = (*sums.goods, *sums.delivery, *sums.tax, *sums.others)
+        terms = (*terms, *([] if sums.total is None else [sums.total]))
+        once = tuple(dict.fromkeys(term.label for term in terms if term.once or term.head))
+        return replace(self, sums=sums, once=once, of_order=once)
 
     def with_amounts(
         self, goods: Hashable | None = None, delivery: Hashable | None = None
@@ -157,7 +221,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
         signed=export.found_signed(labels),
         refunded_by=export.found_refunded(labels),
         items=tuple(export.found_head(labels)),
-        currency=found.get("currency"),
+        currencies=CurrencyColumns(found.get("currency")),
         country=found.get("country"),
         refunded=found.get("refunded"),
         once=tuple(dict.fromkeys(once)) if export.once else (),
@@ -196,9 +260,9 @@ def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
     return text
 
 
-_LABELS = ("currency", "country", "refunded", "signed")
-_SEVERAL = ("once", "of_order", "items")
-_BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by")
+_LABELS = ("country", "refunded", "signed", "refunds")
+_SEVERAL = ("once", "of_order", "items", "weak")
+_BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by", "marks")
 
 
 def _sums_from(plain: Mapping[str, Any]) -> Sums:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -66,6 +66,11 @@ class Sums:
     outside: tuple[Term, ...] = ()
 
 
+Part: TypeAlias = Literal["goods", "delivery", "discount", "untaxed", "none"]
+"""What a user says that a column is."""
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What the user decided about the money of a file; `None` where it is left to the file.
@@ -81,4 +86,4 @@ class Answers:
     once: tuple[Hashable, ...] | Literal[False] | None = None
     contains_tax: bool | None = None
     contains_shipping: bool | None = None
-    parts: Mapping[Hashable, str] = field(default_factory=dict)
+    parts: Mapping[Hashable, Part] = field(default_factory=dict)

@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.lookup.order_numbers import Keys
+    from svc_tools.frames.lookup.order_numbers import Keys, OrderColumns
     from svc_tools.frames.money import Money
+
+
+def total_rows(orders: OrderColumns) -> TotalRows:
+    """What finds the rows of totals of a file, from its first row on."""
+    day = [] if orders.day is None else [orders.day]
+    return TotalRows(orders.number, [*day, *orders.place])
 
 
 class TotalRows:

@@ -14,7 +14,7 @@ import numpy as np
 from svc_tools.frames.lookup.by_rates import weigh_by_rates
 from svc_tools.frames.lookup.doubts import Doubt
 from svc_tools.frames.lookup.figures import Figures, rows_of, terms_of
-from svc_tools.frames.lookup.kinds import names_a_cost, often_contains_tax
+from svc_tools.frames.lookup.kinds import SIGNS, names_a_cost, often_contains_tax
 from svc_tools.frames.lookup.levels import Groups, holds_heads, level_of, patterns, products
 from svc_tools.frames.lookup.proofs import PART_OF, View, best_sum, whole_of
 from svc_tools.frames.lookup.readings import Reading, readings_of, readings_of_few
@@ -96,6 +96,20 @@ class Verdict:
     def levels(self) -> Mapping[Hashable, Level]:
         """Whether each column is the order's or the line's."""
         return self.file.levels
+
+    @property
+    def weak_parts(self) -> tuple[Hashable, ...]:
+        """The columns that are part of a total in hardly a row that proves it."""
+        if self.weak is None or not self.weak.any():
+            return ()
+        table, groups = self.file.table, self.file.groups
+        by_row = groups is None or len(self.weak) == table.rows
+        weak = self.weak if by_row or groups is None else self.weak[groups.codes]
+        return tuple(
+            label
+            for label, one in table.columns.items()
+            if table.kinds[label] in SIGNS and one.cents.any() and weak[one.cents != 0].all()
+        )
 
     @property
     def likeliest(self) -> Sums | None:

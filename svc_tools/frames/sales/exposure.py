@@ -431,7 +431,7 @@ class DailyTotals:
             return frame, *self._amounts(column, cents, wrong)
         frame = self._index.completed(frame)
         orders = Orders(frame, reading)
-        sale = orders.sale(self._index.marks(frame).further)
+        sale = orders.sale(self._index.marks(frame))
         further = sale.further
         abroad = orders.foreign & ~further
         self._left["canceled or not paid"] += sale.counts.rows["no sale"]

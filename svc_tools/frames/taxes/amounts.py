@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from svc_tools.exports import recognized
-from svc_tools.frames.lookup.reading import Reading, reading_of_export
-from svc_tools.roles import ColumnAmbiguous, Role
+from svc_tools.frames.lookup.deciding import (
+    MOST_ROWS,
+    RatesOfRows,
+    SalesAnswers,
+    money_of_file,
+    rows_of_file,
+)
+from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
+from svc_tools.frames.lookup.sums import Answers
+from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.taxes.tax_lines import freight_of
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Question
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.frames.options import TaxOptions
+    import pandas as pd
 
-_AMOUNT = Role(
-    "amount",
-    re.compile(
-        r"amount|(?:order|line|item|invoice|sales?|net|taxable)_amount|(?:order_|line_|item_)?sub_?total"
-        r"|net_sales?|extended_price"
-    ),
-)
-"""The usual names of amounts before tax; not those that may contain tax, or be the price of one."""
+    from svc_tools.exports import Export
+    from svc_tools.frames.lookup.deciding import Decided
+    from svc_tools.frames.lookup.orders import Sale
+    from svc_tools.frames.options import TaxOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +41,13 @@ class AmountsOfTax:
         terms: the terms, with the channel of the export.
         reading: what the columns mean; without sums where the amount is used as it stands.
         notes: what was decided, in sentences.
+        waits: whether the rates, which are not known yet, may decide otherwise.
     """
 
     terms: TaxOptions
     reading: Reading = field(default_factory=Reading)
     notes: tuple[str, ...] = ()
+    waits: bool = False
 
     @property
     def computed(self) -> bool:
@@ -68,16 +78,37 @@ class AmountsOfTax:
 
 
 _FOUND = ("amount", "shipping", "channel", "invoice")
+_OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
+_OFF_AT_MOST = 0.1
+"""The share of the rows that may not add up where the sums decide."""
 
 
-def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTax:
-    """Where a tax finds its amounts among columns: as named, else as the export has them.
+def amounts_of_tax(
+    frame: pd.DataFrame,
+    labels: Sequence[Hashable],
+    terms: TaxOptions,
+    reading: Reading | None = None,
+    rates: RatesOfRows | None = None,
+    *,
+    final: bool = True,
+    semicolons: bool = False,
+) -> AmountsOfTax:
+    """Where a tax finds its amounts: as named, else as the export has them, else as they prove.
 
-    Without either, the amount is the column `amount`, or the only one with a usual name. A column
-    `amount` beside those of an export was added by the user, and counts.
+    A column `amount` that was added to an export counts before those of the export.
+
+    Args:
+        frame: the rows, or some of them: whole orders.
+        labels: the columns that are the user's own.
+        terms: the arguments of the tax.
+        reading: which rows are sales, as a lookup has read it.
+        rates: the rates of the rows, where they are known.
+        final: whether no more will be known of the rates.
+        semicolons: whether semicolons separate the cells of the file.
 
     Raises:
-        ValueError: several columns have a usual name of the amount.
+        ColumnAmbiguous: the columns leave open what the amounts are; it has all questions.
+        ColumnMissing: no column holds amounts.
     """
     plain = replace(
         terms,
@@ -85,16 +116,29 @@ def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTa
         channel=_unless_off(terms.channel),
         invoice=_unless_off(terms.invoice),
     )
+    if _is_value(terms.amount, labels):
+        return AmountsOfTax(plain)  # refused by the tax, which says what is expected
     export = recognized(labels)
-    reading = Reading() if export is None else reading_of_export(export, labels)
-    own = export is not None and "amount" in labels and "amount" not in export.used(labels)
-    if own and terms.amount is None:  # a column that the user added
+    if export is not None and export.found_amount(labels) is not None:
+        return _of_export(export, labels, terms, plain)
+    if reading is None or reading.export is not None:
+        reading = rows_of_file(frame, labels, {}, order=terms.order)
+    answers = _answers(terms, labels)
+    decided = money_of_file(
+        frame, labels, reading, answers, rates=rates, final=final, semicolons=semicolons
+    )
+    return _as_decided(decided, labels, plain)
+
+
+def _of_export(
+    export: Export, labels: Sequence[Hashable], terms: TaxOptions, plain: TaxOptions
+) -> AmountsOfTax:
+    """The amounts of a recognized export, as its table says, or as they are named."""
+    reading = reading_of_export(export, labels)
+    if terms.amount is None and "amount" in labels and "amount" not in export.used(labels):
         terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
-    if export is None or reading.sums is None or _is_value(terms.amount, labels):
-        named = _usual_amount(labels) if terms.amount is None else terms.amount
-        return AmountsOfTax(replace(plain, amount=named))
     delivery = False if _is_value(terms.shipping, labels) else terms.shipping
-    reading = reading.with_amounts(terms.amount, delivery)
+    reading = replace(reading.with_amounts(terms.amount, delivery), refunds=terms.refunds)
     if terms.channel is None:
         of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
         plain = replace(plain, channel=of_sales)
@@ -107,6 +151,62 @@ def amounts_of_tax(labels: Sequence[Hashable], terms: TaxOptions) -> AmountsOfTa
     return AmountsOfTax(plain, reading, tuple(notes))
 
 
+def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
+    """What the arguments of a tax say of a file of sales."""
+    return SalesAnswers(
+        amount=terms.amount,
+        shipping=False if _is_value(terms.shipping, labels) else terms.shipping,
+        order=terms.order,
+        currency=terms.currency,
+        refunds=terms.refunds,
+        decimal=terms.decimal,
+        money=Answers(
+            once=None if terms.once is None else terms.once and tuple(terms.once),
+            contains_tax=terms.contains_tax,
+            contains_shipping=terms.contains_shipping,
+            parts=terms.parts or {},
+        ),
+        others=tuple(one for name in _OTHERS if (one := getattr(terms, name)) in labels),
+    )
+
+
+def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions) -> AmountsOfTax:
+    """The amounts of a file that is no known export."""
+    if decided.questions:
+        raise ColumnAmbiguous.of(decided.questions)
+    sums = decided.reading.sums
+    if sums is None:
+        raise ColumnMissing("amount", [*labels], "name the column of amounts: amount='…'")
+    if decided.reading.is_plain:
+        named = sums.delivery[0].label if sums.delivery else plain.shipping
+        plain = replace(plain, amount=sums.goods[0].label, shipping=named)
+        reading = replace(decided.reading, sums=None)
+        return AmountsOfTax(plain, reading, decided.notes, decided.waits)
+    return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
+
+
+def refuse_if_off(sale: Sale, reading: Reading) -> None:
+    """Refuse sums that hold in fewer rows of a whole file than in those that decided.
+
+    Raises:
+        ColumnAmbiguous: more than a tenth of the rows do not add up.
+    """
+    sums = reading.sums
+    if sums is None or sums.witness != "sum" or sums.total is None:
+        return
+    counted = ~(sale.no_sale | sale.further) & (sale.amount.cents != 0) | sale.off
+    off, rows = np.count_nonzero(sale.off), np.count_nonzero(counted)
+    if off <= _OFF_AT_MOST * rows:
+        return
+    why = (
+        f"{in_words(sums.goods)} and the other columns add up to {reading.total!r} in some rows,"
+        f" and not in {off:,} of {rows:,}"
+    )
+    label = sums.goods[0].label
+    asked = Question("amount", (label, reading.total), (label, reading.total), label, why, "amount")
+    raise ColumnAmbiguous.of([asked])
+
+
 def _unless_off(given: Hashable | None) -> Hashable | None:
     """What is given; `None` for `False`."""
     return None if given is False else given
@@ -117,11 +217,27 @@ def _is_value(given: Hashable | None, labels: Sequence[Hashable]) -> bool:
     return given is not None and (given is False or given not in labels)
 
 
-def _usual_amount(labels: Sequence[Hashable]) -> Hashable:
-    """The column of amounts by its usual name; `amount` where there is none."""
-    found = _AMOUNT.candidates(labels)
-    if "amount" in found or not found:
-        return "amount"
-    if len(found) > 1:
-        raise ColumnAmbiguous("amount", found, "say which one with amount='…'")
-    return found[0]
+def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
+    """Rows of whole orders that decide what the columns mean; all of a small frame."""
+    if len(frame) <= MOST_ROWS:
+        return frame
+    codes = Orders(frame, reading).codes if reading.order in frame.columns else None
+    if codes is None:
+        return frame.iloc[np.linspace(0, len(frame) - 1, MOST_ROWS).astype(np.int64)]
+    picked = np.unique(np.linspace(0, int(codes.max(initial=0)), MOST_ROWS // 4).astype(np.int64))
+    rows = np.flatnonzero(np.isin(codes, picked))
+    return frame.iloc[rows[: 4 * MOST_ROWS]]
+
+
+def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:
+    """The rates of the rows of an enriched frame, where they are whole; `None` without a lookup."""
+    rate, status = f"{prefix}combined_rate", f"{prefix}lookup_status"
+    if not {rate, status} <= {*frame.columns}:
+        return None
+    rates = rates_of(frame, rate)
+    units = np.where((frame[status] == "ok").to_numpy(bool) & ~rates.missing, rates.units, 0)
+    freight = np.full(len(frame), -1, np.int64)
+    if f"{prefix}freight_taxable" in frame.columns:
+        untaxed, unknown = freight_of(frame, f"{prefix}freight_taxable")
+        freight = np.where(unknown, -1, np.where(untaxed, 0, 1))
+    return RatesOfRows(units, freight)

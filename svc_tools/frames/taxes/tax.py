@@ -21,7 +21,6 @@ from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import (
-    COUNTED,
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
     SALE_COLUMNS,
@@ -33,8 +32,13 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
-from svc_tools.frames.results import remember_reading
-from svc_tools.frames.taxes.amounts import amounts_of_tax
+from svc_tools.frames.results import reading_of, remember_reading
+from svc_tools.frames.taxes.amounts import (
+    amounts_of_tax,
+    rates_known,
+    refuse_if_off,
+    sample_of,
+)
 from svc_tools.frames.taxes.due import (
     Sales,
     channel_of,
@@ -61,7 +65,7 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-    from svc_tools.frames.lookup.orders import Marks, Sale
+    from svc_tools.frames.lookup.orders import Counts, Marks, Sale
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.amounts import AmountsOfTax
@@ -162,6 +166,7 @@ def add_tax(
     *,
     source: AmountsOfTax | None = None,
     marks: Marks | None = None,
+    counts: Counts | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
     """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms.
@@ -171,16 +176,14 @@ def add_tax(
         terms: the arguments of `df.svc.tax`.
         source: where the amounts are, if that was decided for more than these rows.
         marks: what is known of the rows from further chunks.
+        counts: what was counted is added to them.
         progress: print what was decided, and how many rows have no tax.
     """
     prefix = terms.prefix
-    source = source or amounts_of_tax(free_labels(frame), terms)
-    sold = None
-    if source.computed:
-        for label in source.columns:
-            require_one(frame, label, "amount")
-        orders = Orders(frame, source.reading)
-        sold = orders.sale(None if marks is None else marks.further)
+    source = source or amounts_of_frame(frame, terms)
+    sold, wrong = _sold(frame, source, terms, marks)
+    if counts is not None and sold is not None:
+        counts.add(sold.counts)
     own = {} if sold is None else _sale_columns(sold)
     terms = source.terms_with({name: prefix + name for name in own})
     register = None if terms.nexus is None else register_of(terms.nexus)
@@ -191,9 +194,6 @@ def add_tax(
     added = [name for name in every if options.get(name, True)]
     rest = without_tax(frame, prefix, added)
     frame = with_columns(frame, prefix, own) if own else frame
-    wrong = {}
-    if sold is not None:
-        wrong = _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
     lines = read_lines(frame, terms, wrong)
     if moved := changed_rows(frame, prefix):
         warnings.warn(
@@ -220,14 +220,40 @@ def add_tax(
     remember(taxed, terms, register)
     if source.computed:
         remember_reading(taxed, prefix, source.reading)
-    counts = sold.counts.sentences(source.reading) if sold else []
-    if sold is not None:
-        taxed.attrs[COUNTED] = sold.counts.as_dict()
+    of_rows = sold.counts.sentences(source.reading) if sold else []
     if progress:
-        say([*source.notes, *counts, *_notes(lines, columns, sales.channel)])
+        say([*source.notes, *of_rows, *_notes(lines, columns, sales.channel)])
     if terms.errors == "raise":
         _raise_for(lines, taxed)
     return taxed
+
+
+def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
+    """Where the tax of a frame finds its amounts.
+
+    Raises:
+        ColumnAmbiguous: the columns leave open what the amounts are.
+        ColumnMissing: no column holds amounts.
+    """
+    reading = reading_of(frame, terms.prefix)
+    sample = sample_of(frame, reading)
+    rates = rates_known(sample, terms.prefix)
+    return amounts_of_tax(sample, free_labels(frame), terms, reading, rates)
+
+
+def _sold(
+    frame: pd.DataFrame, source: AmountsOfTax, terms: TaxOptions, marks: Marks | None
+) -> tuple[Sale | None, dict[int, str]]:
+    """The rows as sales, and why rows have no amount, by row."""
+    if not source.computed:
+        return None, {}
+    for label in source.columns:
+        require_one(frame, label, "amount")
+    orders = Orders(frame, source.reading)
+    sold = orders.sale(marks)
+    if marks is None:
+        refuse_if_off(sold, source.reading)
+    return sold, _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
 
 
 def _parted(

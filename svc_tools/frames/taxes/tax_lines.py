@@ -175,7 +175,7 @@ def read_lines(
     following = taxable_shipping(goods, exempt, shipping)
     unknown = np.zeros(len(frame), bool)
     if terms.shipping is not None:
-        untaxed, unknown = _freight(frame, f"{prefix}freight_taxable")
+        untaxed, unknown = freight_of(frame, f"{prefix}freight_taxable")
         following[untaxed] = 0
         unknown &= (following != 0) & (rates.units > 0)
     reasons, partial = _without_rate(frame[status], rates, terms)
@@ -223,7 +223,7 @@ def _refuse_too_large(
                 inputs.add_each({row: f"{name}: {dollars} is too large for exact tax"})
 
 
-def _freight(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
+def freight_of(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Where delivery is known not to be taxable, and where it is not known."""
     require_columns(
         frame, (name,), "shipping= needs it: look the rates up with all columns, or with this one"

@@ -1,0 +1,362 @@
+"""What the columns of a file that is no known export mean: decided by what they hold, or asked.
+
+`rows_of_file` finds what an order is and which rows are sales; `money_of_file` decides what goods,
+delivery, tax and total are, by the file's own sums, then by the rates of its places, then by a
+usual name. What is open after that are questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from svc_tools.frames.decimal_marks import marks_of
+from svc_tools.frames.lookup.currencies import find_currency, foreign_rows
+from svc_tools.frames.lookup.doubts import question
+from svc_tools.frames.lookup.figures import money_table
+from svc_tools.frames.lookup.kinds import kind_of, may_be_money
+from svc_tools.frames.lookup.levels import levels
+from svc_tools.frames.lookup.order_numbers import find_order, order_rows
+from svc_tools.frames.lookup.reading import Reading, in_words
+from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
+from svc_tools.frames.lookup.sums import Answers, Sums, Term
+from svc_tools.frames.lookup.total_rows import total_rows
+from svc_tools.frames.lookup.witness import settle, weigh
+from svc_tools.frames.money import Money
+from svc_tools.roles import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from svc_tools.frames.decimal_marks import DecimalMark, Marks
+    from svc_tools.frames.lookup.figures import MoneyTable
+    from svc_tools.frames.lookup.row_kinds import RefundsAs
+    from svc_tools.frames.lookup.witness import Verdict
+
+MOST_ROWS = 20_000
+"""So many rows, of whole orders, decide what the columns mean; the sums are checked on all."""
+
+
+@dataclass(frozen=True, slots=True)
+class SalesAnswers:
+    """What the user says of a file of sales; `None` is left to the file.
+
+    Attributes:
+        amount: the column of the amount.
+        shipping: that of the delivery; `False` for none.
+        order: that of the order's number; `False` where each row is a sale.
+        currency: that of the currency; `False` for none.
+        refunds: what refunds written with a positive amount are.
+        decimal: the decimal mark of columns that leave it open.
+        money: what the columns of money are.
+        others: columns that are named for something else.
+    """
+
+    amount: Hashable | None = None
+    shipping: Hashable | None = None
+    order: Hashable | None = None
+    currency: Hashable | None = None
+    refunds: RefundsAs | None = None
+    decimal: DecimalMark | None = None
+    money: Answers = field(default_factory=Answers)
+    others: tuple[Hashable, ...] = ()
+
+
+class RatesOfRows(NamedTuple):
+    """The rate of each row in units of 10^-5 (0: not known), and whether delivery is taxed there.
+
+    Delivery: 1 taxed, 0 not taxed, -1 not known.
+    """
+
+    units: np.ndarray
+    freight: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What the columns of a file mean, how that was found, and what is open.
+
+    Attributes:
+        reading: what they mean; without sums where that is open, or no column holds money.
+        notes: what was decided, and which columns were not used, in sentences.
+        questions: what is open.
+        waits: whether the rates, which are not known yet, may decide what the sums leave open; the
+            reading is then the likeliest one.
+    """
+
+    reading: Reading
+    notes: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    waits: bool = False
+
+
+def rows_of_file(
+    frame: pd.DataFrame,
+    labels: Sequence[Hashable],
+    columns: Mapping[str, Hashable],
+    order: Hashable | None = None,
+) -> Reading:
+    """Which rows belong to one order, and which are sales, by names and by what columns hold.
+
+    Args:
+        frame: the rows, or the first of them.
+        labels: the columns that are the user's own.
+        columns: the column of each role that the lookup reads.
+        order: the column of the order's number, where it is named; `False` for none.
+    """
+    sample = frame[[*labels]].iloc[:MOST_ROWS]
+    place = {role: label for role, label in columns.items() if role != "as_of"}
+    own = [label for label in labels if label not in columns.values()]
+    found = find_order(sample, columns.get("as_of"), tuple(place.values()), given=order)
+    kinds = find_kinds(sample, [label for label in own if label != found.number])
+    return Reading(
+        orders=found,
+        place=place,
+        country=columns.get("country"),
+        kinds=kinds,
+        currencies=None,
+    )
+
+
+def money_of_file(
+    sample: pd.DataFrame,
+    labels: Sequence[Hashable],
+    reading: Reading,
+    answers: SalesAnswers,
+    *,
+    rates: RatesOfRows | None = None,
+    final: bool = True,
+    semicolons: bool = False,
+) -> Decided:
+    """What the columns of money of a file are.
+
+    Args:
+        sample: rows of whole orders; all rows of a small file.
+        labels: the columns that are the user's own.
+        reading: which rows are sales.
+        answers: what the user says.
+        rates: the rates of the rows, where they are known.
+        final: whether no more will be known of the rates.
+        semicolons: whether semicolons separate the cells of the file.
+    """
+    currencies = find_currency(sample[[*labels]], answers.amount, given=answers.currency)
+    reading = replace(reading, currencies=currencies, refunds=answers.refunds)
+    candidates = [one for one in _candidates(labels, reading, answers) if one in sample.columns]
+    marks = marks_of(
+        {label: sample[label] for label in candidates},
+        semicolons=semicolons,
+        decimal=answers.decimal,
+    )
+    written = {label: mark for label, mark in marks.of.items() if mark != "point"}
+    reading = replace(reading, marks=written)
+    named = [one for one in (answers.amount, answers.shipping) if one in candidates]
+    table = money_table(sample, candidates, marks.of, named=named)
+    rows = _sales(sample, reading, table, named or list(table.columns))
+    there = sample if rows.all() else sample[rows]
+    if there is not sample:
+        table = money_table(there, candidates, marks.of, named=[*named, *table.columns])
+    orders = order_rows(there, reading.orders)
+    known = None if rates is None else RatesOfRows(*(one[rows] for one in rates))
+    found = (
+        _as_found(table, orders, answers, known, final=final)
+        if answers.amount is None
+        else _as_named(table, orders, answers, known, final=final)
+    )
+    refunded = found.refunds[0] if found.refunds else None
+    reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
+    asked = _questions(reading, marks, sample, found, table)
+    return Decided(reading, _notes(reading, marks, found, answers), tuple(asked), found.waits)
+
+
+class _Found(NamedTuple):
+    """What the columns of money are, with what is open."""
+
+    sums: Sums | None
+    doubts: tuple[Question, ...] = ()
+    unused: tuple[tuple[Hashable, str], ...] = ()
+    refunds: tuple[Hashable, ...] = ()
+    weak: tuple[Hashable, ...] = ()
+    waits: bool = False
+
+
+def _candidates(
+    labels: Iterable[Hashable], reading: Reading, answers: SalesAnswers
+) -> list[Hashable]:
+    """The columns that may hold money."""
+    taken = {reading.orders.number, reading.orders.day, *reading.orders.place, reading.country}
+    taken |= {*reading.place.values(), *reading.kinds.labels, reading.currency, *answers.others}
+    named = {answers.amount, answers.shipping, *answers.money.parts}
+    return [
+        label
+        for label in labels
+        if label in named
+        or (label not in taken and (may_be_money(label) or kind_of(label) == "quantity"))
+    ]
+
+
+def _sales(
+    frame: pd.DataFrame, reading: Reading, table: MoneyTable, amounts: Sequence[Hashable]
+) -> np.ndarray:
+    """The rows that are sales in US dollars: the others prove nothing."""
+    money = {label: Money(one.cents, ~one.filled) for label, one in table.columns.items()}
+    totals = total_rows(reading.orders).take(frame, money)
+    kinds = row_kinds(frame, reading.kinds)
+    abroad = foreign_rows(frame, reading.currencies_or_none, amounts[:1]).rows
+    rows: np.ndarray = ~(totals | kinds.no_sale | abroad)
+    return rows
+
+
+def _as_found(
+    table: MoneyTable,
+    orders: np.ndarray | None,
+    answers: SalesAnswers,
+    rates: RatesOfRows | None,
+    *,
+    final: bool,
+) -> _Found:
+    """What the sums prove, then the rates, then a usual name."""
+    verdict = weigh(table, orders, answers.money)
+    waits = not final and verdict.sums is None and bool(verdict.readings)
+    waits = waits and all(doubt.by_rates for doubt in verdict.doubts)
+    if verdict.sums is None and not waits:
+        none = np.zeros(table.rows, np.int64)
+        verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
+    sums = verdict.likeliest if waits else verdict.sums
+    if sums is not None and answers.shipping is not None:
+        sums = _with_delivery(sums, answers.shipping, verdict)
+    return _Found(
+        sums,
+        () if waits else tuple(map(question, verdict.doubts)),
+        verdict.unused,
+        verdict.refunds,
+        verdict.weak_parts,
+        waits,
+    )
+
+
+def _with_delivery(sums: Sums, shipping: Hashable, verdict: Verdict) -> Sums:
+    if shipping is False:
+        return replace(sums, delivery=())
+    once = verdict.levels.get(shipping) == "order"
+    return replace(sums, delivery=(Term(shipping, once=once),), witness="given")
+
+
+def _as_named(
+    table: MoneyTable,
+    orders: np.ndarray | None,
+    answers: SalesAnswers,
+    rates: RatesOfRows | None,
+    *,
+    final: bool,
+) -> _Found:
+    """The amount that the user named, unless something proves that it contains the tax."""
+    amount = answers.amount
+    of = levels(table, orders, [one for one in (amount, answers.shipping) if one in table.columns])
+    if answers.money.once is not None:
+        of |= {label: "order" if label in (answers.money.once or ()) else "line" for label in of}
+    goods = Term(amount, once=of.get(amount) == "order")
+    delivery: tuple[Term, ...] = ()
+    if answers.shipping not in {None, False}:
+        delivery = (Term(answers.shipping, once=of.get(answers.shipping) == "order"),)
+    plain = Sums((goods,), delivery, witness="given")
+    inside = _contained(table, orders, answers, rates)
+    unused = tuple(
+        (label, "not named as an amount")
+        for label in table.columns
+        if label not in {amount, answers.shipping} and table.kinds[label] != "price"
+    )
+    if inside is None or answers.money.contains_tax is False:
+        open_ = answers.money.contains_tax is None and "tax" in table.kinds.values()
+        return _Found(plain, (), unused, waits=open_ and not final)
+    if answers.money.contains_tax:
+        return _Found(replace(inside, witness="given"), (), unused)
+    tax = ", ".join(repr(term.label) for term in inside.tax) or "the tax"
+    proof = "the file's own sums" if inside.total is not None else "the rates"
+    why = f"{amount!r} contains {tax} by {proof}, so no tax is computed from it"
+    columns = (amount, *(term.label for term in inside.tax))
+    asked = Question(
+        "amount", columns, (True, False), likely=True, why=why, argument="contains_tax"
+    )
+    return _Found(None, (asked,), unused)
+
+
+def _contained(
+    table: MoneyTable,
+    orders: np.ndarray | None,
+    answers: SalesAnswers,
+    rates: RatesOfRows | None,
+) -> Sums | None:
+    """The sums by which a named amount contains the tax; `None` where nothing proves it."""
+    amount = answers.amount
+    if "tax" not in table.kinds.values() or amount not in table.columns:
+        return None
+    verdict = weigh(table, orders, replace(answers.money, contains_tax=None))
+    sums = verdict.likeliest
+    if sums is not None and sums.total is not None and sums.total.label == amount and sums.tax:
+        proven = verdict.sums is not None or answers.money.contains_tax
+        if proven:
+            return sums
+    wanted = {"tax", "delivery", "delivery_discount"}
+    few = {one for one, kind in table.kinds.items() if kind in wanted or one == amount}
+    few_table = replace(
+        table,
+        columns={one: of for one, of in table.columns.items() if one in few},
+        kinds={one: "amount" if one == amount else table.kinds[one] for one in few},
+        fine={},
+        quantities=(),
+    )
+    verdict = weigh(few_table, orders, answers.money)
+    if answers.money.contains_tax and verdict.likeliest is not None:
+        return verdict.likeliest
+    if rates is None or verdict.sums is not None:
+        return None
+    by_rates = settle(verdict, *rates).sums
+    if by_rates is None or by_rates.witness != "rates":
+        return None
+    taken = {term.label for term in by_rates.goods if term.sign < 0}
+    return by_rates if taken & {term.label for term in by_rates.tax} else None
+
+
+def _questions(
+    reading: Reading,
+    marks: Marks,
+    sample: pd.DataFrame,
+    found: _Found,
+    table: MoneyTable,
+) -> list[Question]:
+    """Everything that is open, each once."""
+    asked = [reading.orders.question if reading.asks_for_order(sample) else None]
+    asked += [reading.currencies_or_none.question, marks.question()]
+    amounts = [term.label for term in found.sums.goods] if found.sums else [*table.columns]
+    if reading.refunds is None and reading.kinds.used and amounts:
+        label = amounts[0]
+        cents = money_table(sample, [label], reading.marks, named=[label]).columns.get(label)
+        if cents is not None:
+            numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
+            kinds = row_kinds(sample, reading.kinds, cents.cents, orders=numbers)
+            asked.append(kinds.counts.question())
+    return [*(one for one in asked if one is not None), *found.doubts]
+
+
+def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
+    """What was decided about the money, in sentences."""
+    sums, said = found.sums, [*marks.notes()]
+    if sums is not None:
+        goods, delivery = in_words(sums.goods), in_words(sums.delivery)
+        parts = f"amount from {goods}" + (f", delivery from {delivery}" if delivery else "")
+        once = [label for label in reading.once if label in {t.label for t in sums.goods}]
+        parts += f" (once for each {reading.order!r})" if once else ""
+        how = {
+            "sum": f": they add up to {reading.total!r}",
+            "rates": ": the tax collected is that of this amount at the rates of the places",
+            "name": ", by its name" if answers.amount is None else "",
+        }.get(sums.witness, "")
+        said.append(parts + how)
+    said += [f"{label!r} was not used: {why}" for label, why in found.unused]
+    said += reading.kinds.sentences()
+    said += reading.currencies_or_none.sentences()
+    return tuple(said)
