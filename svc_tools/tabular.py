@@ -64,6 +64,10 @@ class Table(Protocol):
     def sheets(self) -> tuple[str, ...]:
         """The names of a workbook's sheets; none of other files."""
 
+    @property
+    def delimiter(self) -> str | None:
+        """What separates the cells of a CSV; `None` for other files."""
+
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """The rows in order; of the columns at these positions only, in that order, or of all."""
 
@@ -251,6 +255,7 @@ class _CsvTable:
         self.schema = pa.schema([pa.field(name, pa.string()) for name in self._dialect.header])
         self.notes = list(self._dialect.notes)
         self.sheets: tuple[str, ...] = ()
+        self.delimiter: str | None = self._dialect.delimiter
         mark = self._dialect.delimiter
         if mark != "," and delimiter is None:
             self.notes.append(
@@ -426,6 +431,7 @@ class _ParquetTable:
             self.schema: pa.Schema = file.schema_arrow
         self.notes: list[str] = []
         self.sheets: tuple[str, ...] = ()
+        self.delimiter: str | None = None
 
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """See `Table.chunks`."""
@@ -464,6 +470,7 @@ class _SheetTable:
     """
 
     def __init__(self, path: Path, *, sheet: str | None) -> None:
+        self.delimiter: str | None = None
         self._path = path
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
         self._offsets: list[int] = []

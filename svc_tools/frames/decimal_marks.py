@@ -16,6 +16,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import pandas as pd
@@ -98,12 +99,10 @@ _SHOWS: Mapping[_Kind, str] = {
 }
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in _SHOWS.items()}
 _QUICK: tuple[tuple[tuple[_Kind, ...], str], ...] = (
-    (("point",), r"[0-9]+\.[0-9]{1,2}"),
+    (("point",), rf"(?:[0-9]+|{_grouped(',')})\.[0-9]{{1,2}}"),
+    (("comma",), rf"(?:[0-9]+|{_grouped('[.]')}),[0-9]{{1,2}}"),
     (("short",), "[0-9]{1,3}"),
     (("long",), "[0-9]{4,}"),
-    (("point", "thousands"), _grouped(",") + r"\.[0-9]{1,2}"),
-    (("comma",), "[0-9]+,[0-9]{1,2}"),
-    (("comma",), _grouped(r"\.") + ",[0-9]{1,2}"),
     (("comma", "blanks"), _BLANKS + ",[0-9]{1,2}"),
     (("point", "apostrophes"), _APOSTROPHES + r"\.[0-9]{1,2}"),
     *(((kind,), _SHOWS[kind]) for kind in ("dots 0", "dots", "commas 0", "commas")),
@@ -191,9 +190,11 @@ def evidence_of(column: pd.Series) -> Evidence:
         if not len(text):
             break
         hits = pc.match_substring_regex(text, rf"^-?\$?{pattern}$")
-        found = pc.index(hits, pa.scalar(True)).as_py()  # noqa: FBT003
-        if found >= 0:
-            shown |= {kind: text[found].as_py() for kind in kinds if kind not in shown}
+        found = _first(text, hits)
+        if found is not None:
+            shown |= {kind: found for kind in kinds if kind not in shown}
+            if "point" in kinds and (grouped := _first(text, _with_commas(text, hits))):
+                shown.setdefault("thousands", grouped)
             text = text.filter(pc.invert(hits))
     for cell in text.unique().to_pylist():
         number = written(cell)
@@ -224,6 +225,16 @@ def _texts_of_arrow(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pa.concat_arrays(chunks_of(array)).drop_null()
     return pa.array([], pa.large_string())
+
+
+def _first(text: pa.Array, hits: pa.Array) -> str | None:
+    """The first of the texts that is hit."""
+    place = pc.index(hits, pa.scalar(True)).as_py()  # noqa: FBT003 - Arrow's own argument
+    return text[place].as_py() if place >= 0 else None
+
+
+def _with_commas(text: pa.Array, hits: pa.Array) -> pa.Array:
+    return pc.and_(hits, pc.match_substring(text, ","))
 
 
 def _kinds_of(number: str) -> list[_Kind]:
@@ -372,18 +383,25 @@ def written(text: str) -> Written | None:
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
         return None
-    around = ["".join(found[side].split()) for side in ("before", "after")]
-    signs = _SIGNS.get((_NO_SIGN.sub("", around[0]), _NO_SIGN.sub("", around[1])))
-    if signs is None:
+    around = _around(found["before"], found["after"])
+    return around and Written(found["digits"], *around)
+
+
+@lru_cache(256)
+def _around(before: str, after: str) -> tuple[bool, str] | None:
+    """Whether what stands around a number makes it negative, and the currency that it names."""
+    around = ["".join(side.split()) for side in (before, after)]
+    negative = _SIGNS.get((_NO_SIGN.sub("", around[0]), _NO_SIGN.sub("", around[1])))
+    if negative is None:
         return None
     words = [re.sub(r"[-()]", "", one) for one in around]
-    dollars = [word in {"", *_DOLLARS} for word in map(str.upper, words)]
-    if all(dollars):  # $12.50 USD, but not $12.50$
-        several = words[0] and words[1] and words[1].upper() != "USD"
-        currency = "".join(words) if "".join(words) in {"", "$"} else "USD"
-        return None if several else Written(found["digits"], signs, currency)
-    foreign = next(word for word, is_dollar in zip(words, dollars, strict=True) if not is_dollar)
-    return Written(found["digits"], signs, foreign) if _is_currency(foreign) else None
+    foreign = [word for word in words if word and word.upper() not in _DOLLARS]
+    if foreign:
+        return (negative, foreign[0]) if _is_currency(foreign[0]) else None
+    if all(words) and words[1].upper() != "USD":
+        return None  # $12.50$, unlike $12.50 USD
+    named = "".join(words)
+    return negative, named if named in {"", "$"} else "USD"
 
 
 _FOREIGN = re.compile(
