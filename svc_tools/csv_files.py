@@ -380,6 +380,12 @@ def utf8_blocks(path: Path, dialect: Dialect, size: int) -> Iterator[bytes]:
             decoder.decode(b"", final=True)
 
 
+def shortened(text: str) -> str:
+    """A text as a message shows it: on one line, cut off where it is long."""
+    shown = text.replace("\r", " ").replace("\n", " ")
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line
+
+
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The starts of texts that some program takes for a formula; the last are full width."""
 _GUARD = "'"

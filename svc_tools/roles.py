@@ -148,8 +148,9 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
             + {
                 "either": f"could be month first or day first: {listed}",
                 "both": f"is both month first and day first: {listed}",
-                "exchanged": f"has dates and the text {listed}: where a spreadsheet takes the month"
-                " for the day, it leaves such texts, and exchanges the two in its dates",
+                "exchanged": f"has dates such as {values[-1]} and the text {values[0]!r}: where a"
+                " spreadsheet takes the month for the day, it leaves such texts, and exchanges the"
+                " two in its dates",
                 "year": f"could be day first or year first: {listed}",
             }[kind]
         )

@@ -23,6 +23,7 @@ from svc_tools.places import state_code
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import read_rows
 from svc_tools.text_dtype import text_dtype
+from svc_tools.xlsx_files import counts_from_1904
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -269,6 +270,7 @@ def read_register(
     if isinstance(source, str | Path):
         (_, labels), *below = read_sheet(Path(source), RegisterError) or [(0, [])]
         rows = [cells for _, cells in below]
+        dates.from_1904 = counts_from_1904(Path(source))
     else:
         labels, rows = _of_mappings(source)
     is_file = isinstance(source, str | Path)

@@ -120,7 +120,8 @@ class FileJob:
         except BaseException:
             self.rows.close()
             raise
-        self.layout.inputs.dates.whole = self._every_date
+        dates = self.layout.inputs.dates
+        dates.whole, dates.from_1904 = self._every_date, self.rows.from_1904
         self.notes = [*self.rows.notes, *self.layout.notes, *of_tax]
         self.surveyed = Survey()
         self._split = SplitInvoices()
@@ -180,7 +181,14 @@ class FileJob:
         if surveyed.rows and not surveyed.places:
             every = ((*why, rows) for why, rows in surveyed.refused.items())
             raise NoUsableRows(self.source.name, counted_alike(every), self.layout.inputs.columns)
-        self.notes += self.layout.inputs.dates.notes(surveyed.rests)
+        dates = self.layout.inputs.dates
+        self.notes += dates.notes(surveyed.rests)
+        if dates.moved_from_1904:
+            self.notes.append(
+                f"column {dates.column!r} is written as it is: a program that counts from 1900, as"
+                " most do, shows its day numbers as dates four years and a day"
+                " earlier"
+            )
         self.notes += [
             f"{text}: {surveyed.noted[name]:,}"
             for name, text in REPAIRS.items()

@@ -226,6 +226,7 @@ def _daily_sales_of_file(
         label = columns.columns["date"]
         of_dates = [names.index(str(label))]
         _prepare(dates, label, first)
+        dates.from_1904 = rows.from_1904
         dates.whole = lambda: (factorized(one.iloc[:, 0], label)[1] for one in frames(of_dates))
         return _daily_of(columns, frames(positions), dates, [*rows.notes])
 
