@@ -19,6 +19,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from svc_tools.atomic import whole_file
+from svc_tools.cells import text_of_formula
 from svc_tools.exports import lines_of, report_of
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     has_rows = any(row or len(header) == 1 for row in every) or len(sample) == _SAMPLE
     skipped = declared.end() if declared else 0
     found = Dialect(
-        *(encoding, mark, tuple(header)),
+        *(encoding, mark, tuple(map(text_of_formula, header))),
         has_rows=has_rows,
         paired=True,
         skipped=skipped,

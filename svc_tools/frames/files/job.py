@@ -19,7 +19,7 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.arrow import MONEY, frame_of
+from svc_tools.frames.arrow import MONEY, frame_of, texts_of_formulas
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
     PartlyExempt,
@@ -606,7 +606,7 @@ class _FileWriting:
         passed = [
             as_money(column) if position in self._money else column
             for position in self._layout.passed
-            for column in [chunk.table.column(position)]
+            for column in [_cells_for(kind, chunk.table.column(position))]
         ]
         columns = [
             column.cast(field.type)
@@ -620,6 +620,14 @@ class _FileWriting:
             if position in chunk.stored
         }
         return Chunk(pa.table([*passed, *columns], schema=schema), stored)
+
+
+def _cells_for(kind: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of the source as an output of this kind has it.
+
+    Cells written as formulas, `="02138"`, stay so in a CSV: there they keep their zeros.
+    """
+    return column if kind == "csv" else texts_of_formulas(column)
 
 
 def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
