@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from svc_tools.atomic import whole_file
 from svc_tools.cells import text_of_formula
 from svc_tools.exports import lines_of, report_of
+from svc_tools.roles import names_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,8 +38,8 @@ class FileError(ValueError):
 
     Attributes:
         code: the fault: `missing`, `kind`, `empty`, `changed`, `encoding`, `delimiter`, `quote`,
-            `width`, `sheet`, `stray`, `exists`, `place` (folder, permission), `columns`, `rows`,
-            `damaged`.
+            `width`, `sheet`, `stray`, `header` (the names stand below other rows), `exists`,
+            `place` (folder, permission), `columns`, `rows`, `damaged`.
     """
 
     def __init__(self, message: str, code: str = "damaged") -> None:
@@ -81,6 +82,8 @@ class Dialect:
     skipped: int
     """Characters above the header: the line that declares the delimiter."""
     notes: tuple[str, ...]
+    names_row: int | None = None
+    """The row in which the names seem to stand, as a spreadsheet counts, if not in the first."""
     report: tuple[Export, Sequence[object]] | None = None
     """The report that the file is, and the row with the names, which is not the first one."""
 
@@ -174,12 +177,14 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     header: list[Any] = next((row for row in every if row), [])
     has_rows = any(row or len(header) == 1 for row in every) or len(sample) == _SAMPLE
     skipped = declared.end() if declared else 0
+    below = names_below(first)
     found = Dialect(
         *(encoding, mark, tuple(map(text_of_formula, header))),
         has_rows=has_rows,
         paired=True,
         skipped=skipped,
         notes=tuple(notes),
+        names_row=None if below is None else below + 1,
     )
     if _are_paired(path, found):
         return found

@@ -29,6 +29,7 @@ from svc_tools.csv_files import (
     utf8_blocks,
 )
 from svc_tools.exports import lines_of, report_of
+from svc_tools.roles import ColumnError, names_below
 from svc_tools.xlsx_files import (
     CHECKED_ROWS,
     FAR_COLUMNS,
@@ -82,6 +83,10 @@ class Table(Protocol):
     def from_1904(self) -> bool:
         """Whether the file is a workbook that counts days from 1904-01-01."""
 
+    @property
+    def names_row(self) -> int | None:
+        """The row in which the names of columns seem to stand, where it is not the first one."""
+
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """The rows in order; of the columns at these positions only, in that order, or of all."""
 
@@ -129,6 +134,29 @@ def open_table(
         if kind == "parquet":
             return _ParquetTable(path)
         return _CsvTable(path, encoding=encoding, delimiter=delimiter)
+
+
+@contextmanager
+def names_explained(path: Path, rows: Table) -> Iterator[None]:
+    """Where columns are not found because their names stand below other rows, say in which row.
+
+    Raises:
+        FileError: the columns were not found, and the names seem to stand further down.
+    """
+    try:
+        yield
+    except ColumnError as error:
+        if rows.names_row is None:
+            raise
+        raise FileError(f"{path.name}: {in_which_row(rows.names_row)}", "header") from error
+
+
+def in_which_row(number: int) -> str:
+    """What to do with a file whose names stand in this row."""
+    return (
+        f"the names of the columns seem to stand in row {number:,}; remove the rows above (a name"
+        f" that stands only there belongs in row {number:,})"
+    )
 
 
 def read_rows(
@@ -270,6 +298,7 @@ class _CsvTable:
         self.notes = list(self._dialect.notes)
         self.sheets: tuple[str, ...] = ()
         self.from_1904 = False
+        self.names_row = self._dialect.names_row
         mark = self._dialect.delimiter
         if mark != "," and delimiter is None:
             self.notes.append(
@@ -392,6 +421,8 @@ class _CsvTable:
 
     def _of_width(self, number: int, cells: Sequence[object]) -> FileError:
         """A row has another number of cells than the header."""
+        if self.names_row is not None:
+            return FileError(f"{self._path.name}: {in_which_row(self.names_row)}", "header")
         header = self._dialect.header
         shown = shortened(self._dialect.delimiter.join(map(str, cells)))
         widths = (
@@ -441,6 +472,7 @@ class _ParquetTable:
         self.notes: list[str] = []
         self.sheets: tuple[str, ...] = ()
         self.from_1904 = False
+        self.names_row: int | None = None
 
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """See `Table.chunks`."""
@@ -483,6 +515,7 @@ class _SheetTable:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
         self._offsets: list[int] = []
         self._kinds: defaultdict[int, set[type]] = defaultdict(set)
+        self.names_row: int | None = None
         try:
             with opened_book(path) as book:
                 named, self.notes = sheet_of(path, book, sheet)
@@ -539,6 +572,8 @@ class _SheetTable:
         first = list(islice(rows, CHECKED_ROWS))
         report = report_of(first)
         rows = chain(first, rows)
+        below = None if report is not None else names_below(first)
+        self.names_row = None if below is None else below + 1
         if report is not None:
             rows = lines_of(rows, *report)
             self.notes.append(f"{report[0].name} with a title, headings and totals: left out")

@@ -57,7 +57,7 @@ from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
-from svc_tools.tabular import Chunk, kind_to_read, open_table
+from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -110,10 +110,11 @@ class FileJob:
             self.rows = open_table(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
             first = self._first()
-            terms, of_tax = settled(first, terms)
-            self.layout = layout_of(self.rows.schema, first, terms)
-            # wrong arguments of the tax are refused now, before any request
-            self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
+            with names_explained(source, self.rows):
+                terms, of_tax = settled(first, terms)
+                self.layout = layout_of(self.rows.schema, first, terms)
+                # wrong arguments of the tax are refused now, before any request
+                self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
             check_columns(self.kind, self._names())
             check_report_columns(report_columns, report, self._names())
             self._partly = PartlyExempt.found(first, self.layout, self.terms)
@@ -180,7 +181,9 @@ class FileJob:
         check_rows(self.kind, surveyed.rows)
         if surveyed.rows and not surveyed.places:
             every = ((*why, rows) for why, rows in surveyed.refused.items())
-            raise NoUsableRows(self.source.name, counted_alike(every), self.layout.inputs.columns)
+            used = self.layout.inputs.columns
+            with names_explained(self.source, self.rows):
+                raise NoUsableRows(self.source.name, counted_alike(every), used)
         dates = self.layout.inputs.dates
         self.notes += dates.notes(surveyed.rests)
         if dates.moved_from_1904:
