@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
+_FORMULA = re.compile(r'="((?:[^"]|"")*)"', re.DOTALL)
 MISSING_WORDS = frozenset({"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"})
 """Texts of a missing cell, in small letters."""
+
+
+def text_of_formula(text: str) -> str:
+    """The text of a cell that is written as a formula, `="02138"`: so spreadsheets keep its zeros.
+
+    Any other text is returned as it is.
+    """
+    found = _FORMULA.fullmatch(text) if text.startswith('="') else None
+    return text if found is None else found[1].replace('""', '"')
 
 
 def text_of(value: object) -> str | None:
@@ -13,5 +25,5 @@ def text_of(value: object) -> str | None:
             return None
     except (TypeError, ValueError):
         pass  # comparing pandas' NA raises: its text is among the words below
-    text = " ".join(str(value).split())
+    text = " ".join(text_of_formula(str(value).strip()).split())
     return None if text.lower() in MISSING_WORDS else text

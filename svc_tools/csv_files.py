@@ -19,7 +19,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from svc_tools.atomic import whole_file
+from svc_tools.cells import text_of_formula
 from svc_tools.exports import lines_of, report_of
+from svc_tools.roles import names_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,8 +38,8 @@ class FileError(ValueError):
 
     Attributes:
         code: the fault: `missing`, `kind`, `empty`, `changed`, `encoding`, `delimiter`, `quote`,
-            `width`, `sheet`, `stray`, `exists`, `place` (folder, permission), `columns`, `rows`,
-            `damaged`.
+            `width`, `sheet`, `stray`, `header` (the names stand below other rows), `exists`,
+            `place` (folder, permission), `columns`, `rows`, `damaged`.
     """
 
     def __init__(self, message: str, code: str = "damaged") -> None:
@@ -80,6 +82,8 @@ class Dialect:
     skipped: int
     """Characters above the header: the line that declares the delimiter."""
     notes: tuple[str, ...]
+    names_row: int | None = None
+    """The row in which the names seem to stand, as a spreadsheet counts, if not in the first."""
     report: tuple[Export, Sequence[object]] | None = None
     """The report that the file is, and the row with the names, which is not the first one."""
 
@@ -173,12 +177,14 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     header: list[Any] = next((row for row in every if row), [])
     has_rows = any(row or len(header) == 1 for row in every) or len(sample) == _SAMPLE
     skipped = declared.end() if declared else 0
+    below = names_below(first)
     found = Dialect(
-        *(encoding, mark, tuple(header)),
+        *(encoding, mark, tuple(map(text_of_formula, header))),
         has_rows=has_rows,
         paired=True,
         skipped=skipped,
         notes=tuple(notes),
+        names_row=None if below is None else below + 1,
     )
     if _are_paired(path, found):
         return found
@@ -378,6 +384,12 @@ def utf8_blocks(path: Path, dialect: Dialect, size: int) -> Iterator[bytes]:
                 yield text
         if decoder:
             decoder.decode(b"", final=True)
+
+
+def shortened(text: str) -> str:
+    """A text as a message shows it: on one line, cut off where it is long."""
+    shown = text.replace("\r", " ").replace("\n", " ")
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line
 
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")

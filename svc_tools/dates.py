@@ -81,6 +81,8 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
 _SERIAL = re.compile(r"[3-6]\d{4}(?:\.\d+)?", re.ASCII)
 _DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001 - of the zone that is written
 """Day 0 of spreadsheets."""
+_UP_TO_1904 = datetime(1904, 1, 1) - _DAY_ZERO  # noqa: DTZ001 - as above
+"""From there to day 0 of a workbook that counts from 1904."""
 _MONTH = re.compile(rf"\d{{4}}[-/]\d\d?|\d\d?/\d{{4}}|(?:{_NAME})[ -]\d{{4}}", re.IGNORECASE)
 _CLOCK = re.compile(
     r"(?:,? at |, |[ T])(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?([AP])\.?M\.?)?"
@@ -88,7 +90,7 @@ _CLOCK = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _LONG = len("2026-05-31 14:03")
-_NOON, _CENTURY, _PIVOT = 12, 100, 69
+_NOON, _MONTHS_OF_YEAR, _CENTURY, _PIVOT = 12, 12, 100, 69
 _MANY = 10
 """Day numbers count where the column has as many of them for each number that is none."""
 _SHOWN = 40
@@ -191,6 +193,10 @@ class Dates:
         """How the export writes its dates, where the cells could be either."""
         self.zone: tzinfo | None = None
         """The zone of the export's times that are written without one."""
+        self.from_1904 = False
+        """Whether the day numbers are those of a workbook that counts from 1904-01-01."""
+        self.moved_from_1904 = False
+        """Whether some of them were read so."""
         self.whole: Callable[[], Iterable[Iterable[object]]] | None = None
         """Reads all values of the column, where `read` is given some of them at a time."""
         self._order: _Order | None = None
@@ -270,6 +276,7 @@ class Dates:
             "date_format": self.date_format,
             "order": self._order,
             "counts_days": self._counts_days,
+            "from_1904": self.from_1904,
             **{name: None if zone is None else str(zone) for name, zone in zones.items()},
         }
 
@@ -285,6 +292,7 @@ class Dates:
         made = cls(stored["date_format"], zones["tz"], zones["home"])
         made.zone, made._order = zones["zone"], stored["order"]
         made._counts_days = bool(stored["counts_days"])
+        made.from_1904 = bool(stored.get("from_1904"))  # older releases did not store it
         made.settle()
         return made
 
@@ -301,8 +309,15 @@ class Dates:
         if isinstance(one, _Number):
             if not self._counts_days or one.day is None:
                 return _no_date(value, _A_NUMBER)
-            return self._of_moment(one.day, at, read) if isinstance(one.day, datetime) else one.day
+            day = one.day + self._since
+            self.moved_from_1904 |= self.from_1904
+            return self._of_moment(day, at, read) if isinstance(day, datetime) else day
         return one
+
+    @property
+    def _since(self) -> timedelta:
+        """How long after day 0 the day numbers are counted from."""
+        return _UP_TO_1904 if self.from_1904 else timedelta()
 
     def _of_numeric(self, one: _Numeric, value: object, at: int, read: Read) -> Day:
         month, day = one.day("month first"), one.day("day first")
@@ -356,7 +371,7 @@ class Dates:
         Raises:
             DatesAmbiguous: they do not decide, or are both.
         """
-        seen = _Seen()
+        seen = _Seen(self._since)
         for values in parts:
             for value in values:
                 seen.see(value)
@@ -364,7 +379,8 @@ class Dates:
         month, day = seen.only["month first"], seen.only["day first"]
         either = seen.either
         if doubt := seen.doubt():
-            raise self._ambiguous([*day, *month], doubt)
+            dated = seen.converted[:1] if doubt == "exchanged" else []
+            raise self._ambiguous([*day, *month, *dated], doubt)
         if month or day:
             self._order = "month first" if month else "day first"
         elif self.month_first is not None:
@@ -385,9 +401,10 @@ class Dates:
 
 
 class _Seen:
-    """What the cells of a column show."""
+    """What the cells of a column show; day numbers count from so many days after day 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, since: timedelta) -> None:
+        self._since = since
         self.only: dict[str, list[str]] = {"month first": [], "day first": []}
         """Cells that are a date in one order only."""
         self.either: list[str] = []
@@ -397,8 +414,8 @@ class _Seen:
         self.numbers = 0
         self.years_first = True
         """Whether all of these cells may begin with the year."""
-        self.converted = False
-        """Whether a spreadsheet, or a program, has made dates of some cells."""
+        self.converted: list[str] = []
+        """The first date, or ISO text, in which a spreadsheet may have exchanged day and month."""
 
     def doubt(self) -> Literal["both", "exchanged", "year"] | None:
         """Why the cells that are a date in one order only do not decide, if so."""
@@ -413,15 +430,20 @@ class _Seen:
         """Take a cell into account."""
         found = _parsed(value, None)
         if isinstance(found, date):
-            self.converted |= isinstance(value, date)
+            self._see_date(found, value)
         elif isinstance(found, _Number):
             if found.day is None:
                 self.numbers += 1
             else:
-                self.converted = True
+                self._see_date(found.day + self._since, value)
                 self.numbered[str(value)] = found.day
         elif isinstance(found, _Numeric):
             self._see_numeric(found, text_of(value) or "")
+
+    def _see_date(self, found: date, value: object) -> None:
+        exchangeable = found.day <= _MONTHS_OF_YEAR and found.day != found.month
+        if exchangeable and not self.converted:
+            self.converted.append((text_of(value) or "").removesuffix(" 00:00:00"))
 
     def _see_numeric(self, found: _Numeric, text: str) -> None:
         month, day = found.day("month first"), found.day("day first")

@@ -186,8 +186,9 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
             + {
                 "either": f"could be month first or day first: {listed}",
                 "both": f"is both month first and day first: {listed}",
-                "exchanged": f"has dates and the text {listed}: where a spreadsheet takes the month"
-                " for the day, it leaves such texts, and exchanges the two in its dates",
+                "exchanged": f"has dates such as {values[-1]} and the text {values[0]!r}: where a"
+                " spreadsheet takes the month for the day, it leaves such texts, and exchanges the"
+                " two in its dates",
                 "year": f"could be day first or year first: {listed}",
             }[kind]
         )
@@ -363,6 +364,28 @@ def usual_places(free: Sequence[Hashable], given: Mapping[str, object] | None = 
     return Found(usable, named.problems)
 
 
+def names_below(rows: Sequence[Sequence[object]]) -> int | None:
+    """The position of the row that the names of the columns seem to stand in, below other rows.
+
+    `None` where the first row that is not empty names as many places and dates as any other. It is
+    a guess that explains why columns were not found, and reads nothing.
+    """
+    named = [len(_roles_named(cells)) for cells in rows]
+    top = next((at for at, cells in enumerate(rows) if any(cells)), 0)
+    best = max(range(len(named)), key=named.__getitem__, default=0)
+    return best if best > top and named[best] > max(named[top], 1) else None
+
+
+def _roles_named(cells: Sequence[object]) -> set[str]:
+    """The roles whose usual names stand in a row; none where it is plainly no row of names."""
+    filled = [cell for cell in cells if cell not in {None, ""}]
+    if any(not isinstance(cell, str) or _NO_NAME.fullmatch(cell) for cell in filled):
+        return set()
+    places = {found[0] for cell in filled if (found := place_role(str(cell)))}
+    return places | {"as_of" for cell in filled if _SALE.fullmatch(plain_name(str(cell)))}
+
+
+_NO_NAME = re.compile(r"[^a-z]*[0-9][^a-z]*", re.IGNORECASE)
 _SHIP_WORDS = (
     r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
 )

@@ -10,24 +10,39 @@ from __future__ import annotations
 
 import pickle  # what is unpickled was pickled by this process
 import tempfile
-import warnings
-import zipfile
 import zlib
 from collections import defaultdict
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from itertools import chain, dropwhile, islice, pairwise, zip_longest
+from itertools import chain, dropwhile, islice, zip_longest
 from operator import not_
 from typing import TYPE_CHECKING, Any, Protocol
-from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
-from svc_tools.csv_files import DELIMITERS, FileError, csv_rows, csv_text, dialect_of, utf8_blocks
+from svc_tools.csv_files import (
+    DELIMITERS,
+    FileError,
+    csv_rows,
+    csv_text,
+    dialect_of,
+    shortened,
+    utf8_blocks,
+)
 from svc_tools.exports import lines_of, report_of
-from svc_tools.extras import needs
+from svc_tools.roles import ColumnError, names_below
+from svc_tools.xlsx_files import (
+    CHECKED_ROWS,
+    FAR_COLUMNS,
+    FROM_1904,
+    cells_of,
+    check_results,
+    is_from_1904,
+    opened_book,
+    sheet_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -67,6 +82,14 @@ class Table(Protocol):
     @property
     def delimiter(self) -> str | None:
         """What separates the cells of a CSV; `None` for other files."""
+
+    @property
+    def from_1904(self) -> bool:
+        """Whether the file is a workbook that counts days from 1904-01-01."""
+
+    @property
+    def names_row(self) -> int | None:
+        """The row in which the names of columns seem to stand, where it is not the first one."""
 
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """The rows in order; of the columns at these positions only, in that order, or of all."""
@@ -117,6 +140,29 @@ def open_table(
         return _CsvTable(path, encoding=encoding, delimiter=delimiter)
 
 
+@contextmanager
+def names_explained(path: Path, rows: Table) -> Iterator[None]:
+    """Where columns are not found because their names stand below other rows, say in which row.
+
+    Raises:
+        FileError: the columns were not found, and the names seem to stand further down.
+    """
+    try:
+        yield
+    except ColumnError as error:
+        if rows.names_row is None:
+            raise
+        raise FileError(f"{path.name}: {in_which_row(rows.names_row)}", "header") from error
+
+
+def in_which_row(number: int) -> str:
+    """What to do with a file whose names stand in this row."""
+    return (
+        f"the names of the columns seem to stand in row {number:,}; remove the rows above (a name"
+        f" that stands only there belongs in row {number:,})"
+    )
+
+
 def read_rows(
     path: Path,
     *,
@@ -137,9 +183,9 @@ def read_rows(
         if kind == "parquet":
             raise FileError(f"{path.name} is a Parquet file: save it as .csv or .xlsx", "kind")
         if kind == "xlsx":
-            with _opened(path) as book:
-                named, _ = _sheet_of(path, book, sheet)
-                return [*enumerate(_cells(path, book, named), 1)]
+            with opened_book(path) as book:
+                named, _ = sheet_of(path, book, sheet)
+                return [*enumerate(cells_of(path, book, named), 1)]
         found = dialect_of(path, encoding=encoding, delimiter=delimiter)
         with csv_text(path, found) as text:
             above = bool(found.skipped)  # the line that declares the delimiter
@@ -256,6 +302,8 @@ class _CsvTable:
         self.notes = list(self._dialect.notes)
         self.sheets: tuple[str, ...] = ()
         self.delimiter: str | None = self._dialect.delimiter
+        self.from_1904 = False
+        self.names_row = self._dialect.names_row
         mark = self._dialect.delimiter
         if mark != "," and delimiter is None:
             self.notes.append(
@@ -378,15 +426,17 @@ class _CsvTable:
 
     def _of_width(self, number: int, cells: Sequence[object]) -> FileError:
         """A row has another number of cells than the header."""
+        if self.names_row is not None:
+            return FileError(f"{self._path.name}: {in_which_row(self.names_row)}", "header")
         header = self._dialect.header
-        shown = _short(self._dialect.delimiter.join(map(str, cells)))
+        shown = shortened(self._dialect.delimiter.join(map(str, cells)))
         widths = (
             f"{self._path.name}: row {number:,} has {_counted(len(cells), 'cell')} where the header"
             f" names {_counted(len(header), 'column')}: {shown!r}. "
         )
         if len(header) == 1:
             advice = (
-                f"The names are taken from the first line, {_short(header[0])!r}: delete what"
+                f"The names are taken from the first line, {shortened(header[0])!r}: delete what"
                 " stands above the names of the columns, or name the delimiter"
             )
         else:
@@ -411,11 +461,6 @@ def _counted(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _short(text: str) -> str:
-    shown = text.replace("\r", " ").replace("\n", " ")
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line
-
-
 _PARQUET_ROWS = 65_536
 
 
@@ -432,6 +477,8 @@ class _ParquetTable:
         self.notes: list[str] = []
         self.sheets: tuple[str, ...] = ()
         self.delimiter: str | None = None
+        self.from_1904 = False
+        self.names_row: int | None = None
 
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """See `Table.chunks`."""
@@ -475,22 +522,26 @@ class _SheetTable:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
         self._offsets: list[int] = []
         self._kinds: defaultdict[int, set[type]] = defaultdict(set)
+        self.names_row: int | None = None
         try:
-            with _opened(path) as book:
-                named, self.notes = _sheet_of(path, book, sheet)
+            with opened_book(path) as book:
+                named, self.notes = sheet_of(path, book, sheet)
                 self.sheets: tuple[str, ...] = tuple(one.title for one in book.worksheets)
-            _check_results(path, named)
+                self.from_1904 = is_from_1904(book)
+            check_results(path, named)
             strays: list[str] = []
-            with _opened(path) as book:
-                names = self._spooled(_cells(path, book, named, strays=strays))
+            with opened_book(path) as book:
+                names = self._spooled(cells_of(path, book, named, strays=strays))
         except BaseException:
             self.close()
             raise
         types = _common_types()
+        if self.from_1904:
+            self.notes.append(FROM_1904)
         if strays:
             more = f" and {_counted(len(strays) - 1, 'further cell')}" if strays[1:] else ""
             self.notes.append(
-                f"left out: the cell {strays[0]}{more}, more than {_FAR_COLUMNS:,} empty columns"
+                f"left out: the cell {strays[0]}{more}, more than {FAR_COLUMNS:,} empty columns"
                 " away from the others"
             )
         kinds = [types.get(frozenset(self._kinds[place])) for place in range(len(names))]
@@ -525,9 +576,11 @@ class _SheetTable:
 
     def _spooled(self, rows: Iterator[list[object]]) -> list[str]:
         """Copy the rows into the temporary file, with the types of each column; their names."""
-        first = list(islice(rows, _CHECKED_ROWS))
+        first = list(islice(rows, CHECKED_ROWS))
         report = report_of(first)
         rows = chain(first, rows)
+        below = None if report is not None else names_below(first)
+        self.names_row = None if below is None else below + 1
         if report is not None:
             rows = lines_of(rows, *report)
             self.notes.append(f"{report[0].name} with a title, headings and totals: left out")
@@ -547,193 +600,6 @@ class _SheetTable:
         width = max(*named, *(place for place, kinds in self._kinds.items() if kinds), 0) + 1
         names = ["" if cell is None else str(cell) for cell in head[:width]]
         return names + [""] * (width - len(names))
-
-
-_CHECKED_ROWS = 50
-"""Rows in which formulas without results would show."""
-_BROKEN = (
-    *(zipfile.BadZipFile, zlib.error, ParseError, EOFError, OSError, RuntimeError),
-    *(AttributeError, IndexError, KeyError, TypeError, ValueError),
-)
-"""What openpyxl raises for a file that is not a workbook, or is truncated or damaged."""
-
-
-@contextmanager
-def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
-    """The workbook, open for reading row by row; faults are raised as `FileError`."""
-    with needs("Reading a workbook", "report"):
-        from openpyxl import load_workbook  # noqa: PLC0415 - only for workbooks
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and rules that are not read
-        try:
-            with path.open("rb") as file:  # openpyxl (3.1) leaves a damaged one open
-                book = load_workbook(file, read_only=True, data_only=results)
-                with closing(book):
-                    yield book
-        except _BROKEN as error:
-            if isinstance(error, FileError) or getattr(error, "errno", None):
-                raise  # its message already explains the fault
-            raise FileError(
-                f"{path.name} cannot be read as an Excel workbook ({error}); save it again as"
-                " .xlsx, or as CSV"
-            ) from None
-
-
-def _sheet_of(path: Path, book: Any, named: str | None) -> tuple[str, list[str]]:  # noqa: ANN401  # openpyxl has no types
-    """The sheet to read: the one named, or the first visible one, with a note of that."""
-    sheets = {one.title: one.sheet_state for one in book.worksheets}
-    if named is not None and named not in sheets:
-        raise FileError(
-            f"{path.name} has no sheet {named!r}; it has: {', '.join(map(repr, sheets))}", "sheet"
-        )
-    shown = [title for title, state in sheets.items() if state == "visible"] or list(sheets)
-    if not shown:
-        raise FileError(f"{path.name} has no sheet of cells", "sheet")
-    if named is not None or len(sheets) == 1:
-        return named or shown[0], []
-    note = f"of {len(sheets)} sheets {shown[0]!r} is read, the first visible one; name another"
-    return shown[0], [note]
-
-
-def _check_results(path: Path, sheet: str) -> None:
-    """Refuse a workbook whose formulas have no results: its cells would all be empty."""
-    with _opened(path, results=False) as book:
-        written = [*_cells(path, book, sheet, _CHECKED_ROWS, strays=[])]
-    formulas = [
-        (row, column)
-        for row, cells in enumerate(written)
-        for column, cell in enumerate(cells)
-        if isinstance(cell, str) and cell.startswith("=")
-    ]
-    if not formulas:
-        return
-    with _opened(path) as book:
-        results = {
-            (row, column)
-            for row, cells in enumerate(_cells(path, book, sheet, _CHECKED_ROWS, strays=[]))
-            for column, cell in enumerate(cells)
-            if cell is not None
-        }
-    if results.isdisjoint(formulas):
-        row, column = formulas[0]
-        raise FileError(
-            f"{path.name}: row {row + 1} has the formula {written[row][column]!r} without its"
-            " result; open the workbook in a spreadsheet program and save it there, or as CSV",
-            "formula",
-        )
-
-
-_LAST_ROW = 1_048_576
-_FAR_ROWS, _FAR_COLUMNS = 10_000, 1_000
-"""Empty rows or columns beyond which a cell is a stray one: a sheet would be filled up to it."""
-
-
-def _cells(
-    path: Path,
-    book: Any,  # noqa: ANN401  # openpyxl has no types
-    sheet: str,
-    most: int | None = None,
-    *,
-    strays: list[str] | None = None,
-) -> Iterator[list[object]]:
-    """The rows of a sheet, at most so many; an empty one is `[]`, and none is at the end.
-
-    Args:
-        path: the file, for messages.
-        book: the open workbook.
-        sheet: its sheet.
-        most: how many rows are read.
-        strays: takes the cells that are left out, because they are far to the right of the others;
-            without it they are an error.
-
-    Raises:
-        FileError: a cell with a value is far away from the others.
-    """
-    table = book[sheet]
-    table.reset_dimensions()  # the size stated in a file is often wrong
-    with closing(table.iter_rows(max_row=most, values_only=True)) as rows:  # its file, too
-        yield from _with_values(path, rows, strays)
-
-
-def _with_values(
-    path: Path, rows: Iterable[tuple[object, ...]], strays: list[str] | None
-) -> Iterator[list[object]]:
-    """The rows up to the last one with a value, each up to the last column with one so far."""
-    used: range | None = None  # the columns so far
-    empty = 0
-    for number, row in enumerate(rows, 1):
-        if number > _LAST_ROW:
-            raise FileError(f"{path.name} has rows below {_LAST_ROW:,}, the last one of a sheet")
-        if used is None or not _is_empty(row[used.stop :]) or not _is_empty(row[: used.start]):
-            cells = [*map(_value, row)]
-            if strays is not None:
-                strays += _left_out(used, cells, number)
-            used = _widened(path, used, cells, number)
-        else:
-            cells = [*map(_value, row[: used.stop])]
-        if used is None or _is_empty(cells):
-            empty += 1
-            continue
-        if empty > _FAR_ROWS and empty < number - 1:
-            place = next(place for place, cell in enumerate(cells) if cell is not None)
-            raise _stray(path, number, place, cells, f"{_FAR_ROWS:,} empty rows")
-        for _ in range(empty):
-            yield []
-        empty = 0
-        yield cells
-
-
-def _is_empty(cells: Sequence[object]) -> bool:
-    return cells.count(None) == len(cells)
-
-
-def _left_out(used: range | None, cells: list[object], number: int) -> list[str]:
-    """Take out the cells far to the right of the others; what and where they were."""
-    places = [place for place, cell in enumerate(cells) if cell is not None]
-    ends = [used.stop - 1 if used else place for place in places[:1]]
-    strays = []
-    for place in places:
-        if place - ends[-1] > _FAR_COLUMNS:
-            strays.append(_named(number, place, cells))
-            cells[place] = None
-        else:
-            ends.append(max(place, ends[-1]))
-    return strays
-
-
-def _widened(path: Path, used: range | None, cells: Sequence[object], number: int) -> range | None:
-    """The columns that are used with those of a further row."""
-    here = [place for place, cell in enumerate(cells) if cell is not None]
-    places = sorted({*here, *((used.start, used.stop - 1) if used else ())})
-    for before, after in pairwise(places):
-        if after - before > _FAR_COLUMNS:
-            place = after if after in here else before
-            raise _stray(path, number, place, cells, f"{_FAR_COLUMNS:,} empty columns")
-    return range(places[0], places[-1] + 1) if places else None
-
-
-def _stray(
-    path: Path, number: int, place: int, cells: Sequence[object], distance: str
-) -> FileError:
-    return FileError(
-        f"{path.name}: the cell {_named(number, place, cells)} is more than {distance} away from"
-        " the other cells; delete it, or move it next to them, and save the workbook",
-        "stray",
-    )
-
-
-def _named(number: int, place: int, cells: Sequence[object]) -> str:
-    """A cell by its address and value."""
-    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - only for workbooks
-
-    return f"{get_column_letter(place + 1)}{number} ({_short(str(cells[place]))!r})"
-
-
-def _value(value: object) -> object:
-    """A cell as one of a few types."""
-    if value is None or isinstance(value, str | bool | int | float | datetime | date | time):
-        return None if value == "" else value  # 0 is a value
-    return str(value)
 
 
 def _cell_type(cell: object) -> type:

@@ -193,10 +193,11 @@ def test_the_times_whose_month_depends_on_the_zone_are_those_of_another_month(mo
 def test_the_times_of_an_export_in_utc_are_in_utc():
     dates = Dates(home=CHICAGO)
     dates.zone = UTC
-    assert dates.read(["2026-05-01 03:00", "2026-05-01", "05/31/26 4:00 AM"]).days == [
+    assert dates.read(["2026-05-01 03:00", "2026-05-01", "5/31/26 4:00 AM", "5/1/26"]).days == [
         date(2026, 4, 30),
         date(2026, 5, 1),
         date(2026, 5, 30),
+        date(2026, 5, 1),
     ]
     saved_again = Dates(home=CHICAGO)
     saved_again.zone = UTC

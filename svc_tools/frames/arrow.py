@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_sdk.rates import UNITS_PER_ONE, units_to_rate
+from svc_tools.cells import text_of_formula
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -322,10 +323,21 @@ def frame_of(chunk: Chunk, positions: Sequence[int] | None = None) -> pd.DataFra
     return frame
 
 
+def texts_of_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column with the texts of its cells that are written as formulas, `="02138"`."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    formulas = pc.starts_with(column, '="')
+    if not pc.any(formulas, min_count=0).as_py():
+        return column
+    texts = [None if cell is None else text_of_formula(cell) for cell in column.to_pylist()]
+    return pa.chunked_array([pa.array([text or None for text in texts], column.type)])
+
+
 def _series(chunk: Chunk, position: int, index: pd.RangeIndex) -> pd.Series:
     if position in chunk.stored:
         return pd.Series(list(chunk.stored[position]), index, object)
-    column = chunk.table.column(position)
+    column = texts_of_formulas(chunk.table.column(position))
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string_view(column.type):  # pandas does not support these

@@ -15,6 +15,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
+from svc_tools.cells import text_of_formula
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.dates import Dates, NoDate, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
@@ -23,6 +24,7 @@ from svc_tools.places import state_code
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import read_rows
 from svc_tools.text_dtype import text_dtype
+from svc_tools.xlsx_files import counts_from_1904
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -269,6 +271,7 @@ def read_register(
     if isinstance(source, str | Path):
         (_, labels), *below = read_sheet(Path(source), RegisterError) or [(0, [])]
         rows = [cells for _, cells in below]
+        dates.from_1904 = counts_from_1904(Path(source))
     else:
         labels, rows = _of_mappings(source)
     is_file = isinstance(source, str | Path)
@@ -308,10 +311,16 @@ def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
             return []
         raise error([str(fault)]) from None
     clean = [
-        (number, [unguarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        (number, [_text(cell) if isinstance(cell, str) else cell for cell in cells])
         for number, cells in rows
     ]
     return [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), clean)]
+
+
+def _text(cell: str) -> str:
+    """A cell of a CSV without the apostrophe of `guarded`, or as the text of a formula has it."""
+    bare = unguarded(cell)
+    return bare if bare != cell else text_of_formula(cell)
 
 
 def _of_mappings(source: object) -> tuple[list[object], list[list[object]]]:

@@ -1,5 +1,6 @@
 """Places of rows: their cells read, normalized, and made hashable queries to the service."""
 
+from svc_tools.places.countries import country_code
 from svc_tools.places.place import (
     GRAINS,
     NO_DATE,
@@ -39,6 +40,7 @@ __all__ = [
     "Question",
     "Refusal",
     "agreed_state",
+    "country_code",
     "first_day",
     "is_washington_dc",
     "normal_zip",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from svc_tools.cells import text_of
 from svc_tools.dates import Dates
+from svc_tools.places.countries import country_code
 from svc_tools.places.states import (
     Elsewhere,
     ElsewhereError,
@@ -26,6 +27,7 @@ from svc_tools.places.states import (
     state_code,
     state_of,
     states_of,
+    zip_of_cell,
 )
 from svc_tools.short_forms import readings
 
@@ -39,8 +41,6 @@ _LINE = (10, 200)
 _LONGEST_NAME = 64
 _LONGEST = 4_000
 """How many characters of a text a request can carry: far above what any service reads."""
-_UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
-
 _KNOWN_AS = {
     "nyc": "new york",
     "washington dc": "washington",
@@ -180,9 +180,10 @@ NO_DATE = Refusal("invalid", "as_of: the row has no date")
 
 
 def _question(cells: Cells) -> Question:
-    _check_country(cells.country)
+    _check_country(cells)
     address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
-    given = _state(cells.state)
+    written, with_zip = _state(cells.state), _state_with_zip(cells.zip)
+    given = written or with_zip
     named = None
     if given is None and len(_states_of_cell(cells.zip)) != 1:
         named = named_state(address, city, location)
@@ -208,8 +209,8 @@ def _question(cells: Cells) -> Question:
     )
     return Question(
         place,
-        state_from_zip=given is None and state != named,
-        state_from_address=given is None and state == named,
+        state_from_zip=written is None and state != named,
+        state_from_address=written is None and state == named,
         zip_repaired=repaired,
         named_city=_bare_city(named_city, state),
     )
@@ -284,11 +285,33 @@ def _bare_city(city: str | None, state: str) -> str | None:
     return head.strip() if comma and state_code(tail) == state else city
 
 
-def _check_country(value: object) -> None:
-    text = text_of(value)
-    plain = re.sub(r"\(.*?\)|[^a-z]|^the ", "", (text or "").lower())
-    if text is not None and plain not in _UNITED_STATES:
+def _check_country(cells: Cells) -> None:
+    text = text_of(cells.country)
+    if text is None:
+        country = cells.country
+        if isinstance(country, str) and country.strip() == "NA" and text_of(cells.state) is None:
+            raise ElsewhereError(
+                Elsewhere("'NA' is the code of Namibia, and no state says that it means no country")
+            )
+        return
+    code = country_code(text)
+    if code is None:
+        raise ElsewhereError(
+            Elsewhere(
+                f"{text[:40]!r} is not a country that is known, so it is not taken for the United"
+                " States; write US for an address there"
+            )
+        )
+    if code != "US":
         raise ElsewhereError(Elsewhere(f"{text[:40]!r} is not the United States"))
+
+
+def _state_with_zip(value: object) -> str | None:
+    """The state that stands in the cell of a ZIP: "CA 94105"."""
+    state = zip_of_cell(value).state if isinstance(value, str) else None
+    if isinstance(state, Elsewhere):
+        raise ElsewhereError(state)
+    return state
 
 
 def _states_of_cell(zip_code: object) -> frozenset[str]:

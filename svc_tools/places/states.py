@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from svc_tools.cells import text_of_formula
+from svc_tools.places.countries import country_code
+
 STATES = {
     "AL": "Alabama",
     "AK": "Alaska",
@@ -128,6 +131,19 @@ def _spellings() -> dict[str, str]:
     return known | _ABBREVIATED
 
 
+_REGIONS = "africa|americas|canada|europe|middle east|pacific|except|other than|of|the|and"
+_ARMED_FORCES = re.compile(rf"(?:(?:us|u s|a[aep]) )?armed forces(?: (?:{_REGIONS}|a[aep]))*")
+
+
+def _military(plain: str) -> str | None:
+    """The military "state" of "Armed Forces Europe, the Middle East, and Canada"."""
+    if _ARMED_FORCES.fullmatch(plain) is None:
+        return None
+    if re.search(r"\b(?:americas|aa)\b", plain):
+        return "AA"
+    return "AP" if re.search(r"\b(?:pacific|ap)\b", plain) else "AE"
+
+
 def _both_forms(text: str) -> str | None:
     """The code of "CA - California" or "California (CA)": both halves must mean the same."""
     halves = [half.strip() for half in re.split(r"[-(/]", text.rstrip(") "), maxsplit=1)]
@@ -148,7 +164,7 @@ def state_code(text: str) -> str | Elsewhere | None:
     plain = re.sub(r"^us (?=[a-z]{2}$)| (?:usa|us|united states)$", "", plain)
     plain = re.sub(r"^([a-z]) ([a-z])$", r"\1\2", plain)  # C.A.
     plain = re.sub(r" state$", "", plain)
-    code = _spellings().get(plain) or _both_forms(bare)
+    code = _spellings().get(plain) or _both_forms(bare) or _military(plain)
     if code is None or code in STATES:
         return code
     if code in _TERRITORIES:
@@ -168,6 +184,11 @@ class ElsewhereError(Exception):
 
 _ZIP = re.compile(r"([0-9]{5})(?:[-\s]*([0-9]{4}))?-?")
 _SHORT = re.compile(r"([0-9]{3,4})(?:-([0-9]{4}))?|([0-9]{3,4})([0-9]{4})")
+_WITH_WORDS = re.compile(
+    r"(?:(?P<before>[^\W\d_][^\d]{0,40}?)[\s,-]*)?(?P<digits>[0-9]{3,5}(?:[-\s]*[0-9]{4})?)"
+    r"(?:[\s,]+(?P<after>[^\W\d_][^\d]{0,40}))?"
+)
+"""A ZIP behind or before words: CA 94105; 94105, USA."""
 _CANADIAN = re.compile(r"[A-Z][0-9][A-Z][\s-]*[0-9][A-Z][0-9]", re.IGNORECASE)
 _DASHES = str.maketrans({"\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{NON-BREAKING HYPHEN}": "-"})
 _EXPECTED = "expected five digits such as 78701, or ZIP+4 such as 78701-1234"
@@ -204,18 +225,46 @@ def normal_zip(value: object, state: str | None) -> str | Elsewhere:
     Raises:
         ValueError: it cannot be a ZIP; the message names the value and what is expected.
     """
-    text = _digits(value)
+    named, text = zip_of_cell(value)
+    if isinstance(named, Elsewhere):
+        return named
+    if named and state and named != state:
+        raise ValueError(f"state: the ZIP cell names {named}, but the state given is {state}")
     if _CANADIAN.fullmatch(text):
         return Elsewhere(f"{text!r} is a Canadian postal code")
     match = _ZIP.fullmatch(text)
     if match is None:
-        return _padded(text, state)
-    return _checked(match[1], match[2], state)
+        return _padded(text, named or state)
+    if named and (lies_in := states_of(match[1])) and named not in lies_in:
+        raise ValueError(_elsewhere("ZIP cell", named, match[1]))
+    return _checked(match[1], match[2], named or state)
+
+
+class ZipCell(NamedTuple):
+    """What a cell of a column of ZIPs holds: the digits, and the state, if it names one."""
+
+    state: str | Elsewhere | None
+    digits: str
+
+
+def zip_of_cell(value: object) -> ZipCell:
+    """The parts of a cell such as "CA 94105" or "94105, USA"; of any other its whole text.
+
+    Raises:
+        ValueError: it is a number with a fraction.
+    """
+    text = _digits(value)
+    found = _WITH_WORDS.fullmatch(text)
+    words = [word for word in (found["before"], found["after"]) if word] if found else []
+    codes = [state_code(word) for word in words if country_code(word) != "US"]
+    if found is None or not words or len(codes) > 1 or None in codes:
+        return ZipCell(None, text)
+    return ZipCell(codes[0] if codes else None, found["digits"])
 
 
 def lacks_digits(value: object, zip_code: str) -> bool:
     """Whether a cell has not the five digits of its ZIP, such as 2134 for 02134."""
-    return not _digits(value).startswith(zip_code[:5])
+    return not zip_of_cell(value).digits.startswith(zip_code[:5])
 
 
 def _digits(value: object) -> str:
@@ -223,7 +272,7 @@ def _digits(value: object) -> str:
         if not (math.isfinite(value) and value.is_integer()):
             raise ValueError(f"zip: {value} is not a ZIP; {_EXPECTED}")
         value = int(value)
-    text = str(value).translate(_DASHES).strip().lstrip("'").strip()
+    text = text_of_formula(str(value).strip()).translate(_DASHES).strip().lstrip("'").strip()
     return re.sub(r"(?<=[0-9])\.0+$", "", text)
 
 

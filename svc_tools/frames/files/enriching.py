@@ -26,8 +26,8 @@ from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.roles import ColumnAmbiguous, Found, Role, find
-from svc_tools.tabular import Chunk, cell_text, open_table
+from svc_tools.roles import PLACES, ColumnAmbiguous, Found, Role, find
+from svc_tools.tabular import Chunk, cell_text, in_which_row, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -230,13 +230,18 @@ def view_of_file(
             more=len(frame) > count,
             found={role: str(label) for role, label in found.items()},
             unclear={role: tuple(map(str, some)) for role, some in unclear.items()},
-            notes=tuple(rows.notes),
+            notes=(*rows.notes, *_below_others(rows.names_row, found)),
             sheets=rows.sheets,
             export=proposed.export,
             sums=sums,
         )
     finally:
         rows.close()
+
+
+def _below_others(row: int | None, found: Mapping[str, object]) -> list[str]:
+    """In which row the names seem to stand, where no column of a place was found."""
+    return [] if row is None or found.keys() & PLACES.keys() else [in_which_row(row)]
 
 
 _BESIDE_THE_AMOUNT = (

@@ -19,7 +19,7 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.arrow import MONEY, frame_of
+from svc_tools.frames.arrow import MONEY, frame_of, texts_of_formulas
 from svc_tools.frames.columns import is_label
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
@@ -61,7 +61,7 @@ from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
-from svc_tools.tabular import Chunk, kind_to_read, open_table
+from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -118,13 +118,14 @@ class FileJob:
         try:
             first = self._first()
             self._given = terms
-            inputs = inputs_of(first, terms)
-            self._lay_out(first, inputs)
+            with names_explained(source, self.rows):
+                self._lay_out(first, inputs_of(first, terms))
             check_report_columns(report_columns, report, self._names())
         except BaseException:
             self.rows.close()
             raise
-        self.layout.inputs.dates.whole = self._every_date
+        dates = self.layout.inputs.dates
+        dates.whole, dates.from_1904 = self._every_date, self.rows.from_1904
         self.notes = [*self.rows.notes, *self.layout.notes, *self._of_tax]
         self.surveyed = Survey()
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
@@ -184,8 +185,17 @@ class FileJob:
         check_rows(self.kind, surveyed.rows)
         if surveyed.rows and not surveyed.places:
             every = ((*why, rows) for why, rows in surveyed.refused.items())
-            raise NoUsableRows(self.source.name, counted_alike(every), self.layout.inputs.columns)
-        self.notes += self.layout.inputs.dates.notes(surveyed.rests)
+            used = self.layout.inputs.columns
+            with names_explained(self.source, self.rows):
+                raise NoUsableRows(self.source.name, counted_alike(every), used)
+        dates = self.layout.inputs.dates
+        self.notes += dates.notes(surveyed.rests)
+        if dates.moved_from_1904:
+            self.notes.append(
+                f"column {dates.column!r} is written as it is: a program that counts from 1900, as"
+                " most do, shows its day numbers as dates four years and a day"
+                " earlier"
+            )
         self.notes += [
             f"{text}: {surveyed.noted[name]:,}"
             for name, text in REPAIRS.items()
@@ -656,7 +666,7 @@ class _FileWriting:
         passed = [
             as_money(column) if position in self._money else column
             for position in self._layout.passed
-            for column in [chunk.table.column(position)]
+            for column in [_cells_for(kind, chunk.table.column(position))]
         ]
         columns = [
             column.cast(field.type)
@@ -670,6 +680,14 @@ class _FileWriting:
             if position in chunk.stored
         }
         return Chunk(pa.table([*passed, *columns], schema=schema), stored)
+
+
+def _cells_for(kind: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of the source as an output of this kind has it.
+
+    Cells written as formulas, `="02138"`, stay so in a CSV: there they keep their zeros.
+    """
+    return column if kind == "csv" else texts_of_formulas(column)
 
 
 def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_tools.cells import text_of_formula
 from svc_tools.codes import codes_in, meaning_of
 from svc_tools.csv_files import FileError
 from svc_tools.display import (
@@ -515,4 +516,4 @@ def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
 
 
 def _texts(cells: Iterable[object]) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in cells]
+    return ["" if cell is None else text_of_formula(str(cell)) for cell in cells]

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from svc_tools.csv_files import FORMULA_STARTS, FileError
 from svc_tools.extras import require
-from svc_tools.frames.arrow import MONEY, decimals
+from svc_tools.frames.arrow import MONEY, decimals, texts_of_formulas
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book
 from svc_tools.tabular import cell_text
@@ -281,7 +281,8 @@ def _money_of(
 ) -> list[int]:
     left = list(positions)
     for chunk in chunks:
-        for position, column in zip(positions, chunk.table.columns, strict=True):
+        for position, cells in zip(positions, chunk.table.columns, strict=True):
+            column = texts_of_formulas(cells)
             if position in left and not _is_money(column, as_written=position in amounts):
                 left.remove(position)
     return left

@@ -38,7 +38,7 @@ from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.places import STATES, Elsewhere, state_code
 from svc_tools.progress import say
-from svc_tools.tabular import open_table
+from svc_tools.tabular import names_explained, open_table
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -216,7 +216,8 @@ def _daily_sales_of_file(
             (frame_of(chunk) for chunk in rows.chunks()),
             pd.DataFrame(columns=pd.Index(names, dtype=object)),
         )
-        columns = find_sales_columns(first, given)
+        with names_explained(path, rows):
+            columns = find_sales_columns(first, given)
         positions = [names.index(str(label)) for label in columns.read]
 
         def frames(some: list[int]) -> Iterator[pd.DataFrame]:
@@ -226,6 +227,7 @@ def _daily_sales_of_file(
         label = columns.columns["date"]
         of_dates = [names.index(str(label))]
         _prepare(dates, label, first)
+        dates.from_1904 = rows.from_1904
         dates.whole = lambda: (factorized(one.iloc[:, 0], label)[1] for one in frames(of_dates))
         return _daily_of(columns, frames(positions), dates, [*rows.notes])
 

@@ -1,0 +1,189 @@
+"""Days of workbooks that count from 1904, and of files in which a spreadsheet exchanged dates."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
+
+from svc_tools import nexus
+from svc_tools.dates import Dates
+from svc_tools.frames import enrich_file, exposure_of_file
+from svc_tools.frames.files.enriching import view_of_file
+from svc_tools.roles import DatesAmbiguous
+
+CASES = Path(__file__).parents[1] / "data" / "sales_files"
+HEADER = ["State", "Zip", "Order Date", "Amount"]
+FROM_1904 = "day numbers are counted from 1904-01-01, as the workbook says"
+
+
+def workbook(path, rows, *, epoch=CALENDAR_MAC_1904):
+    book = openpyxl.Workbook()
+    book.epoch = epoch
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def csv_file(path, days):
+    rows = [f"WA,98101,{day},100.00" for day in days]
+    path.write_text("\n".join([",".join(HEADER), *rows]), encoding="utf-8")
+    return path
+
+
+def enriched(source, tmp_path, client, **arguments):
+    run = enrich_file(source, tmp_path / "out.csv", tax={}, client=client, **arguments)
+    return run, pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
+
+
+@pytest.mark.parametrize("kind", ["number", "time", "formatted"])
+def test_days_of_a_workbook_of_1904_are_those_that_it_shows(embedded, tmp_path, kind):
+    run, rows = enriched(CASES / f"c09_1904_{kind}.xlsx", tmp_path, embedded)
+    assert rows[["lookup_as_of", "tax", "Amount"]].to_numpy().tolist() == [
+        ["2026-08-14", "10.55", "100"]
+    ]
+    assert FROM_1904 in run.notes
+    warned = [note for note in run.notes if "'Order Date' is written as it is" in note]
+    assert len(warned) == (kind != "formatted")
+
+
+def test_amounts_and_years_of_such_a_workbook_are_no_days(scripted, tmp_path):
+    rows = [HEADER, ["WA", 98101, 44786, 44786], ["WA", 98101, 44787, 44786.5]]
+    _, found = enriched(workbook(tmp_path / "a.xlsx", rows), tmp_path, scripted)
+    assert found["lookup_as_of"].tolist() == ["2026-08-14", "2026-08-15"]
+    assert found["taxable_amount"].tolist() == ["44786.00", "44786.50"]
+    assert found["Order Date"].tolist() == ["44786", "44787"]
+
+
+def test_numbers_and_dates_of_one_column_are_of_one_calendar(scripted, tmp_path):
+    days = [44786, datetime(2026, 8, 15), "44788", "2026-08-17", 44790.75]  # noqa: DTZ001
+    rows = [HEADER, *(["WA", "98101", day, 1] for day in days)]
+    _, found = enriched(workbook(tmp_path / "a.xlsx", rows), tmp_path, scripted)
+    assert found["lookup_as_of"].tolist() == [f"2026-08-{day}" for day in (14, 15, 16, 17, 18)]
+
+
+def test_a_workbook_of_1900_is_as_before(scripted, tmp_path):
+    rows = [HEADER, ["WA", "98101", 46248, 100]]
+    source = workbook(tmp_path / "a.xlsx", rows, epoch=datetime(1899, 12, 30))  # noqa: DTZ001
+    run, found = enriched(source, tmp_path, scripted)
+    assert found["lookup_as_of"].tolist() == ["2026-08-14"]
+    assert not any("1904" in note for note in run.notes)
+
+
+def test_sales_for_the_thresholds_are_of_the_days_that_the_workbook_shows(tmp_path):
+    rows = [HEADER, ["WA", "98101", 44786, 100], ["WA", "98101", 44787.25, 100]]
+    source = workbook(tmp_path / "a.xlsx", rows)
+    found = exposure_of_file(source, as_of="2026-12-31", progress=False)
+    facts = found.attrs["svc_exposure"]
+    assert (str(facts["first_day"]), str(facts["last_day"])) == ("2026-08-14", "2026-08-15")
+    assert FROM_1904 in facts["notes"]
+
+
+def test_a_register_counts_from_1904_where_its_workbook_does(tmp_path):
+    rows = [["state", "nexus_type", "registered_at"], ["WA", "economic", 44786]]
+    (record,) = nexus.read_register(workbook(tmp_path / "a.xlsx", rows)).records
+    assert record.registered_at == date(2026, 8, 14)
+
+
+def test_the_first_look_at_a_file_says_how_its_days_are_counted():
+    assert FROM_1904 in view_of_file(CASES / "c09_1904_number.xlsx").notes
+    assert not view_of_file(CASES / "c09_1904_number.xlsx").unclear
+
+
+@given(
+    st.lists(st.datetimes(datetime(1990, 1, 1), datetime(2089, 12, 31)), min_size=1, max_size=6)  # noqa: DTZ001
+)
+def test_day_numbers_of_1904_are_read_as_openpyxl_writes_them(moments):
+    whole = [moment.replace(hour=moment.hour % 23, microsecond=0) for moment in moments]
+    numbers = [to_excel(moment, CALENDAR_MAC_1904) for moment in whole]
+    dates = Dates()
+    dates.from_1904 = True
+    assert dates.read(numbers).days == [moment.date() for moment in whole]
+    again = Dates.from_json(dates.as_json())
+    assert again.read(numbers).days == [moment.date() for moment in whole]
+
+
+ISO = ["2026-09-10", "2026-09-10 00:00:00", "2026-09-10T08:15:00", "2026/09/10", "20260910"]
+
+
+@pytest.mark.parametrize("iso", ISO)
+@pytest.mark.parametrize("text", ["30/9/2026", "9/30/2026"])
+def test_iso_beside_texts_of_one_order_is_asked_for(embedded, tmp_path, iso, text):
+    source = csv_file(tmp_path / "a.csv", [iso, text])
+    with pytest.raises(DatesAmbiguous) as refused:
+        enriched(source, tmp_path, embedded)
+    assert (refused.value.kind, refused.value.column) == ("exchanged", "Order Date")
+    assert text in refused.value.fact
+    assert iso[:4] in refused.value.fact
+    assert not (tmp_path / "out.csv").exists()
+    frame = pd.read_csv(source, dtype=str)
+    with pytest.raises(DatesAmbiguous):
+        frame.svc.lookup(client=embedded, progress=False)
+    order = "day first" if text.startswith("30") else "month first"
+    _, rows = enriched(source, tmp_path, embedded, date_format=order)
+    assert rows["lookup_as_of"].tolist() == ["2026-09-10", "2026-09-30"]
+
+
+def test_a_register_and_sales_ask_for_it_too(tmp_path):
+    source = csv_file(tmp_path / "a.csv", ["2026-09-10", "30/9/2026"])
+    with pytest.raises(DatesAmbiguous):
+        exposure_of_file(source, progress=False)
+    rows = [
+        {"state": "WA", "nexus_type": "economic", "registered_at": day}
+        for day in ("2026-09-10", "30/9/2026")
+    ]
+    with pytest.raises(nexus.RegisterError, match="exchanges the two"):
+        nexus.read_register(rows)
+
+
+def test_partitions_of_dask_decide_together(embedded):
+    dd = pytest.importorskip("dask.dataframe")
+    days = ["2026-09-10"] * 3 + ["30/9/2026"]
+    frame = pd.DataFrame({"State": "WA", "Zip": "98101", "Order Date": days, "Amount": 100})
+    with pytest.raises(DatesAmbiguous):
+        dd.from_pandas(frame, npartitions=4).svc.lookup(client=embedded, progress=False)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        ["2026-09-10", "2026-10-09"],
+        ["2026-09-10T08:15:00", "2026-09-10"],
+        ["2026-09-30", "9/14/2026"],  # neither can be an exchanged date
+        ["2026-09-09", "9/14/2026"],
+        ["2026-09-10", "9/14/2026", "9/10/2026"],  # a spreadsheet would have taken the last one
+        [date(2026, 9, 30), "9/14/2026"],
+    ],
+)
+def test_columns_in_which_nothing_was_exchanged_are_read(days):
+    found = Dates().read(days).days
+    assert all(isinstance(day, date) and day.month in {9, 10} for day in found)
+
+
+@given(
+    st.lists(st.dates(date(2020, 1, 1), date(2030, 1, 1)), min_size=2, max_size=8), st.booleans()
+)
+def test_what_a_spreadsheet_made_of_day_first_texts_is_never_read_wrongly(days, as_iso):
+    """As a spreadsheet with US settings opens them: it takes what it can as month first."""
+
+    def opened(day):
+        if day.day > 12:
+            return f"{day:%d/%m/%Y}"
+        taken = date(day.year, day.day, day.month)
+        return f"{taken:%Y-%m-%d}" if as_iso else taken
+
+    cells = [opened(day) for day in days]
+    texts = [isinstance(cell, str) and "/" in cell for cell in cells]
+    wrong = any(day.day <= 12 and day.day != day.month for day in days)
+    if wrong and any(texts):
+        with pytest.raises(DatesAmbiguous):
+            Dates().read(cells)
+    elif not wrong:
+        assert Dates().read(cells).days == days
