@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import traceback
 import weakref
@@ -96,8 +97,25 @@ def _own_home(tmp_path_factory):
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
         COMMANDS.end()
+    if hasattr(signal, "SIGALRM"):  # what all tests wrote is not the last one's time
+        signal.alarm(300)
     for key in (KEY, TYPED_KEY):
         assert files_with(key, tmp_path_factory.getbasetemp())[0] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ended_with_their_test():
+    """A `with` block that fails, or whose time is over, ends its process: it would wait for it."""
+    leave = subprocess.Popen.__exit__
+
+    def end_and_leave(process, kind, error, trace):
+        if kind is not None:
+            process.kill()
+        leave(process, kind, error, trace)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "__exit__", end_and_leave)
+        yield
 
 
 class Archives:
