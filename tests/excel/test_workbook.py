@@ -45,6 +45,8 @@ MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|req_[0-9a-f]+"
 """The time of a lookup, or the number of a response."""
 CALL = re.compile(r"\b(SVC_[A-Z_]+)\(((?:[^()]|\([^()]*\))*)\)")
 
+pytestmark = pytest.mark.timeout(300)  # LibreOffice starts, in whichever is first
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):

@@ -397,6 +397,7 @@ def as_csv(tmp_path):
     return read_back
 
 
+@pytest.mark.timeout(300)  # LibreOffice starts
 def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_path):
     frame = pd.DataFrame(
         {
@@ -434,6 +435,7 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
     ]
 
 
+@pytest.mark.timeout(300)  # LibreOffice starts
 def test_the_totals_that_the_sheet_adds_up_itself_are_those_of_the_frame(as_csv, tmp_path):
     rows = [
         row("WA", f"{number * 997 % 10_000}.{number % 100:02}", "0.10250") for number in range(700)
