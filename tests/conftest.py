@@ -5,9 +5,14 @@ With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fai
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import subprocess
 import sys
+import traceback
+import weakref
+import zipfile
 
 import pytest
 from hypothesis import settings
@@ -92,8 +97,67 @@ def _own_home(tmp_path_factory):
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
         COMMANDS.end()
+    if hasattr(signal, "SIGALRM"):  # what all tests wrote is not the last one's time
+        signal.alarm(300)
     for key in (KEY, TYPED_KEY):
         assert files_with(key, tmp_path_factory.getbasetemp())[0] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ended_with_their_test():
+    """A `with` block that fails, or whose time is over, ends its process: it would wait for it."""
+    leave = subprocess.Popen.__exit__
+
+    def end_and_leave(process, kind, error, trace):
+        if kind is not None:
+            process.kill()
+        leave(process, kind, error, trace)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "__exit__", end_and_leave)
+        yield
+
+
+class Archives:
+    """The zip files, such as workbooks, that this process began to write, and where."""
+
+    def __init__(self):
+        self.begun = 0
+        self.places = weakref.WeakKeyDictionary()
+
+    def note(self, archive):
+        self.begun += 1
+        self.places[archive] = "".join(traceback.format_stack(limit=8)[:-2])
+
+    def still_open(self):
+        """Where those were begun that nobody closed."""
+        return [place for archive, place in self.places.items() if archive.fp is not None]
+
+
+@pytest.fixture(scope="session")
+def archives():
+    noted, begin = Archives(), zipfile.ZipFile.__init__
+
+    def begin_and_note(archive, file, mode="r", *arguments, **options):
+        begin(archive, file, mode, *arguments, **options)
+        if mode != "r":
+            noted.note(archive)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zipfile.ZipFile, "__init__", begin_and_note)
+        yield noted
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_archive_is_left_open(archives):
+    """Garbage collection would tell of it in whatever test then runs."""
+    before = archives.begun
+    yield
+    if archives.begun > before:
+        left = archives.still_open()
+        archives.places.clear()  # the next module is not to blame
+        gc.collect()
+        assert left == [], "begun here, and never closed:\n" + "\n".join(left)
 
 
 @pytest.fixture(scope="session")

@@ -191,7 +191,7 @@ def test_a_cell_shows_a_result_as_a_card(before, first, check):
         [sys.executable, "-c", "import sys\n" + script],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=50,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

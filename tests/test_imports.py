@@ -202,7 +202,7 @@ def run(code, *, installed=frozenset(EXTRAS)):
         [sys.executable, "-c", BLOCK.format(blocked=blocked) + code],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=50,
         check=False,
     )
 

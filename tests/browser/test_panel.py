@@ -33,6 +33,8 @@ from support.waiting import until
 from svc_tools.display import Note, Table, as_html, card, number, prose
 from svc_tools.frames import enrich_file
 
+pytestmark = pytest.mark.timeout(300)  # Chromium, and a kernel for each page
+
 
 def press(page, name):
     shown(page.get_by_role("button", name=name, exact=True)).click()

@@ -8,6 +8,8 @@ from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 
+pytestmark = pytest.mark.timeout(180)  # Chromium starts slowly on a busy machine
+
 WRAPPED = """() => [...document.querySelectorAll("td:not(.w)")].filter(cell => {
   const range = document.createRange();
   range.selectNodeContents(cell);

@@ -25,6 +25,8 @@ from svc_tools.excel.officejs import guard, pages
 from svc_tools.excel.officejs.pages import OFFICE_JS
 from svc_tools.excel.registry import FUNCTIONS
 
+pytestmark = pytest.mark.timeout(180)  # Chromium starts slowly on a busy machine
+
 AUSTIN = ("TX", "78701", "2026-05-01")
 
 

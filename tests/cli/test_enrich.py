@@ -15,13 +15,14 @@ import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
 from rich.console import Console
 from support.command import svc_tools
 from support.faults import KEY, answer, echo, echoing, serving
 from support.systems import posix, pty, resource
-from support.waiting import until
+from support.waiting import read_until, until
 
 from svc_tools import progress
 from svc_tools.cli.enrich import FileProgress
@@ -305,9 +306,8 @@ def hung_up(*arguments, **environment):
     ) as process:
         try:
             os.close(far)
-            shown = b""
-            while b"30 of 60" not in shown:
-                shown += os.read(near, 4_096)
+            seen = read_until(lambda seen: b"30 of 60" in seen, near, process, what="30 of 60")
+            assert b"30 of 60" in seen
             os.close(near)
             yield process
         finally:
@@ -661,11 +661,10 @@ def on_a_terminal(keys, *arguments, **environment):
         env=os.environ | environment,
         bufsize=0,
     ) as process:
-        shown, asked = b"", False
-        while piece := process.stdout.read(4_096):
-            shown += piece
-            if not asked and b"[y/N]" in shown:
-                asked = process.stdin.write(keys)
+        asks = partial(read_until, file=process.stdout, process=process)
+        shown = asks(lambda seen: b"[y/N]" in seen, what="the question [y/N]")
+        process.stdin.write(keys)
+        shown += asks(lambda _: False, what=f"the end of the command, after the keys {keys}")
     return process.returncode, shown.decode()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from support.faults import KEY, LISTED, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
 from support.systems import homes, posix, pty
+from support.waiting import read_until
 from typer.testing import CliRunner
 
 from svc_tools import operating_system
@@ -107,25 +107,15 @@ def test_a_key_is_typed_unseen_on_a_terminal(service):
         env=os.environ | keyring,
     ) as process:
         os.close(theirs)
-        seen = b""
         # the blank is written once nothing that is typed is shown any more
-        while b"API key of your account: " not in seen and (part := read(ours)):
-            seen += part
+        asked = b"API key of your account: "
+        seen = read_until(lambda seen: asked in seen, ours, process, what="the question")
         os.write(ours, f"{KEY}\n".encode())
-        while part := read(ours):
-            seen += part
+        seen += read_until(lambda _: False, ours, process, what="the end, after the key")
     os.close(ours)
     assert KEY.encode() not in seen
     assert b"accepts the key" in seen
     assert process.returncode == 0
-
-
-def read(terminal):
-    """What the terminal shows next; nothing once the command has ended, or says no more."""
-    try:
-        return os.read(terminal, 4096) if select.select([terminal], [], [], 30)[0] else b""
-    except OSError:
-        return b""
 
 
 def test_check_for_a_program_has_every_line_and_says_whether_all_is_well(faults):

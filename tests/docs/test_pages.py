@@ -106,7 +106,7 @@ def run(command, *, folder=None, **environment):
         command,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=50,
         check=False,
         cwd=folder,
         env=os.environ | environment,

@@ -25,6 +25,8 @@ from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.exports import EXPORTS
 from svc_tools.places import STATES
 
+pytestmark = pytest.mark.timeout(300)  # one builds the site, and the others wait for it
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -28,6 +28,8 @@ from svc_tools.excel.values import FIRST_DAY
 from svc_tools.excel.workbook import write_example
 
 NOT_AVAILABLE, BAD_VALUE = {"error": "#N/A"}, {"error": "#VALUE!"}
+pytestmark = pytest.mark.timeout(300)  # LibreOffice starts, and `convert` may take 180 s
+
 OFFLINE = "#OFFLINE"
 DAY = '"2026-03-05"'
 SHIPPED = Path(__file__).parents[2] / "excel"

@@ -36,6 +36,7 @@ def shown(server, *calls):
     return in_excel(server.script, calls)["shown"][0]
 
 
+@pytest.mark.timeout(180)  # npm may install packages first
 def test_the_javascript_fits_the_types_that_the_vendor_publishes(tmp_path):
     static = Path(pages.__file__).parent / "static"
     for path in static.glob("*.js"):

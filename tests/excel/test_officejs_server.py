@@ -558,6 +558,7 @@ convert(...process.argv.slice(1, 3), false, "https://developer.microsoft.com/sch
 """
 
 
+@pytest.mark.timeout(180)  # npm may install packages first
 def test_the_manifest_is_what_the_parsers_of_the_vendor_read(tmp_path):
     path = tmp_path / "manifest.xml"
     path.write_text(manifest(GUARD), encoding="utf-8")
@@ -672,6 +673,7 @@ def test_ids_and_names_keep_the_documented_rules():
     assert re.fullmatch(r"[A-Z]{1,32}", NAMESPACE)
 
 
+@pytest.mark.timeout(180)  # npm may install packages first
 def test_the_metadata_follow_the_schema_of_the_vendor():
     schema = vendor_schema()
     # this form of the metadata has the options in an object; the schema has them beside the rest

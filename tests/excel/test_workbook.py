@@ -45,6 +45,8 @@ MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|req_[0-9a-f]+"
 """The time of a lookup, or the number of a response."""
 CALL = re.compile(r"\b(SVC_[A-Z_]+)\(((?:[^()]|\([^()]*\))*)\)")
 
+pytestmark = pytest.mark.timeout(300)  # LibreOffice starts, in whichever is first
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -53,7 +55,22 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def book(made):
-    return load_workbook(made[0], keep_vba=True)
+    loaded = load_workbook(made[0], keep_vba=True)
+    yield loaded
+    loaded.vba_archive.close()  # a copy in memory, which openpyxl leaves open
+
+
+def test_sheets_whose_writing_is_interrupted_leave_no_open_workbook(
+    archives, monkeypatch, tmp_path
+):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("xlsxwriter.packager.Packager._create_package", interrupted)
+    with pytest.raises(KeyboardInterrupt) as ended:
+        write_example(tmp_path / "orders.xlsx", calc_name)
+    assert ended.value.__traceback__ is not None  # and with it all that was made
+    assert archives.still_open() == []
 
 
 def parts(path):

@@ -244,6 +244,15 @@ def test_a_sheet_has_the_money_of_a_csv_as_numbers_and_all_else_as_text(
     assert Decimal(repr(sheet["combined_rate"][0].value)) == Decimal("0.0825")
 
 
+def test_a_csv_of_places_alone_becomes_a_sheet(scripted, tmp_path):
+    source = csv_file(tmp_path / "in.csv", [["zip", "state"], ["78701", "TX"]])
+    enrich_file(source, tmp_path / "out.xlsx", client=scripted)
+    assert [row[:2] for row in xlsx_cells(tmp_path / "out.xlsx")] == [
+        ["zip", "state"],
+        ["78701", "TX"],
+    ]
+
+
 def test_text_of_the_data_never_becomes_a_formula_in_a_sheet(scripted, tmp_path):
     rows = [["zip", "=evil"], ["02134", "=1+1"], ["02134", "@SUM(A1)"], ["02134", "http://x.org"]]
     source = csv_file(

@@ -1,6 +1,7 @@
 """The workbook, read back by another library."""
 
 import csv
+import errno
 import io
 import re
 import zipfile
@@ -17,6 +18,7 @@ from openpyxl.utils.datetime import from_excel
 from support.frames import enriched, partial, row
 from support.tools import convert
 
+from svc_tools.csv_files import FileError
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.lookup_columns import ADDED_COLUMNS
 from svc_tools.frames.reports import xlsx
@@ -395,6 +397,7 @@ def as_csv(tmp_path):
     return read_back
 
 
+@pytest.mark.timeout(300)  # LibreOffice starts
 def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_path):
     frame = pd.DataFrame(
         {
@@ -432,6 +435,7 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
     ]
 
 
+@pytest.mark.timeout(300)  # LibreOffice starts
 def test_the_totals_that_the_sheet_adds_up_itself_are_those_of_the_frame(as_csv, tmp_path):
     rows = [
         row("WA", f"{number * 997 % 10_000}.{number % 100:02}", "0.10250") for number in range(700)
@@ -446,6 +450,47 @@ def test_the_totals_that_the_sheet_adds_up_itself_are_those_of_the_frame(as_csv,
         total = sum(frame[column].dropna(), Decimal(0))
         found, said, difference = (number(cell.replace(",", "")) for cell in tied[name])
         assert (found, said, difference) == (total, total, 0)
+
+
+_write = zipfile._ZipWriteFile.write
+
+
+def _on_a_full_disk(part, data):
+    if isinstance(part._fileobj, io.BytesIO):
+        return _write(part, data)
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _interrupted(*_):
+    raise KeyboardInterrupt
+
+
+EARLY_ENDS = {
+    "while it is put together": ("xlsxwriter.packager.Packager._create_package", _interrupted),
+    "while rows are written": ("svc_tools.frames.reports.xlsx._TableXml.xml", _interrupted),
+    "on a full disk": ("zipfile._ZipWriteFile.write", _on_a_full_disk),
+}
+
+
+@pytest.mark.parametrize("end", EARLY_ENDS)
+def test_a_run_that_ends_early_leaves_no_open_workbook(
+    archives, monkeypatch, scripted, tmp_path, end
+):
+    path, source = tmp_path / "new.xlsx", tmp_path / "orders.csv"
+    source.write_text("state,zip,order\nTX,78701,A1\n")
+    monkeypatch.setattr(*EARLY_ENDS[end])
+    for run in (
+        lambda: SvcAccessor(enriched(row())).report(path),
+        lambda: enrich_file(source, path, client=scripted, cache=False),
+    ):
+        already = archives.begun
+        with pytest.raises((OSError, FileError, KeyboardInterrupt)) as ended:
+            run()
+        # while the error, which a notebook keeps, holds all that the run made
+        assert ended.value.__traceback__ is not None
+        assert archives.begun > already
+        assert archives.still_open() == []
+        assert not path.exists()
 
 
 def _forget_values(path):

@@ -40,7 +40,7 @@ def test_its_python_runs(tmp_path):
         env=os.environ | homes(tmp_path),  # SVC_CACHE is off for all tests
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=50,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -277,6 +277,7 @@ def test_a_workbook_with_real_dates_and_truth_values(plan, tmp_path):
     assert read_plan(tmp_path / "plan.xlsx") == plan.tick(1, 2)
 
 
+@pytest.mark.timeout(300)  # LibreOffice starts, twice
 def test_a_real_spreadsheet_reads_writes_and_loses_nothing(tmp_path):
     """LibreOffice: the CSV becomes a workbook, and that a CSV with semicolons again."""
     register = [

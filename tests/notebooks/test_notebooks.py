@@ -20,6 +20,8 @@ from svc_tools.display import NOTHING, exact_dollars
 from svc_tools.nexus.notices import BEFORE_REMOVING
 from svc_tools.places import STATES
 
+pytestmark = pytest.mark.timeout(300)  # whole notebooks; a cell may take 240 s
+
 NAMES = [
     "01_first_lookup",
     "02_orders_to_tax",

@@ -238,6 +238,7 @@ def schemathesis(service, folder, **environment):
     )
 
 
+@pytest.mark.timeout(360)  # some thousand requests
 def test_the_description_and_the_service_agree(service, tmp_path):
     ended = schemathesis(service, tmp_path, SVC_TEST_TOLD=str(tmp_path / "told"))
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -23,7 +23,7 @@ def svc_tools(*arguments, folder=None, **environment):
         [sys.executable, "-m", "svc_tools", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=50,
         check=False,
         cwd=folder,
         env=changed,

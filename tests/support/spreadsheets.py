@@ -135,7 +135,7 @@ def in_excel(script, *bursts):
         input=json.dumps({"script": script, "bursts": bursts}),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=50,
         check=False,
     )
     assert done.returncode == 0, done.stderr

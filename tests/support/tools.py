@@ -81,7 +81,13 @@ def npm_packages() -> Path:
         if not (folder / "installed").exists():
             home = os.environ | {"HOME": str(_HOME)}
             done = subprocess.run(
-                [npm, "ci"], cwd=folder, env=home, capture_output=True, text=True, check=False
+                [npm, "ci"],
+                cwd=folder,
+                env=home,
+                capture_output=True,
+                text=True,
+                timeout=150,
+                check=False,
             )
             if done.returncode:
                 reason = done.stderr.strip()[-300:]

@@ -1,7 +1,9 @@
-"""Waiting for what another process does, where it tells nobody."""
+"""Waiting for what another process does or writes, and not for ever."""
 
 from __future__ import annotations
 
+import os
+import select
 import time
 
 from svc_tools.progress import NoProgress
@@ -29,3 +31,25 @@ def until(fits, *, seconds=30.0, what=""):
             raise AssertionError(f"not within {seconds} s: {what or fits}")
         time.sleep(0.05)
     return found
+
+
+def read_until(fits, file, process, *, seconds=45.0, what):
+    """What a process writes to `file`, up to where that fits or the process ends.
+
+    One that takes too long is ended; the error has what it wrote so far.
+    """
+    end = time.monotonic() + seconds
+    seen = b""
+    while not fits(seen):
+        left = max(end - time.monotonic(), 0)
+        if not select.select([file], [], [], left)[0]:
+            process.kill()
+            raise AssertionError(f"not within {seconds} s: {what}; so far it wrote {seen!r}")
+        try:
+            piece = os.read(file if isinstance(file, int) else file.fileno(), 4_096)
+        except OSError:  # how Linux says that nobody has the terminal open any more
+            piece = b""
+        if not piece:
+            break
+        seen += piece
+    return seen

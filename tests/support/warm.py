@@ -21,8 +21,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-TOO_LONG = 120
-"""Seconds after which a command is ended by a signal."""
+TOO_LONG = 50
+"""Seconds after which a command is ended by a signal: before the test that waits for it is."""
 
 LIBRARIES = (
     *("aiohttp", "httpx", "numpy", "openpyxl", "pandas", "pyarrow", "pyarrow.csv"),
@@ -66,10 +66,20 @@ class Commands:
                 "folder": str(folder or Path.cwd()),
                 "files": files,
             }
-            self.process.stdin.write(json.dumps(task) + "\n")
-            self.process.stdin.flush()
-            code = int(self.process.stdout.readline())
+            try:
+                self.process.stdin.write(json.dumps(task) + "\n")
+                self.process.stdin.flush()
+                code = int(self.process.stdout.readline())
+            except (
+                BaseException
+            ):  # a test that is ended waits no longer: nor gets the next its code
+                self.process.kill()
+                self.end()
+                raise
             out, err = (Path(file).read_text(encoding="utf-8") for file in files)
+        if code == -signal.SIGALRM:
+            command = " ".join(map(str, arguments))
+            raise AssertionError(f"not within {TOO_LONG} s: {command}; it wrote {out!r}, {err!r}")
         return subprocess.CompletedProcess(arguments, code, out, err)
 
     def end(self):

@@ -239,6 +239,8 @@ def write_sheets(
     """
     with needs("Writing a workbook", "excel"):
         import xlsxwriter  # noqa: PLC0415 - of an extra
+
+        from svc_tools.frames.reports.xlsx import close_book  # noqa: PLC0415 - loads pandas
     content = BytesIO()
     book = xlsxwriter.Workbook(content, {"in_memory": True, "default_date_format": "yyyy-mm-dd"})
     # a workbook of an older Excel, or one that asks for it, is computed when it is opened: that
@@ -254,7 +256,7 @@ def write_sheets(
         _write_page(page, sheet, host, values.get(sheet.name, {}), formats)
         for name in sheet.names:
             book.define_name(name, sheet.refers_to(name))
-    book.close()
+    close_book(book)
     with whole_file(path) as draft:
         draft.write_bytes(content.getvalue())
 

@@ -271,6 +271,8 @@ def money_columns(rows: Table, positions: Sequence[int], amounts: Collection[int
         amounts: those that are read as amounts, however they are written. In the others each cell
             has to be written with both cents: so nothing of it is lost.
     """
+    if not positions:  # a file of places alone
+        return []
     first = islice(rows.chunks(positions), 1)  # which shows of most columns that they are not
     left = _money_of(first, positions, amounts)
     return _money_of(rows.chunks(left), left, amounts) if left else []

@@ -21,6 +21,7 @@ from functools import lru_cache
 from io import BytesIO
 from itertools import repeat
 from textwrap import wrap
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ def open_book(path: Path | BinaryIO, *, title: str) -> Iterator[Book]:
     workbook.set_properties({"title": title})
     book = Book(workbook)
     yield book
-    workbook.close()
+    close_book(workbook)
     with (
         zipfile.ZipFile(template) as drawn,
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as whole,
@@ -74,6 +75,19 @@ def open_book(path: Path | BinaryIO, *, title: str) -> Iterator[Book]:
             with whole.open(name, "w", force_zip64=table.cells > _LARGE) as file:
                 for part in table.xml(drawn.read(name).decode()):
                     file.write(part.encode())
+
+
+def close_book(workbook: Any) -> None:  # noqa: ANN401  # untyped
+    """Have XlsxWriter put its workbook together; one that ends early is closed, too.
+
+    XlsxWriter leaves its archive to the garbage collector where it ends early, which may take
+    the file below it first.
+    """
+    try:
+        workbook.close()
+    except BaseException as error:
+        clear_frames(error.__traceback__)  # the archive is a variable there, and closes itself
+        raise
 
 
 class Head(NamedTuple):

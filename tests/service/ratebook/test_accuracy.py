@@ -271,6 +271,7 @@ def test_every_part_of_a_composition_is_in_force_in_the_rate_file():
 
 
 @at_hand
+@pytest.mark.timeout(300)  # reads every file of the sources
 def test_the_page_says_what_a_fresh_measurement_says():
     script = ROOT / "scripts" / "measure_accuracy.py"
     command = [sys.executable, script, SOURCES]

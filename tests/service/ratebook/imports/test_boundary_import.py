@@ -260,7 +260,7 @@ def import_in_a_process(own, file, *, stop=2, kill="SIGKILL"):
         text=True,
         cwd=TESTS.parent,
         check=False,
-        timeout=120,
+        timeout=50,
     )
 
 
