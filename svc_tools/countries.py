@@ -216,11 +216,14 @@ def find_country(
         if best:
             break
     best = _one_of_each(best, fitting)
+    agreeing: list[Hashable] = []
     if len(best) > 1 and rows is not None and _agree(rows(best)):
-        best = best[:1]
+        best, agreeing = best[:1], best[1:]
     if len(best) > 1:
         return Country(problem=_several(best))
-    notes = _unused_note([label for label in left if label not in best], sample)
+    stem = named[best[0]].stem if best else None
+    others = [one for one in left if one not in named or named[one].stem != stem]
+    notes = _unused_note([one for one in others if one not in agreeing], sample)
     if best and rows is not None:
         asked = doubt(best[0], columns, rows)
         if asked is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from svc_tools.countries import find_country
 from svc_tools.places import state_code
-from svc_tools.roles import ColumnAmbiguous, Found, place_role, plain_name, usual_places
+from svc_tools.roles import ColumnAmbiguous, Found, is_shipped_to, plain_name, usual_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -172,7 +172,7 @@ def usual_columns(
         return found
     columns = {**_likeliest(found), **found.columns, **(named or {})}
     country = find_country(
-        free, columns, sample, rows, delivered=any(map(_is_shipped_to, columns.values()))
+        free, columns, sample, rows, delivered=any(map(is_shipped_to, columns.values()))
     )
     problems = (*found.problems, *([country.problem] if country.problem else []))
     # the table of an export decides which columns count
@@ -183,11 +183,6 @@ def _likeliest(found: Found) -> dict[str, Hashable]:
     """The likeliest column of each role that is asked."""
     asked = (one for problem in found.problems for one in problem.questions)
     return {one.role: one.columns[0] for one in asked if one.likely is not False}
-
-
-def _is_shipped_to(label: Hashable) -> bool:
-    found = place_role(label)
-    return found is not None and found[1]
 
 
 def _places(
@@ -201,7 +196,7 @@ def _places(
         return Found(dict(of_export), ())
     usual = usual_places([label for label in free if label not in of_export.values()], given)
     columns = {**usual.columns, **of_export}
-    shipping = any(map(_is_shipped_to, columns.values()))
+    shipping = any(map(is_shipped_to, columns.values()))
     if shipping or usual.problems or "state" in {**columns, **given}:
         return Found(columns, usual.problems)
     named = [label for label in free if plain_name(label) in _REGION]

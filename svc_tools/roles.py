@@ -220,7 +220,7 @@ class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
 
 def _questions_of_parties(found: Mapping[str, Hashable], fact: str) -> tuple[Question, ...]:
     """For each role whether its column counts: likeliest those shipped to, if they are a place."""
-    shipped = {role for role, label in found.items() if (place_role(label) or ("", False))[1]}
+    shipped = {role for role, label in found.items() if is_shipped_to(label)}
     enough = any(shipped >= place for place in _WHOLE_PLACES)
     asked: list[Question] = []
     for role, label in found.items():
@@ -528,6 +528,12 @@ def place_role(label: Hashable) -> tuple[str, bool] | None:
         if match := role.usual.fullmatch(plain):  # type: ignore[union-attr]  # a pattern here
             return name, match["ship"] is not None
     return None
+
+
+def is_shipped_to(label: Hashable) -> bool:
+    """Whether a column of this name is part of the place something is shipped to."""
+    found = place_role(label)
+    return found is not None and found[1]
 
 
 def names_a_state(label: Hashable) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
+from svc_tools.countries import find_country
 from svc_tools.dates import Dates
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.arrow import first_column
@@ -30,6 +31,7 @@ from svc_tools.roles import (
     ColumnMissing,
     ColumnsOfTwoParties,
     date_kind,
+    is_shipped_to,
     names_a_state,
     place_role,
     raise_all,
@@ -39,7 +41,7 @@ from svc_tools.roles import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
-    from svc_tools.countries import Rows
+    from svc_tools.countries import Country, Rows
     from svc_tools.exports import Export
     from svc_tools.places import Grain
     from svc_tools.roles import DateKind
@@ -109,9 +111,8 @@ def find_inputs(
     _check_index(frame, columns.keys() | named.keys() | asked)
     if not DECIDING & (columns.keys() | scalars.keys() | asked):
         raise _no_place(frame, export)
-    note = ""
+    note, left = "", [label for label in free if label not in columns.values()]
     if "as_of" not in columns:
-        left = [label for label in free if label not in columns.values()]
         try:
             dated, note = _date(frame, left, named)
         except ColumnAmbiguous as error:
@@ -131,7 +132,7 @@ def find_inputs(
     period = f"rates as of the first day of each {grain}, as requested" if coarse else ""
     billing = "" if export is None else _billing_note(export, frame)
     used = used_notes(columns, scalars, export)
-    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), free)
+    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), left)
     notes = tuple(filter(None, (*used, *usual.notes, no_state, billing, note, period)))
     return Inputs(columns, scalars, notes, dates, grain, export)
 
@@ -400,6 +401,19 @@ def _texts(column: pd.Series | None) -> list[str]:
         :_ROWS_SAMPLED
     ]
     return [text for value in values.tolist() if (text := text_of(value)) is not None]
+
+
+def country_of_frame(
+    frame: pd.DataFrame, free: Sequence[Hashable], place: Mapping[str, Hashable]
+) -> Country:
+    """The column of the country among these, beside the columns of the place by role."""
+    return find_country(
+        free,
+        place,
+        lambda label: _texts(first_column(frame, label)),
+        partial(sampled_rows, frame),
+        delivered=any(map(is_shipped_to, place.values())),
+    )
 
 
 def sampled_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> Iterable[tuple[object, ...]]:

@@ -11,6 +11,7 @@ import pickle
 import zlib
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
@@ -187,13 +188,28 @@ class _Collected:
 
 def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
-    found = find_inputs(_first_values(ddf), options.given, options.dates(), options.as_of_grain)
+    dates, grain = options.dates(), options.as_of_grain
+    rows = partial(_first_rows, ddf)
+    found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=rows)
     inputs = replace(found, export=None)  # further rows of an order may be in another partition
     frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
     queries = read_queries(frame, inputs)
     counts = np.zeros(len(queries.questions), np.int64)
     np.add.at(counts, queries.codes, rows)
     return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)
+
+
+_ROWS = 1_000
+
+
+def _first_rows(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> list[tuple[object, ...]]:
+    """The cells of the first rows of these columns, from the first partition that has rows."""
+    narrow = ddf[list(labels)]
+    for at in range(ddf.npartitions):
+        first: pd.DataFrame = narrow.partitions[at].compute().iloc[:_ROWS]
+        if len(first):
+            return list(zip(*(first[label].tolist() for label in labels), strict=True))
+    return []
 
 
 def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:

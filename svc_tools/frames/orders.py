@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
+from svc_tools.countries import is_abroad
 from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES, Sum
 from svc_tools.frames.money import dollars, whole_cents
-from svc_tools.places import Cells, Refusal, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -352,14 +352,13 @@ def row_hashes(frame: pd.DataFrame) -> np.ndarray:
     return hashes
 
 
-def foreign_rows(frame: pd.DataFrame, export: Export) -> np.ndarray:
-    """The rows of other countries, where the export has a column of them."""
-    label = export.found(frame.columns).get("country")
+def foreign_rows(frame: pd.DataFrame, label: Hashable | None) -> np.ndarray:
+    """The rows of other countries by the column of countries; none where there is no column."""
     if label is None:
         return np.zeros(len(frame), bool)
     codes, values = pd.factorize(frame[label])
-    read = [where(Cells(country=value)) for value in list(values)]
-    abroad = [isinstance(one, Refusal) and one.status == "unsupported" for one in read]
+    texts = [text_of(value) for value in list(values)]
+    abroad = [text is not None and is_abroad(text) for text in texts]
     return np.array([*abroad, False], bool)[codes]
 
 

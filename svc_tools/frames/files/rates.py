@@ -160,7 +160,8 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
         ValueError: as `df.svc.lookup()` and `df.svc.tax()` raise it.
     """
     options = terms.lookup
-    inputs = find_inputs(first, options.given, options.dates(), options.as_of_grain)
+    dates, grain = options.dates(), options.as_of_grain
+    inputs = find_inputs(first, options.given, dates, grain, call="lookup=")
     names = list(schema.names)
     rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.lookup.prefix)
     if terms.tax is not None:
