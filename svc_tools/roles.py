@@ -15,8 +15,10 @@ Python's arguments, for which other hosts have their own.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+from svc_tools.questions import Question, in_python, in_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -38,9 +40,11 @@ class ColumnError(ValueError):
         role: the role, such as `zip` or `amount`.
         fact: what is wrong.
         advice: what to do in Python; may be empty.
+        questions: what is open, where a value of an argument answers it; none for other faults.
     """
 
     code: ClassVar[str]
+    questions: tuple[Question, ...] = ()
     role: str
     fact: str
     advice: str
@@ -68,27 +72,6 @@ class ColumnMissing(ColumnError):  # noqa: N818 - the fault in the user's words
         self.advice = f"name it with {role}='…'" if advice is None else advice
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One decision that the columns of a file leave open.
-
-    Attributes:
-        role: what is asked about, such as `country`, `amount` or `refunds`.
-        columns: the columns that it is about, the likeliest first.
-        values: the values of the argument that answer it, such as a column's name or `False`.
-        likely: the one of them that seems likeliest; `None` where none does.
-        why: what was seen, in a sentence without a full stop.
-        argument: the argument that answers it, such as `once`.
-    """
-
-    role: str
-    columns: tuple[Hashable, ...]
-    values: tuple[object, ...]
-    likely: object
-    why: str
-    argument: str
-
-
 class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
     """Several columns could have the role, or a file leaves open what its columns mean.
 
@@ -96,7 +79,8 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         candidates: those columns; for dates levels of the index too, in words. With several
             questions, those of the first.
         alike: whether some of them have one name, so that no name says which one is meant.
-        questions: all that is open, where it is asked at once.
+        questions: all that is open, where it is asked at once; at least one.
+        of_columns: whether it is the one question which of the columns has the role.
     """
 
     code = "column_ambiguous"
@@ -107,32 +91,108 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         candidates: Sequence[Hashable],
         advice: str | None = None,
         questions: Sequence[Question] = (),
+        call: str = "lookup",
     ) -> None:
-        super().__init__(role, candidates, advice, questions)
+        super().__init__(role, candidates, advice, questions, call)
         self.role, self.candidates = role, tuple(candidates)
-        self.questions = tuple(questions)
+        self.of_columns = advice is not None or not questions
         self.alike = len({*self.candidates}) < len(self.candidates)
-        listed = ", ".join(map(repr, candidates))
-        several = len(self.candidates) > 1  # a date may be another than that of the sale
-        self.fact = (
-            f"several columns could hold the {_in_words(role)}: {listed}"
-            if several
-            else f"it is not certain that {listed} holds the {_in_words(role)}"
-        )
-        either = f"say which one with {role}='…', or {role}=False for none of them"
-        self.advice = either if advice is None else advice
-        if self.alike:
+        self.questions = tuple(questions) or (question_of_columns(role, self.candidates),)
+        self.fact = "; ".join(one.why for one in self.questions)
+        if len(self.questions) > 1:
+            self.fact = f"{len(self.questions)} questions about the columns are open: {self.fact}"
+            self.advice = f"{ALL_LIKELIEST}: {in_python(self.questions, call)}"
+        elif self.alike:
             self.advice = "rename all but one"
-        if self.questions:
-            self.fact = "; ".join(one.why for one in self.questions)
-            self.advice = "this answers it, with what seems likeliest: " + ", ".join(
-                f"{one.argument}={one.likely!r}" for one in self.questions
-            )
+        elif advice is not None:
+            self.advice = advice
+        elif questions:
+            self.advice = _choices(self.questions[0])
+        else:
+            self.advice = f"say which one with {role}='…', or {role}=False for none of them"
 
     @classmethod
-    def of(cls, questions: Sequence[Question]) -> ColumnAmbiguous:
-        """All questions of a stage as one error."""
-        return cls(questions[0].role, questions[0].columns, None, questions)
+    def of(cls, questions: Sequence[Question], call: str = "lookup") -> ColumnAmbiguous:
+        """All questions of a stage as one error.
+
+        Args:
+            questions: what is asked, at least one question.
+            call: the method of which the answers are arguments, as for `in_python`.
+        """
+        return cls(questions[0].role, questions[0].columns, None, questions, call)
+
+    def __str__(self) -> str:
+        """The fact and the advice; several questions one to a line."""
+        if len(self.questions) == 1:
+            return super().__str__()
+        lines = [f"{len(self.questions)} questions about the columns are open:"]
+        lines += [f"- {one}" for one in in_sentences(self.questions)]
+        return "\n".join([*lines, f"{self.advice[0].upper()}{self.advice[1:]}"])
+
+
+def raise_all(problems: Sequence[ColumnError], call: str = "lookup") -> None:
+    """Raise what is wrong with columns: one fault as it is, several as one error that asks all.
+
+    Args:
+        problems: the faults, each with its questions; none raises nothing.
+        call: the method of which the answers are arguments, as for `in_python`.
+
+    Raises:
+        ColumnError: the fault; of several its role and candidates are those of the first.
+    """
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        first = problems[0]
+        asked: list[Question] = [one for each in problems for one in each.questions]
+        columns = getattr(first, "candidates", asked[0].columns)
+        raise ColumnAmbiguous(first.role, columns, None, asked, call)
+
+
+ALL_LIKELIEST = "this answers all of them with what seems likeliest"
+
+
+def _choices(one: Question) -> str:
+    """How to answer one question in Python, the likeliest value first."""
+    ways = sorted(one.values, key=lambda value: value != one.likely)
+    each = " or ".join(f"{one.argument}={value!r}" for value in ways)
+    if one.likely is None:
+        return f"say {each}"
+    because = f" ({one.because})" if one.because else ""
+    return f"say {each}; the first seems likeliest{because}"
+
+
+def question_of_columns(
+    role: str,
+    candidates: Sequence[Hashable],
+    likely: object = None,
+    because: str = "",
+    others: Sequence[object] = (False,),
+) -> Question:
+    """Which of several columns has a role, or whether a single one has.
+
+    Args:
+        role: the role, which is the argument, too.
+        candidates: the columns.
+        likely: the one that seems likeliest; by default the only one shipped to.
+        because: why, in words.
+        others: what else answers the question.
+    """
+    listed = ", ".join(map(repr, candidates))
+    why = (
+        f"several columns could hold the {_in_words(role)}: {listed}"
+        if len(candidates) > 1  # a date may be another than that of the sale
+        else f"it is not certain that {listed} holds the {_in_words(role)}"
+    )
+    if likely is None and role in PLACES:
+        shipped = [label for label in candidates if _names_shipping(label)]
+        if len(shipped) == 1:
+            likely, because = shipped[0], _SHIPPED_TO
+    if len({*candidates}) < len(candidates):
+        likely, why = None, f"{why} (rename all but one)"
+    first = [label for label in candidates if label == likely and likely is not None]
+    ordered = dict.fromkeys([*first, *candidates])
+    return Question(role, tuple(ordered), (*ordered, *others), likely, why, role, because)
 
 
 class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
@@ -155,6 +215,24 @@ class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
             f" {', '.join(map(repr, others))}), and the place shipped to counts"
         )
         self.advice = "name the columns in the call, and False for one that is not to be used"
+        self.questions = _questions_of_parties(self.found, self.fact)
+
+
+def _questions_of_parties(found: Mapping[str, Hashable], fact: str) -> tuple[Question, ...]:
+    """For each role whether its column counts: likeliest those shipped to, if they are a place."""
+    shipped = {role for role, label in found.items() if is_shipped_to(label)}
+    enough = any(shipped >= place for place in _WHOLE_PLACES)
+    asked: list[Question] = []
+    for role, label in found.items():
+        likely: object = (label if role in shipped else False) if enough else None
+        why = fact if not asked else f"{label!r} may be of another party"
+        because = "" if likely is None else _SHIPPED_TO if likely else "not said to be shipped to"
+        asked.append(Question(role, (label,), (label, False), likely, why, role, because))
+    return tuple(asked)
+
+
+_WHOLE_PLACES = ({"zip"}, {"address", "city"}, {"city", "state"}, {"lat", "lng"})
+_SHIPPED_TO = "the place shipped to counts"
 
 
 class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
@@ -286,10 +364,11 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The column of each role, and what is wrong with the others."""
+    """The column of each role, what is wrong with the others, and notes in sentences."""
 
     columns: dict[str, Hashable]
     problems: tuple[ColumnError, ...]
+    notes: tuple[str, ...] = ()
 
     def checked(self) -> dict[str, Hashable]:
         """The columns.
@@ -345,19 +424,28 @@ def plain_name(label: Hashable) -> str:
 def usual_places(free: Sequence[Hashable], given: Mapping[str, object] | None = None) -> Found:
     """The columns of a place found by the usual names: one for each role, all of one party.
 
+    The country, which names and values decide, is not among them (see `countries`).
+
     Args:
         free: the labels to choose from.
         given: by role the value of an argument that is given; its role is not looked for.
     """
     given = given or {}
-    named = find(free, tuple(PLACES.values()), dict.fromkeys(given, False))
+    roles = [role for role in PLACES.values() if role.name != "country"]
+    named = find(free, roles, dict.fromkeys(given, False))
     known = named.columns.keys() | {role for role, value in given.items() if value is not False}
     pair = {"lat", "lng"}
     usable = {
         role: label for role, label in named.columns.items() if role not in pair or pair <= known
     }
     shipping = {found[1] for label in usable.values() if (found := place_role(label))}
-    others = [label for label in free if label not in usable.values() and _names_a_place(label)]
+    others = [
+        label
+        for label in free
+        if label not in usable.values()
+        and _names_a_place(label)
+        and not PLACES["country"].fits(label)
+    ]
     passed_over = any(map(_names_shipping, others)) and False in shipping
     if others and usable and not named.problems and (len(shipping) > 1 or passed_over):
         return Found({}, (ColumnsOfTwoParties(usable, others),))
@@ -465,6 +553,12 @@ def place_role(label: Hashable) -> tuple[str, bool] | None:
     return None
 
 
+def is_shipped_to(label: Hashable) -> bool:
+    """Whether a column of this name is part of the place something is shipped to."""
+    found = place_role(label)
+    return found is not None and found[1]
+
+
 def names_a_state(label: Hashable) -> bool:
     """Whether a name may be that of a column of states, no matter of which address."""
     words = set(plain_name(label).split("_"))
@@ -515,12 +609,18 @@ def date_kind(
     return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
 
 
-def sale_date(kinds: Sequence[tuple[Hashable, DateKind | None]], advice: str) -> list[Hashable]:
+def sale_date(
+    kinds: Sequence[tuple[Hashable, DateKind | None]],
+    advice: str,
+    *,
+    unnamed: Sequence[Hashable] = (),
+) -> list[Hashable]:
     """The one column that is the date of the sale, if there is a date.
 
     Args:
         kinds: the columns with their `date_kind`.
         advice: what to do where it is not certain.
+        unnamed: those of them that no argument can name, such as levels of an index.
 
     Raises:
         ColumnAmbiguous: several are dates, or one that is not that of the sale by its name.
@@ -529,7 +629,28 @@ def sale_date(kinds: Sequence[tuple[Hashable, DateKind | None]], advice: str) ->
     dates = dates or [(label, kind) for label, kind in kinds if kind]
     if [kind for _, kind in dates] in ([], ["sale"]):
         return [label for label, _ in dates]
-    raise ColumnAmbiguous("as_of", [label for label, _ in dates], advice)
+    labels = [label for label, _ in dates]
+    likely, because = _likeliest_date([one for one in dates if one[0] not in unnamed])
+    question = question_of_columns("as_of", labels, likely, because, ("today",))
+    values = tuple(value for value in question.values if value not in unnamed)
+    raise ColumnAmbiguous("as_of", labels, advice, [replace(question, values=values)])
+
+
+_OF_AN_ORDER = re.compile(r"(?:order|sale|sold|purchase).*|date_?(?:of_)?(?:order|sale|purchase)")
+
+
+def _likeliest_date(dates: Sequence[tuple[Hashable, DateKind | None]]) -> tuple[Hashable, str]:
+    """The column that is likeliest the date of the sale, and why; `None` for none."""
+    sales = [label for label, kind in dates if kind == "sale"]
+    orders = [label for label in sales if _OF_AN_ORDER.fullmatch(plain_name(label))]
+    for named in (sales, orders):
+        if len(named) == 1:
+            return named[0], "named as the date of the sale"
+    if len(dates) == 1 and dates[0][1] == "other":
+        words = plain_name(dates[0][0]).split("_")
+        if _OF_ANOTHER_DAY.isdisjoint(words):
+            return dates[0][0], "the only column of dates"
+    return None, ""
 
 
 def _mostly(looks: re.Pattern[str], sample: Sequence[str]) -> bool:
@@ -554,6 +675,12 @@ _PARTIES = _words(
     " subscriber attendee donor home work mailing residential primary secondary to from of"
 )
 """Words for a person, or for the address that a name or a street belongs to."""
+_OF_ANOTHER_DAY = _words(
+    "due birth born dob expiry expires expiration expire valid until update updated modified"
+    " changed paid payment payout refund refunded cancel cancelled canceled return returned ship"
+    " shipped delivery delivered fulfilled fulfillment start end printed exported"
+)
+"""Words of dates that are not those of the sale."""
 _OF_AN_ADDRESS = _PARTIES | _words("dest orig origin")
 """Words with which a region is part of an address, and not one of your sales."""
 _PERSONAL = (

@@ -12,7 +12,7 @@ import functools
 import inspect
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
+    from svc_tools.questions import Question
     from svc_tools.roles import ColumnError
 
 NO_RESULT = 1
@@ -146,13 +147,50 @@ def explained(
         refused = isinstance(error, SvcError) and not isinstance(error, ValidationError)
         label = "No result." if refused else "Error."
         _print_error(Text.assemble((label, "bold red"), " ", visible(_explained(error, options))))
+        for line in _open_questions(error, options):
+            _print_error(Text(visible(line)), whole=line.startswith(_TO_COPY))
         raise typer.Exit(NO_RESULT if refused else _NOT_USABLE) from None
 
 
-def _print_error(sentence: Text) -> None:
-    """Print to standard error: whole lines for programs, whole words for people."""
+def _print_error(sentence: Text, *, whole: bool = False) -> None:
+    """Print to standard error: whole lines for programs and to copy, whole words for people."""
     console = Console(stderr=True, highlight=False)
-    console.print(sentence, soft_wrap=not console.is_terminal)
+    console.print(sentence, soft_wrap=whole or not console.is_terminal)
+
+
+ASKS = {"questions": "options"}
+"""Among the `options` of `explained`: the command's options answer questions about columns."""
+_TO_COPY = "    "
+
+
+def _open_questions(error: Exception, options: Mapping[str, str]) -> list[str]:
+    """What follows the first sentence of an error: each question, and the line that answers all.
+
+    One question is the first sentence itself.
+    """
+    asked: tuple[Question, ...] = getattr(error, "questions", ())
+    if not asked or "questions" not in options:
+        return []
+    from svc_tools.questions import in_sentences, in_shell  # noqa: PLC0415 - few commands ask
+
+    line = f"{_TO_COPY}{in_shell(asked, options)}"
+    if _are_several(error, options):
+        each = in_sentences(asked, lambda one: in_shell([one], options))
+        return [
+            *(f"- {one}" for one in each),
+            "To answer all with what seems likeliest, add:",
+            line,
+        ]
+    if all(one.likely is None for one in asked):
+        return []
+    because = f" ({asked[0].because})" if len(asked) == 1 and asked[0].because else ""
+    return [f"What seems likeliest{because}:", line]
+
+
+def _are_several(error: Exception, options: Mapping[str, str]) -> bool:
+    """Whether an error is several questions, each of which has a line of its own."""
+    several = len(getattr(error, "questions", ())) > 1
+    return several and getattr(error, "code", "") == "column_ambiguous" and "questions" in options
 
 
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
@@ -162,6 +200,10 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
     text = str(error)
     if isinstance(error, ColumnError):
         text = f"{error.fact}; {_advice(error, options)}"
+        if _are_several(error, options):
+            text = (
+                f"{len(error.questions)} questions about the columns are open; nothing is written:"
+            )
     elif isinstance(error, FileError) and error.code in options:
         text = f"{text} ({options[error.code]})"
     elif isinstance(error, AuthError):
@@ -178,6 +220,7 @@ _ADVICE = {
         "name the columns by their options, and leave one out with --without"
     ),
     "dates_ambiguous": "say which with --date-format 'month first', 'day first' or 'year first'",
+    "flags_ambiguous": "write yes and no, or dollars such as 1.00",
     "no_usable_rows": "name the columns of the places, such as --zip, --state or --country",
     "no_usable_rows as_of": (
         "say how the dates are written with --date-format, or name their column with --as-of"
@@ -188,20 +231,28 @@ _ADVICE = {
 
 def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     """What to do about the columns of a file, by options."""
-    from svc_tools.roles import ColumnAmbiguous  # noqa: PLC0415 - as above
+    from svc_tools.roles import ColumnAmbiguous  # noqa: PLC0415 - few commands read files
 
     if isinstance(error, ColumnAmbiguous) and error.alike:
         return error.advice
-    for fault in (f"{error.code} {error.role}", error.code):
-        if fault in _ADVICE:
-            return _ADVICE[fault]
-    if error.code == "flags_ambiguous":
-        return "write yes and no, or dollars such as 1.00"
+    advice = _ADVICE.get(f"{error.code} {error.role}") or _ADVICE.get(error.code)
+    if advice is not None:
+        return advice
+    if "questions" in options and isinstance(error, ColumnAmbiguous) and not error.of_columns:
+        return _choices(error.questions[0], options)
     if error.role == "place":
         return "name --zip, or --address and --city, or --location, or --lat and --lng"
     if error.role == "as_of":
         return "name it with --as-of, or --as-of today"
     return f"name it with {options.get(error.role, '--' + error.role.replace('_', '-'))}"
+
+
+def _choices(one: Question, options: Mapping[str, str]) -> str:
+    """The options that answer a question, one for each value."""
+    from svc_tools.questions import in_shell  # noqa: PLC0415 - few commands ask
+
+    ways = (in_shell([replace(one, likely=value)], options) for value in one.values)
+    return f"say {' or '.join(ways)}"
 
 
 def _fields_of(error: Exception) -> dict[str, object]:

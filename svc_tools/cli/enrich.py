@@ -23,6 +23,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
 from svc_tools.cli.common import (
+    ASKS,
     DATE_FORMAT_HELP,
     INTERRUPTED,
     NO_RESULT,
@@ -280,11 +281,13 @@ def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 _FILE_OPTIONS = {
+    **ASKS,
     "exists": "--force",
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "sheet": "--sheet",
     "amount": "--tax",
+    "amount False": "--no-tax",
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 

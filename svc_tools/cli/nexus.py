@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.common import DatesWritten, Json, Service, explained, grouped
+from svc_tools.cli.common import ASKS, DatesWritten, Json, Service, explained, grouped
 from svc_tools.cli.nexus_show import (
     plan_as_json,
     receipt_as_json,
@@ -241,6 +241,13 @@ def plan(
             help="Column of order numbers: one order counts once.", rich_help_panel=_SALES
         ),
     ] = None,
+    country: Annotated[
+        str | None, typer.Option(help="Column of countries.", rich_help_panel=_SALES)
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave a column out: country.", rich_help_panel=_SALES),
+    ] = None,
     written: DatesWritten,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
     as_json: Json = False,
@@ -260,9 +267,13 @@ def plan(
         "retail": retail,
         "taxable": taxable,
         "transaction": transaction,
+        "country": country,
     }
-    with explained(as_json=as_json):
-        named = {role: column for role, column in roles.items() if column is not None}
+    with explained(as_json=as_json, options={**ASKS, "exists": "--force"}):
+        named: dict[str, Any] = {
+            role: column for role, column in roles.items() if column is not None
+        }
+        named |= _left_out(without or [])
         if (named or covers) and not sales:
             raise ValueError(f"--{next(iter(named), 'covers')} is about sales: name --sales too")
         _require_free(output, [register, thresholds, *(sales or [])], force=force)
@@ -467,6 +478,13 @@ def _listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | No
             None,
             f"{str(error).partition(';')[0]}: the registrations are those of the file alone.",
         )
+
+
+def _left_out(names: list[str]) -> dict[str, bool]:
+    """`False` for the columns of sales that are left out."""
+    if unknown := [name for name in names if name != "country"]:
+        raise ValueError(f"--without {unknown[0]}: expected country")
+    return dict.fromkeys(names, False)
 
 
 def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:

@@ -415,12 +415,7 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
         cell if isinstance(cell, str) and not is_empty(cell) else f"column {at}"
         for at, cell in enumerate(heads, 1)
     ]
-    sampled: dict[Any, list[str | None]] = {
-        label: [text_of(line[at]) for line in lines[:_SAMPLED]] for at, label in enumerate(labels)
-    }
-    usual = usual_columns(recognized(labels), labels, sample=sampled.__getitem__)
-    found: dict[str, Any] = usual.checked()
-    found |= roles.find(labels, [_BY_NAME]).checked()
+    found = _place_columns(labels, lines)
     if found.keys().isdisjoint(DECIDING | {"place"}):
         raise roles.ColumnMissing("place", labels)
     if not lines:
@@ -448,6 +443,20 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
     elif days:  # without it the rates would be those of today
         raise roles.ColumnAmbiguous("as_of", days, "")
     return columns
+
+
+def _place_columns(labels: Sequence[Any], lines: Rows) -> dict[str, Any]:
+    """The columns of the place, of the country and of names, by their headings and cells."""
+    sampled: dict[Any, list[str | None]] = {
+        label: [text_of(line[at]) for line in lines[:_SAMPLED]] for at, label in enumerate(labels)
+    }
+
+    def rows(of: Sequence[Any]) -> list[list[Scalar]]:
+        return [[line[labels.index(label)] for label in of] for line in lines]
+
+    usual = usual_columns(recognized(labels), labels, sample=sampled.__getitem__, rows=rows)
+    roles.raise_all(usual.problems, "SVC_LOOKUP")
+    return {**usual.columns, **roles.find(labels, [_BY_NAME]).checked()}
 
 
 def _is_day(cell: Scalar) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from svc_tools.countries import find_country
 from svc_tools.exports.layout import PLACE_ROLES
 from svc_tools.exports.shops import EXPORTS
 from svc_tools.places import state_code
-from svc_tools.roles import ColumnAmbiguous, Found, place_role, plain_name, usual_places
+from svc_tools.roles import ColumnAmbiguous, Found, is_shipped_to, plain_name, usual_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from svc_tools.countries import Rows
     from svc_tools.exports.layout import Export
 
 
@@ -38,6 +40,8 @@ def usual_columns(
     given: Mapping[str, object] | None = None,
     *,
     sample: Callable[[Hashable], Sequence[str | None]],
+    rows: Rows | None = None,
+    named: Mapping[str, Hashable] | None = None,
 ) -> Found:
     """The columns of place and date of an export, or else of the place by their usual names.
 
@@ -47,19 +51,45 @@ def usual_columns(
         given: by role the value of an argument that is given; its role is not looked for.
         sample: some values of a column as text. A column named just "Region" is that of the states
             where most of its values are states.
+        rows: some rows of columns, which show whether a country is that of the place.
+        named: the columns among the given values, by role.
     """
+    given = {role: value for role, value in (given or {}).items() if value is not None}
     known = {} if export is None else export.found(free)
     of_export = {
-        role: known[role]
-        for role in (*PLACE_ROLES, "as_of")
-        if role in known and (given or {}).get(role) is None
+        role: known[role] for role in (*PLACE_ROLES, "as_of") if role in known and role not in given
     }
+    found = _places(free, given, of_export, sample)
+    if "country" in {**given, **of_export}:
+        return found
+    columns = {**_likeliest(found), **found.columns, **(named or {})}
+    country = find_country(
+        free, columns, sample, rows, delivered=any(map(is_shipped_to, columns.values()))
+    )
+    problems = (*found.problems, *([country.problem] if country.problem else []))
+    # the table of an export decides which columns count
+    return Found({**found.columns, **country.found}, problems, () if known else country.notes)
+
+
+def _likeliest(found: Found) -> dict[str, Hashable]:
+    """The likeliest column of each role that is asked."""
+    asked = (one for problem in found.problems for one in problem.questions)
+    return {one.role: one.columns[0] for one in asked if one.likely is not False}
+
+
+def _places(
+    free: Sequence[Hashable],
+    given: Mapping[str, object],
+    of_export: Mapping[str, Hashable],
+    sample: Callable[[Hashable], Sequence[str | None]],
+) -> Found:
+    """The columns of the place, the country apart, and of the date of an export."""
     if DECIDING & of_export.keys():
-        return Found(of_export, ())
+        return Found(dict(of_export), ())
     usual = usual_places([label for label in free if label not in of_export.values()], given)
     columns = {**usual.columns, **of_export}
-    shipping = any((found := place_role(label)) and found[1] for label in columns.values())
-    if shipping or usual.problems or "state" in {**columns, **(given or {})}:
+    shipping = any(map(is_shipped_to, columns.values()))
+    if shipping or usual.problems or "state" in {**columns, **given}:
         return Found(columns, usual.problems)
     named = [label for label in free if plain_name(label) in _REGION]
     regions = [label for label in named if _are_states(sample(label))]

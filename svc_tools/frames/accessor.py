@@ -433,6 +433,7 @@ class SvcAccessor:
         covers: tuple[dt.date | str, dt.date | str] | None = None,
         tz: str | dt.tzinfo | None = None,
         date_format: str | None = None,
+        country: Hashable | None = None,
         progress: bool = True,
     ) -> pd.DataFrame:
         """Compare your sales with every state's economic threshold; one row a state.
@@ -463,6 +464,8 @@ class SvcAccessor:
                 not cover is never reported as below.
             tz: as for `lookup`.
             date_format: as for `lookup`.
+            country: the column of the countries shipped to: rows of another one are left out, and
+                counted. `False` where there is none; an error asks where it is doubtful.
             progress: print which columns are used, and what was left out and why.
 
         Returns:
@@ -488,6 +491,7 @@ class SvcAccessor:
             "retail": retail,
             "taxable": taxable,
             "transaction": transaction,
+            "country": country,
         }
         return exposure_of_frame(
             self._frame,

@@ -11,15 +11,18 @@ import difflib
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, date
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
+from svc_tools.countries import find_country
 from svc_tools.dates import Dates
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.arrow import first_column
+from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import normal_zip, state_code
@@ -30,14 +33,17 @@ from svc_tools.roles import (
     ColumnMissing,
     ColumnsOfTwoParties,
     date_kind,
+    is_shipped_to,
     names_a_state,
     place_role,
+    raise_all,
     sale_date,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
+    from svc_tools.countries import Country, Rows
     from svc_tools.exports import Export
     from svc_tools.places import Grain
     from svc_tools.roles import DateKind
@@ -74,44 +80,53 @@ def find_inputs(
     given: Mapping[str, object],
     dates: Dates | None = None,
     grain: Grain = "day",
+    *,
+    rows: Rows | None = None,
+    call: str = "lookup",
 ) -> Inputs:
     """Find the column or the value of each argument.
 
     An argument is a column label, else a value for all rows; `False` excludes columns. Arguments
     that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `dates`
-    and `grain` define how dates are read.
+    and `grain` define how dates are read, `rows` gives rows of columns that decide what is a
+    country (by default rows of the frame), and `call` is what takes the arguments, for an error.
 
     Raises:
-        ValueError: several columns have usual names for one argument or belong to different
-            parties, several look like a date, none names a place, or labels are not unique.
+        ColumnAmbiguous: several columns have usual names for one argument, several look like a
+            date, or a country is doubtful: all that is open at once.
+        ValueError: the columns belong to different parties, none names a place, or labels are not
+            unique.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
     require_flat(frame)
     dates = dates or Dates()
-    columns: dict[str, Hashable] = {}
-    scalars: dict[str, object] = {}
     named = {role: value for role, value in given.items() if value is not None}
-    for role, value in named.items():
-        if is_label(frame, value):
-            columns[role] = value
-        elif value is not False:
-            scalars[role] = one_value(role, value, frame, dates)
+    columns, scalars = _as_given(frame, named, dates)
     free = [label for label in free_labels(frame) if label not in columns.values()]
     export = recognized(free_labels(frame))
-    columns |= usual_columns(
-        export, free, named, sample=lambda label: _sample(first_column(frame, label))
-    ).checked()
-    _check_index(frame, columns.keys() | named.keys())
-    if not DECIDING & (columns.keys() | scalars.keys()):
-        advice = "say which: zip=…, or address= and city=, or location=, or lat= and lng="
-        if export is not None:
-            advice = f"these are {export.name}: {export.note} Otherwise {advice}"
-        raise ColumnMissing("place", list(frame.columns), advice)
-    note = ""
+    usual = usual_columns(
+        export,
+        free,
+        named,
+        sample=lambda label: _texts(first_column(frame, label)),
+        rows=rows or partial(sampled_rows, frame),
+        named=columns,
+    )
+    columns |= usual.columns
+    problems = list(usual.problems)
+    asked = {one.role for problem in problems for one in problem.questions}
+    _check_index(frame, columns.keys() | named.keys() | asked)
+    if not DECIDING & (columns.keys() | scalars.keys() | asked):
+        raise _no_place(frame, export)
+    note, left = "", [label for label in free if label not in columns.values()]
     if "as_of" not in columns:
-        left = [label for label in free if label not in columns.values()]
-        dated, note = _date(frame, left, named)
-        columns |= dict(zip(["as_of"], dated, strict=False))
+        try:
+            dated, note = _date(frame, left, named)
+        except ColumnAmbiguous as error:
+            problems.append(error)
+        else:
+            columns |= dict(zip(["as_of"], dated, strict=False))
+    raise_all(problems, call)
     if scalars.get("as_of") == "today":
         del scalars["as_of"]
     for role, label in columns.items():
@@ -124,10 +139,34 @@ def find_inputs(
     period = f"rates as of the first day of each {grain}, as requested" if coarse else ""
     billing = "" if export is None else _billing_note(export, frame)
     used = used_notes(columns, scalars, export)
-    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), free)
-    notes = tuple(filter(None, (*used, no_state, billing, note, period)))
-    reading = Reading() if export is None else reading_of_export(export, free_labels(frame))
+    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), left)
+    notes = tuple(filter(None, (*used, *usual.notes, no_state, billing, note, period)))
+    own = free_labels(frame)
+    reading = (
+        rows_of_file(frame, own, columns) if export is None else reading_of_export(export, own)
+    )
     return Inputs(columns, scalars, notes, dates, grain, reading)
+
+
+def _as_given(
+    frame: pd.DataFrame, given: Mapping[str, object], dates: Dates
+) -> tuple[dict[str, Hashable], dict[str, object]]:
+    """The columns and the values for all rows that are given."""
+    columns: dict[str, Hashable] = {}
+    scalars: dict[str, object] = {}
+    for role, value in given.items():
+        if is_label(frame, value):
+            columns[role] = value
+        elif value is not False:
+            scalars[role] = one_value(role, value, frame, dates)
+    return columns, scalars
+
+
+def _no_place(frame: pd.DataFrame, export: Export | None) -> ColumnMissing:
+    advice = "say which: zip=…, or address= and city=, or location=, or lat= and lng="
+    if export is not None:
+        advice = f"these are {export.name}: {export.note} Otherwise {advice}"
+    return ColumnMissing("place", list(frame.columns), advice)
 
 
 def follow(dates: Dates, export: Export | None, frame: pd.DataFrame) -> None:
@@ -209,14 +248,19 @@ def propose(frame: pd.DataFrame) -> Proposal:
     require_flat(frame)
     free = free_labels(frame)
     export = recognized(free)
-    usual = usual_columns(export, free, sample=lambda label: _sample(first_column(frame, label)))
+    usual = usual_columns(
+        export,
+        free,
+        sample=lambda label: _texts(first_column(frame, label)),
+        rows=partial(sampled_rows, frame),
+    )
     found = usual.columns
     unclear = {
         one.role: one.candidates for one in usual.problems if isinstance(one, ColumnAmbiguous)
     }
     if any(isinstance(one, ColumnsOfTwoParties) for one in usual.problems):
         found = {}
-        unclear = {
+        unclear |= {
             role.name: tuple(labels)
             for role in PLACES.values()
             if (labels := role.candidates(free))
@@ -285,7 +329,7 @@ def _date(
     kinds += [(level, "other") for level in levels]
     how = " (make the index a column with df.reset_index())" if levels else ""
     advice = f"say which with as_of='…'{how}, or as_of='today' for today's rates"
-    dated = sale_date(kinds, advice)
+    dated = sale_date(kinds, advice, unnamed=levels)
     return dated, "" if dated else "no date column: rates as of today"
 
 
@@ -358,6 +402,36 @@ def _sample(column: pd.Series | None) -> list[str]:
     single = (value for value in values.tolist() if isinstance(value, str | int | date | pd.Period))
     there = [text for value in single if (text := text_of(value)) is not None]
     return there[:_SAMPLE]
+
+
+def _texts(column: pd.Series | None) -> list[str]:
+    """Some distinct values of the column as text, from all of its rows."""
+    if column is None:
+        return []
+    values = pd.unique(column.iloc[:: max(1, len(column) // _ROWS_SAMPLED)].dropna())[
+        :_ROWS_SAMPLED
+    ]
+    return [text for value in values.tolist() if (text := text_of(value)) is not None]
+
+
+def country_of_frame(
+    frame: pd.DataFrame, free: Sequence[Hashable], place: Mapping[str, Hashable]
+) -> Country:
+    """The column of the country among these, beside the columns of the place by role."""
+    return find_country(
+        free,
+        place,
+        lambda label: _texts(first_column(frame, label)),
+        partial(sampled_rows, frame),
+        delivered=any(map(is_shipped_to, place.values())),
+    )
+
+
+def sampled_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> Iterable[tuple[object, ...]]:
+    """The cells of some rows of these columns, spread over the frame."""
+    columns = [first_column(frame, label) for label in labels]
+    every = slice(None, None, max(1, len(frame) // (2 * _ROWS_SAMPLED)))
+    return zip(*(one.iloc[every].tolist() for one in columns if one is not None), strict=True)
 
 
 def _is_date_dtype(dtype: object) -> bool:

@@ -11,12 +11,14 @@ import pickle
 import zlib
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 import numpy as np
 import pandas as pd
 
+from svc_tools.exports import recognized
 from svc_tools.extras import needs
 from svc_tools.text_dtype import text_dtype
 
@@ -43,7 +45,7 @@ from svc_tools.frames.options import (
 from svc_tools.frames.queries import distinct_rows, read_queries
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax import add_tax
+from svc_tools.frames.taxes.tax import add_tax, amounts_of_frame
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.queries import Queries
+    from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup.plan import Plan
 
 _MERGED = 8
@@ -188,15 +191,29 @@ class _Collected:
 
 def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
-    found = find_inputs(_first_values(ddf), options.given, options.dates(), options.as_of_grain)
-    inputs = replace(
-        found, reading=Reading()
-    )  # further rows of an order may be in another partition
-    frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
+    dates, grain = options.dates(), options.as_of_grain
+    rows = partial(_first_rows, ddf)
+    found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=rows)
+    # further rows of an order may be in another partition
+    inputs = replace(found, reading=Reading())
+    frame, counted = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
     queries = read_queries(frame, inputs)
     counts = np.zeros(len(queries.questions), np.int64)
-    np.add.at(counts, queries.codes, rows)
+    np.add.at(counts, queries.codes, counted)
     return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)
+
+
+_ROWS = 1_000
+
+
+def _first_rows(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> list[tuple[object, ...]]:
+    """The cells of the first rows of these columns, from the first partition that has rows."""
+    narrow = ddf[list(labels)]
+    for at in range(ddf.npartitions):
+        first: pd.DataFrame = narrow.partitions[at].compute().iloc[:_ROWS]
+        if len(first):
+            return list(zip(*(first[label].tolist() for label in labels), strict=True))
+    return []
 
 
 def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
@@ -373,22 +390,26 @@ def _changed(label: Hashable, value: object) -> ChangedDataError:
 def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
     if options.invoice is not None:
         _require_whole_invoices(ddf, options.invoice)
-    _require_whole_orders(ddf, options)
+    source = _amounts(ddf, options)
+    _require_whole_orders(ddf, source.reading)
     if options.nexus is not None and not isinstance(options.nexus, str | Path):
         options = replace(options, nexus=register_of(options.nexus))  # an iterator can be read once
     # wrong arguments are refused now, by Dask's empty frame
-    meta = _taxed(ddf._meta, options, {})  # noqa: SLF001 - Dask's empty frame
+    meta = _taxed(ddf._meta, options, source, {})  # noqa: SLF001 - Dask's empty frame
     if options.nexus is not None:
         options = replace(options, nexus=register_of(options.nexus))  # the workers lack its file
     remembered = {name: meta.attrs[name] for name in (TAXED, TERMS) if name in meta.attrs}
-    taxed: dd.DataFrame = ddf.map_partitions(_taxed, options, remembered, meta=meta)
+    taxed: dd.DataFrame = ddf.map_partitions(_taxed, options, source, remembered, meta=meta)
     return taxed
 
 
 def _taxed(
-    partition: pd.DataFrame, options: TaxOptions, remembered: Mapping[str, Any]
+    partition: pd.DataFrame,
+    options: TaxOptions,
+    source: AmountsOfTax,
+    remembered: Mapping[str, Any],
 ) -> pd.DataFrame:
-    taxed = add_tax(partition, options, progress=False)
+    taxed = add_tax(partition, options, source=source.under(options), progress=False)
     taxed.attrs.update(remembered)
     return taxed
 
@@ -417,13 +438,27 @@ def _require_whole_invoices(ddf: dd.DataFrame, invoice: Hashable) -> None:
         )
 
 
-def _require_whole_orders(ddf: dd.DataFrame, options: TaxOptions) -> None:
+def _amounts(ddf: dd.DataFrame, options: TaxOptions) -> AmountsOfTax:
+    """Where the tax finds its amounts: by the table of an export, else by the first rows."""
+    meta = ddf._meta  # noqa: SLF001 - Dask's empty frame
+    labels = free_labels(meta)
+    if recognized(labels) is not None or (
+        options.amount is not None and options.amount not in meta
+    ):
+        return amounts_of_tax(meta, labels, options)
+    parts = []
+    for at in range(ddf.npartitions):
+        parts.append(ddf.partitions[at].compute())
+        if sum(map(len, parts)) >= _ROWS:
+            break
+    return amounts_of_frame(pd.concat(parts) if len(parts) > 1 else parts[0], options)
+
+
+def _require_whole_orders(ddf: dd.DataFrame, reading: Reading) -> None:
     """Refuse orders whose amounts stand in several partitions: they would count in each.
 
     One pass, which sends eight bytes for each order of a partition to this process.
     """
-    labels = free_labels(ddf._meta)  # noqa: SLF001 - Dask's empty frame
-    reading = amounts_of_tax(labels, options).reading
     sums, order = reading.sums, reading.order
     if sums is None or order is None or ddf.npartitions == 1:
         return

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.frames.arrow import chunks_of
-from svc_tools.roles import Question
+from svc_tools.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import ipywidgets
 
 from svc_sdk import SvcError
+from svc_tools.countries import country_name
 from svc_tools.csv_files import FileError
 from svc_tools.display import capital, plain
 from svc_tools.frames.options import ROLES
@@ -430,7 +431,9 @@ _SPECIAL: Mapping[str, list[tuple[str, tuple[str, str]]]] = {
 
 def _role(column: str) -> str | None:
     found = place_role(column)
-    return None if found is None else found[0]
+    if found is None:
+        return "country" if country_name(column) is not None else None
+    return found[0]
 
 
 def _export(view: FileView) -> str:
@@ -452,6 +455,7 @@ def _question(view: FileView) -> str:
     ]
     asked = {
         **dict.fromkeys(ROLES, "where was it shipped to"),
+        "country": "which column is the country that it was shipped to, if any",
         "as_of": "when was it sold",
         "amount": "what was it sold for, before tax",
         **dict.fromkeys(_OF_TAX, "which column is meant"),

@@ -49,9 +49,12 @@ COLUMNS = {
     "retail": "Retail amount",
     "taxable": "Taxable amount",
     "transaction": "Order number",
+    "country": "Country",
 }
 """What a column of sales can be, as `exposure_of_file` names it."""
 _BY_NAME = "(by its name)"
+_UNUSED = {"country": [("Not used", False)]}
+"""What can be chosen instead of a column, by what the column would be."""
 _HELP = (
     "Optional. Sales of this year and the three before (CSV, XLSX or Parquet) with state,"
     " day, amount and, where marketplaces sell for you, the channel; the order export of a shop is"
@@ -134,7 +137,7 @@ class ExposureSection(Section):
             "Upload the sales", ".csv,.tsv,.txt,.gz,.xlsx,.xlsm,.parquet,.pq", self._uploaded
         )
         self.columns = {
-            role: w.Dropdown(options=[(_BY_NAME, None)], description=words)
+            role: w.Dropdown(options=[(_BY_NAME, None), *_UNUSED.get(role, [])], description=words)
             for role, words in COLUMNS.items()
         }
         self._mapping = w.VBox([field(one) for one in self.columns.values()])
@@ -221,10 +224,10 @@ class ExposureSection(Section):
         return [Path(part).expanduser() for part in named]
 
     def _offer(self, names: list[str]) -> None:
-        for dropdown in self.columns.values():
-            former = dropdown.value
-            dropdown.options = [(_BY_NAME, None), *((name, name) for name in names)]
-            dropdown.value = former if former in names else None
+        for role, dropdown in self.columns.items():
+            former, unused = dropdown.value, _UNUSED.get(role, [])
+            dropdown.options = [(_BY_NAME, None), *unused, *((name, name) for name in names)]
+            dropdown.value = former if former in names or (unused and former is False) else None
         set_visible(self._mapping, visible=True)
         self.message.show_note("Choose a column only where its name is unclear, then compute.")
 

@@ -26,7 +26,7 @@ from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.roles import PLACES, ColumnAmbiguous, Found, Role, find
+from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Found, Role, find
 from svc_tools.tabular import Chunk, cell_text, in_which_row, open_table
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def view_of_file(
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
         frame = frame_of(first)
-        proposed, (of_tax, sums) = propose(frame), _of_tax(frame)
+        proposed, (of_tax, sums) = propose(frame), _of_tax(frame, semicolons=rows.delimiter == ";")
         found = {**proposed.found, **of_tax.columns}
         several = [one for one in of_tax.problems if isinstance(one, ColumnAmbiguous)]
         unclear = {**proposed.unclear, **{one.role: one.candidates for one in several}}
@@ -256,14 +256,16 @@ _BESIDE_THE_AMOUNT = (
 )
 
 
-def _of_tax(frame: pd.DataFrame) -> tuple[Found, dict[str, str]]:
+def _of_tax(frame: pd.DataFrame, *, semicolons: bool) -> tuple[Found, dict[str, str]]:
     """The columns of a tax by their usual names or by the export; sums of several in words."""
     labels = free_labels(frame)
     usual = find(labels, _BESIDE_THE_AMOUNT)
     try:
-        source = amounts_of_tax(labels, TaxOptions())
+        source = amounts_of_tax(frame, labels, TaxOptions(), final=False, semicolons=semicolons)
     except ColumnAmbiguous as error:
         return replace(usual, problems=(*usual.problems, error)), {}
+    except ColumnMissing:
+        return usual, {}
     if source.reading.sums is None:
         amount = source.terms.amount
         found = {"amount": amount} if is_label(frame, amount) else {}

@@ -431,8 +431,14 @@ class FileJob:
         first = self._first()
         rated = enriched_rows(first, self.layout, replace(self._given, tax=None), self._results)
         rates = rates_known(rated, self._given.lookup.prefix)
-        settling = {"rates": rates, "final": True, "semicolons": self._semicolons}
-        terms, source, of_tax = settled(first, self._given, self.layout.inputs.reading, **settling)
+        terms, source, of_tax = settled(
+            first,
+            self._given,
+            self.layout.inputs.reading,
+            rates=rates,
+            final=True,
+            semicolons=self._semicolons,
+        )
         self.layout = layout_of(self.rows.schema, first, self.layout.inputs, terms, source)
         self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
         check_columns(self.kind, self._names())

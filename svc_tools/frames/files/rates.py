@@ -152,7 +152,8 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
         ValueError: as `df.svc.lookup()` raises it.
     """
     options = terms.lookup
-    return find_inputs(first, options.given, options.dates(), options.as_of_grain)
+    dates, grain = options.dates(), options.as_of_grain
+    return find_inputs(first, options.given, dates, grain, call="lookup=")
 
 
 def layout_of(

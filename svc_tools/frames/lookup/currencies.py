@@ -1,7 +1,7 @@
 """In which currency the rows of a file are: those not in US dollars have no tax, with the reason.
 
 The column of the currency is found by its name and by what it holds (`find_currency`), once;
-`foreign_rows` then reads the rows of a frame, or of a slice of a file. The heading of a column of
+`rows_abroad` then reads the rows of a frame, or of a slice of a file. The heading of a column of
 money may name a currency too (`heading_currency`).
 """
 
@@ -19,7 +19,8 @@ from svc_tools.cells import text_of
 from svc_tools.display import counted
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
 from svc_tools.frames.lookup.order_numbers import by_order
-from svc_tools.roles import Question, plain_name
+from svc_tools.questions import Question
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -182,7 +183,7 @@ class Foreign(NamedTuple):
         return {row: self.reasons[self.codes[row]] for row in rows}
 
 
-def foreign_rows(
+def rows_abroad(
     frame: pd.DataFrame,
     columns: CurrencyColumns,
     amounts: Iterable[Hashable] = (),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_tools.frames.decimal_marks import marks_of
-from svc_tools.frames.lookup.currencies import find_currency, foreign_rows
+from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
 from svc_tools.frames.lookup.doubts import question
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money
@@ -25,7 +25,7 @@ from svc_tools.frames.lookup.sums import Answers, Sums, Term
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
 from svc_tools.frames.money import Money
-from svc_tools.roles import Question
+from svc_tools.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -205,7 +205,7 @@ def _sales(
     money = {label: Money(one.cents, ~one.filled) for label, one in table.columns.items()}
     totals = total_rows(reading.orders).take(frame, money)
     kinds = row_kinds(frame, reading.kinds)
-    abroad = foreign_rows(frame, reading.currencies_or_none, amounts[:1]).rows
+    abroad = rows_abroad(frame, reading.currencies_or_none, amounts[:1]).rows
     rows: np.ndarray = ~(totals | kinds.no_sale | abroad)
     return rows
 

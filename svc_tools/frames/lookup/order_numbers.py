@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.cells import MISSING_WORDS, text_of
-from svc_tools.roles import Question, plain_name
+from svc_tools.questions import Question
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -15,16 +15,16 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
+from svc_tools.countries import is_abroad
 from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES
-from svc_tools.frames.lookup.currencies import foreign_rows
+from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes, order_rows
 from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
 from svc_tools.frames.lookup.sums import Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
 from svc_tools.frames.money import Money, dollars, whole_cents
-from svc_tools.places import Cells, Refusal, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -311,17 +311,6 @@ class Orders:
         parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
         return parted
 
-    @cached_property
-    def foreign(self) -> np.ndarray:
-        """The rows of other countries, where the file has a column of them."""
-        label = self.reading.country
-        if label is None or label not in self.frame.columns:
-            return np.zeros(len(self.frame), bool)
-        codes, values = pd.factorize(self.frame[label])
-        read = [where(Cells(country=value)) for value in list(values)]
-        abroad = [isinstance(one, Refusal) and one.status == "unsupported" for one in read]
-        return np.array([*abroad, False], bool)[codes]
-
     def amounts(self, label: Hashable, named: str) -> Dollars:
         """A column of money, counted once for each order where it is that of the order."""
         return self._added([self.reading.term(label)], named)
@@ -364,7 +353,7 @@ class Orders:
         refunded = _worded(rows.frame, reading.refunded_by) & ~no_sale & ~once
         counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
         counted_in = ~(no_sale | elsewhere)
-        abroad = foreign_rows(
+        abroad = rows_abroad(
             rows.frame,
             reading.currencies_or_none,
             [term.label for term in sums.goods],
@@ -746,6 +735,16 @@ def row_hashes(frame: pd.DataFrame) -> np.ndarray:
             frame[label] = frame[label].astype("string")
     hashes: np.ndarray = pd.util.hash_pandas_object(frame, index=False).to_numpy()
     return hashes
+
+
+def foreign_rows(frame: pd.DataFrame, label: Hashable | None) -> np.ndarray:
+    """The rows of other countries by the column of countries; none where there is no column."""
+    if label is None:
+        return np.zeros(len(frame), bool)
+    codes, values = pd.factorize(frame[label])
+    texts = [text_of(value) for value in list(values)]
+    abroad = [text is not None and is_abroad(text) for text in texts]
+    return np.array([*abroad, False], bool)[codes]
 
 
 def _worded(frame: pd.DataFrame, words: Mapping[Hashable, tuple[str, ...] | None]) -> np.ndarray:

@@ -19,7 +19,8 @@ from svc_tools.display import counted
 from svc_tools.frames.lookup.order_numbers import by_order
 from svc_tools.frames.money import dollars, sums_by
 from svc_tools.places import state_code
-from svc_tools.roles import Question, plain_name
+from svc_tools.questions import Question
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

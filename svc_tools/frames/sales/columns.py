@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 
+from svc_tools.countries import Country
 from svc_tools.dates import NoDate
 from svc_tools.exports import recognized
 from svc_tools.frames.columns import (
+    country_of_frame,
     free_labels,
     is_label,
     kind_of,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from svc_tools.dates import Dates, Day
     from svc_tools.exports import Export
 
-ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction")
+ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction", "country")
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
 _USUAL = [
     Role(name, re.compile(usual))
@@ -100,6 +102,8 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
         open_roles -= {*columns, *values, "retail", "taxable"}
     free = [label for label in labels if label not in columns.values()]
     columns |= _found(frame, free, open_roles)
+    country = _country(frame, columns) if "country" in open_roles else Country()
+    columns |= country.found
     if (
         given.get("state") is None
         and "state" not in columns
@@ -112,7 +116,7 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
     for role, label in columns.items():
         require_one(frame, label, role)
     read = [*columns.values(), *(() if export is None else export.used(labels))]
-    notes = _notes(columns, values, reading)
+    notes = (*_notes(columns, values, reading), *(() if export else country.notes))
     return SalesColumns(columns, values, notes, reading, tuple(dict.fromkeys(read)))
 
 
@@ -120,6 +124,7 @@ def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict
     """The column of each wanted role, as the export has it."""
     found = export.found(labels)
     roles = {"date": "as_of", "state": "state", "channel": "channel", "transaction": "order"}
+    roles["country"] = "country"
     return {role: found[name] for role, name in roles.items() if role in wanted and name in found}
 
 
@@ -165,6 +170,18 @@ def _found(frame: pd.DataFrame, free: list[Hashable], wanted: set[str]) -> dict[
             raise ColumnAmbiguous("date", dates)
         found |= dict(zip(["date"], dates, strict=False))
     return {role: found[role] for role in ROLES if role in found}
+
+
+def _country(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> Country:
+    """The column of countries; a lookup that was made before has asked about it already."""
+    labels = free_labels(frame)
+    place = {"state": columns["state"]} if columns.get("state") in labels else {}
+    zips = PLACES["zip"].candidates(labels)
+    place |= {"zip": zips[0]} if len(zips) == 1 else {}
+    country = country_of_frame(frame, labels, place)
+    if country.problem is not None and "lookup_status" not in columns_of_lookups(frame):
+        raise country.problem
+    return country
 
 
 def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:

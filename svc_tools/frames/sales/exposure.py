@@ -21,7 +21,7 @@ from svc_tools.display import counted
 from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
-from svc_tools.frames.lookup.orders import OrderIndex, Orders
+from svc_tools.frames.lookup.orders import OrderIndex, Orders, foreign_rows
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.options import dates_of
 from svc_tools.frames.queries import factorized
@@ -85,6 +85,7 @@ def exposure_of_file(
     covers: Days | None = None,
     tz: str | tzinfo | None = None,
     date_format: str | None = None,
+    country: Hashable | None = None,
     sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -109,6 +110,7 @@ def exposure_of_file(
         covers: see there.
         tz: see there.
         date_format: see there.
+        country: see there.
         sheet: the name of a workbook's sheet; by default the first visible one.
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.
@@ -122,7 +124,7 @@ def exposure_of_file(
         ValueError: as for `df.svc.exposure()`; or a file is given twice.
     """
     terms = _terms(register, thresholds)
-    columns = (amount, date, state, channel, retail, taxable, transaction)
+    columns = (amount, date, state, channel, retail, taxable, transaction, country)
     given = dict(zip(ROLES, columns, strict=True))
     paths = [Path(one) for one in (path, *more)]
     twice = [one for one, other in combinations(paths, 2) if _is_one_file(one, other)]
@@ -291,6 +293,7 @@ _MOST = 4e18
 """Cents, whatever their sign, up to which sums fit 64 bits."""
 _UNKNOWN, _OUTSIDE = -1, -2
 """Used in place of a state's number."""
+_ABROAD = "shipped to another country"
 _LOST = ("rows", "cents", "unsized")
 _AMOUNT_REASONS = {
     "missing": "amount: missing",
@@ -427,7 +430,11 @@ class DailyTotals:
     def _sold(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, Unread]:
         """The rows that may be sales, and their amounts; an export has other rows, too."""
         reading = self._columns.reading
+        country = self._columns.columns.get("country")
         if reading.sums is None:
+            abroad = foreign_rows(frame, country)
+            self._left[_ABROAD] += int(np.count_nonzero(abroad))
+            frame = frame.iloc[np.flatnonzero(~abroad)] if abroad.any() else frame
             column = frame[self._columns.columns["amount"]]
             cents, wrong, _ = whole_cents(column)
             return frame, *self._amounts(column, cents, wrong)
@@ -435,9 +442,9 @@ class DailyTotals:
         orders = Orders(frame, reading)
         sale = orders.sale(self._index.marks(frame))
         further = sale.further
-        abroad = orders.foreign & ~further
+        abroad = foreign_rows(frame, country) & ~further
         self._left["canceled or not paid"] += sale.counts.rows["no sale"]
-        self._left["shipped to another country"] += int(np.count_nonzero(abroad & ~sale.no_sale))
+        self._left[_ABROAD] += int(np.count_nonzero(abroad & ~sale.no_sale))
         rows = np.flatnonzero(~(sale.no_sale | further | abroad))
         cents = sale.amount.cents + (0 if sale.shipping is None else sale.shipping.cents)
         place = {row: at for at, row in enumerate(rows.tolist())}

@@ -20,7 +20,8 @@ from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of
 from svc_tools.frames.taxes.tax_lines import freight_of
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Question
+from svc_tools.questions import Question
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -161,7 +162,7 @@ def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
         refunds=terms.refunds,
         decimal=terms.decimal,
         money=Answers(
-            once=None if terms.once is None else terms.once and tuple(terms.once),
+            once=None if terms.once is None else tuple(terms.once or ()) or False,
             contains_tax=terms.contains_tax,
             contains_shipping=terms.contains_shipping,
             parts=terms.parts or {},
@@ -173,7 +174,7 @@ def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
 def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions) -> AmountsOfTax:
     """The amounts of a file that is no known export."""
     if decided.questions:
-        raise ColumnAmbiguous.of(decided.questions)
+        raise ColumnAmbiguous.of(decided.questions, call="tax")
     sums = decided.reading.sums
     if sums is None:
         raise ColumnMissing("amount", [*labels], "name the column of amounts: amount='…'")
@@ -204,7 +205,7 @@ def refuse_if_off(sale: Sale, reading: Reading) -> None:
     )
     label = sums.goods[0].label
     asked = Question("amount", (label, reading.total), (label, reading.total), label, why, "amount")
-    raise ColumnAmbiguous.of([asked])
+    raise ColumnAmbiguous.of([asked], call="tax")
 
 
 def _unless_off(given: Hashable | None) -> Hashable | None:
