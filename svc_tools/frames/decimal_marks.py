@@ -97,7 +97,7 @@ _SHOWS: Mapping[_Kind, str] = {
     "short": "[0-9]{1,3}",
     "long": "[0-9]{4,}",
 }
-_OPEN = ("dots", "dots 0", "commas", "commas 0")
+_OPEN: tuple[_Kind, ...] = ("dots", "dots 0", "commas", "commas 0")
 _DOLLARS_OR_NONE = ("", "$", "USD")
 """The currencies of `Written` that are dollars, or not named."""
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in _SHOWS.items()}
