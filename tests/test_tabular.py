@@ -140,6 +140,7 @@ def test_a_hidden_sheet_is_not_taken_for_the_first(tmp_path):
     assert cells(path) == [{"zip": "78701", "state": "TX"}]
     with closing(open_table(path)) as seen:
         assert "'New' is read" in seen.notes[0]
+        assert seen.delimiter is None
     with closing(open_table(path, sheet="Old")) as old:
         assert [chunk.table["zip"].to_pylist() for chunk in old.chunks()] == [["02134"]]
 
@@ -278,6 +279,7 @@ def test_any_text_of_a_csv_comes_out_as_it_went_in(rows, delimiter, encoding):
 def test_the_delimiter_is_found_also_where_cells_hold_the_others(tmp_path, delimiter):
     rows = [["zip", "name"], ["02134", "a, b; c | d"], ["78701", "1,5"]]
     source = open_table(csv_file(tmp_path / "in.csv", rows, delimiter=delimiter))
+    assert source.delimiter == delimiter
     assert source.schema.names == ["zip", "name"]
     (chunk,) = source.chunks()
     assert chunk.table.column(1).to_pylist() == ["a, b; c | d", "1,5"]

@@ -97,6 +97,9 @@ _SHOWS: Mapping[_Kind, str] = {
     "short": "[0-9]{1,3}",
     "long": "[0-9]{4,}",
 }
+_OPEN: tuple[_Kind, ...] = ("dots", "dots 0", "commas", "commas 0")
+_DOLLARS_OR_NONE = ("", "$", "USD")
+"""The currencies of `Written` that are dollars, or not named."""
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in _SHOWS.items()}
 _QUICK: tuple[tuple[tuple[_Kind, ...], str], ...] = (
     (("point",), rf"(?:[0-9]+|{_grouped(',')})\.[0-9]{{1,2}}"),
@@ -105,7 +108,7 @@ _QUICK: tuple[tuple[tuple[_Kind, ...], str], ...] = (
     (("long",), "[0-9]{4,}"),
     (("comma", "blanks"), _BLANKS + ",[0-9]{1,2}"),
     (("point", "apostrophes"), _APOSTROPHES + r"\.[0-9]{1,2}"),
-    *(((kind,), _SHOWS[kind]) for kind in ("dots 0", "dots", "commas 0", "commas")),
+    *(((kind,), _SHOWS[kind]) for kind in _OPEN),
     (("point 3",), _POINT_THREE),
     (("comma 3",), _COMMA_THREE),
 )
@@ -199,7 +202,10 @@ def evidence_of(column: pd.Series) -> Evidence:
     for cell in text.unique().to_pylist():
         number = written(cell)
         if number is not None:
-            shown |= {kind: cell for kind in _kinds_of(number.digits) if kind not in shown}
+            kinds_of = _kinds_of(number.digits)
+            if number.currency not in _DOLLARS_OR_NONE:  # it is refused, however it is read
+                kinds_of = [kind for kind in kinds_of if kind not in _OPEN]
+            shown |= {kind: cell for kind in kinds_of if kind not in shown}
     return Evidence(frozenset(shown), shown)
 
 
@@ -439,7 +445,7 @@ def plain_number(text: str, mark: Mark) -> str | Unread:
     """
     number = written(text)
     shown = text[:_SHOWN]
-    if number is not None and number.currency not in {"", "$", "USD"}:
+    if number is not None and number.currency not in _DOLLARS_OR_NONE:
         return Unread(f"in {number.currency[:20]}, not in US dollars")
     if mark in {"either", "both"}:
         return _of_doubtful(text, number)

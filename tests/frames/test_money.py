@@ -135,6 +135,8 @@ def test_a_thousand_is_never_a_dollar_where_other_cells_are_not_written_with_thr
         (["1 234", "950"], "comma", "comma", "comma"),
         (["1'234", "950"], "point", "point", "point"),
         (["950", "1200", "0"], "none", "point", "point"),
+        (["€ 1.000", "¥10,000"], "none", "point", "point"),
+        (["€ 1.000,00", "1.000"], "comma", "comma", "comma"),
         (["n/a", "", None], "none", "point", "point"),
         (["1,23,456.00"], "point", "point", "point"),
         (["1,00.00", "1.2.3", "12 50"], "none", "point", "point"),
