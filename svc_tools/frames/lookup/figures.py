@@ -304,11 +304,12 @@ def _read(
         numbers, blank = _one_by_one(column.iloc[rows], marks, fractions=fractions)
         wrong[rows] = [number is None for number in numbers]
         wrong[rows[blank]] = False
+        filled = filled.copy()
         filled[rows[blank]] = False
         fine = _with_fractions(cents, rows, numbers) if fractions else None
         cents[rows] = [0 if number is None else _rounded(number) for number in numbers]
     cents[beyond] = 0
-    filled &= ~wrong
+    filled = filled & ~wrong
     return Figures(cents, filled, wrong if wrong.any() else None), fine
 
 

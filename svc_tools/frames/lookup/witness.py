@@ -279,8 +279,12 @@ def _takes_apart(sums: Sums) -> bool:
 def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
     """The verdict of a sum that adds up, with everything that is open about it."""
     doubts = _level_doubts(file, sums, proof.outside)
+    if proof.near:
+        doubts.append(_near_doubt(proof, sums))
+        return Verdict(file, None, tuple(doubts))
     doubts += [_odd_doubt(part.label, sums, file) for part in proof.odd]
-    doubts += _unexplained_doubts(proof, sums)
+    if not sums.tax:
+        doubts += [_none_of_it("unexplained", one.label, sums) for one in proof.unexplained]
     readings: tuple[Reading, ...] = (Reading(sums, {}, {}, alone=False),)
     weak: np.ndarray | None = proof.weak
     if proof.outcome == "rivals":
@@ -295,6 +299,8 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
     elif proof.outcome == "few":
         readings, weak = readings_of_few(sums), None  # what confirms the row confirms its parts
         doubts += _doubts_between(readings, "few", distinct=proof.distinct)
+        if not (sums.tax or sums.delivery):
+            doubts += _doubts_of_few(file, sums, proof.distinct)
     return _answered(Verdict(file, sums, tuple(doubts), readings=readings, weak=weak))
 
 
@@ -447,19 +453,26 @@ def _odd_doubt(label: Hashable, sums: Sums, file: _File) -> Doubt:
     return Doubt("odd_part", "parts", (label,), values, {label: likely}, sums)
 
 
+def _doubts_of_few(file: _File, sums: Sums, distinct: int) -> list[Doubt]:
+    """The question what the parts of a sum are that hardly a row proves."""
+    answer: dict[Kind, str] = {"discount": "discount", "wrap": "goods"}
+    doubts = []
+    for term in (*sums.goods[1:], *sums.others):
+        what = answer.get(file.table.kinds[term.label], "untaxed")
+        values = ({term.label: what}, {term.label: "none"})
+        counts = {"rows": distinct}
+        doubts.append(Doubt("few_rows", "parts", (term.label,), values, values[0], sums, counts))
+    return doubts
+
+
 def _none_of_it(reason: Reason, label: Hashable, sums: Sums) -> Doubt:
     return Doubt(reason, "parts", (label,), ({label: "none"},), {label: "none"}, sums)
 
 
-def _unexplained_doubts(proof: Proof, sums: Sums) -> list[Doubt]:
-    """The question about amounts that are no sum of the others, but nearly."""
-    base = sums.goods[0].label
-    if proof.near:
-        labels = (base, *(one.label for one in proof.near))
-        return [Doubt("near", "amount", labels, labels, None, sums)]
-    if sums.tax:
-        return []
-    return [_none_of_it("unexplained", one.label, sums) for one in proof.unexplained]
+def _near_doubt(proof: Proof, sums: Sums) -> Doubt:
+    """The question about an amount that is a sum of the others in many rows, but not in most."""
+    labels = (sums.goods[0].label, *(one.label for one in proof.near))
+    return Doubt("near", "amount", labels, labels, labels[-1], sums)
 
 
 def _rival_doubt(proof: Proof, sums: Sums) -> Doubt:
