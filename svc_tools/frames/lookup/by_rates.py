@@ -72,7 +72,7 @@ def weigh_by_rates(
     decided = (
         count > 0
         and fitting[best] >= _HALF * count
-        and alone[best] >= min(_FEW_ARE_ENOUGH, count)
+        and (alone[best] >= _FEW_ARE_ENOUGH or _fits_nearly_all(fitting[best], alone[best], count))
         and elsewhere <= _NEARLY_NONE * alone[best]
         and all(_is_half_of(fits[best], taxed & rows) for rows in parts)
     )
@@ -83,6 +83,11 @@ def weigh_by_rates(
         tuple(map(int, fitting)),
         tuple(map(int, alone)),
     )
+
+
+def _fits_nearly_all(fitting: int, alone: int, count: int) -> bool:
+    """Whether a reading fits nearly all rows, so that a single one that fits no other is enough."""
+    return alone > 0 and fitting >= (1 - _NEARLY_NONE) * count
 
 
 def _is_half_of(fits: np.ndarray, rows: np.ndarray) -> bool:

@@ -231,7 +231,9 @@ class OrderFigures:
             if figures.wrong is not None:
                 self._wrong[orders[figures.wrong]] = True
             there = np.flatnonzero(figures.filled)
-            if term.once:
+            if term.head:
+                self._take_heads(cents, orders[there], figures.cents[there])
+            elif term.once:
                 first = there[~filled[orders[there]]][::-1]
                 cents[orders[first]] = figures.cents[first]  # the first row is written last
                 other = cents[orders[there]] != figures.cents[there]
@@ -239,6 +241,15 @@ class OrderFigures:
             else:
                 np.add.at(cents, orders[there], figures.cents[there])
             filled[orders[there]] = True
+
+    @staticmethod
+    def _take_heads(cents: np.ndarray, orders: np.ndarray, values: np.ndarray) -> None:
+        """Keep the figure of each order that is farthest from 0."""
+        by_size = np.argsort(np.abs(values), kind="stable")
+        far = np.zeros(len(cents), np.int64)
+        far[orders[by_size]] = values[by_size]  # the largest is written last
+        larger = np.abs(far) > np.abs(cents)
+        cents[larger] = far[larger]
 
     def rows(self) -> Rows:
         """What each order comes to."""

@@ -291,7 +291,7 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
     doubts += [_none_of_it("unexplained", one.label, sums) for one in proof.unexplained]
     readings: tuple[Reading, ...] = (Reading(sums, {}, {}, alone=False),)
     weak: np.ndarray | None = proof.weak
-    further = [] if sums.tax or sums.delivery else _further(file, sums)
+    further = [] if sums.tax or sums.delivery else _next_to(file, sums)[:_MOST_FURTHER]
     if proof.outcome == "rivals":
         doubts.append(_rival_doubt(proof, sums))
     elif proof.outcome == "outside":
@@ -328,14 +328,13 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
         return Verdict(file, None, (doubt,), readings=(Reading(sums, {}, {}, alone=False),))
     said = file.answers.parts
     untaxed = [file.term(one, -1) for one in file.filled("other") if said.get(one) == "untaxed"]
-    certain = [term for term, what in _next_to(file, sums) if said.get(term.label) == what]
-    further = _further(file, sums)
-    goods = (base, *certain, *untaxed)
+    goods = (base, *untaxed)
     sums = Sums(goods, by_order=any(one.once or one.head for one in goods))
     delivery = _whole(file, "delivery")
     if delivery:
         delivery += [_taken_off(file, one) for one in file.filled("delivery_discount")]
     tax = _whole(file, "tax")
+    further = _next_to(file, sums)[:_MOST_FURTHER]
     readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in further)))
     doubts += _doubts_between(readings, "beside")
@@ -348,13 +347,6 @@ def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:
     off = [(_taken_off(file, one), "discount") for one in file.filled("discount")]
     wrap = [(file.term(one), "goods") for one in file.filled("wrap")]
     return [(term, what) for term, what in (*off, *wrap) if term.label not in used]
-
-
-def _further(file: _File, sums: Sums) -> list[tuple[Term, str]]:
-    """Those of them of which the user has not said what they are; the first few."""
-    said = file.answers.parts
-    found = [(term, what) for term, what in _next_to(file, sums) if term.label not in said]
-    return found[:_MOST_FURTHER]
 
 
 def _whole(file: _File, kind: Literal["tax", "delivery"]) -> list[Term]:
@@ -430,6 +422,7 @@ def _answered(verdict: Verdict) -> Verdict:
         one
         for one in verdict.readings
         if all(said[name] in {None, value} for name, value in one.answers.items())
+        and all(answers.parts.get(label, what) == what for label, what in one.parts.items())
     )
     doubts = tuple(
         one
