@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sales_files import dollars, sales_file
 
-from svc_tools.frames.lookup import proofs
 from svc_tools.frames.lookup.by_rates import weigh_by_rates
 from svc_tools.frames.lookup.doubts import described, question
 from svc_tools.frames.lookup.figures import OrderFigures, Rows, money_table, residuals
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 SEATTLE = 10550
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def dollars(cents) -> list[str]:
-    """Cents as a file writes them."""
-    return [f"{'-' if one < 0 else ''}{abs(int(one)) // 100}.{abs(int(one)) % 100:02d}" for one in cents]
 
 
 def file(**columns) -> pd.DataFrame:
@@ -165,7 +160,7 @@ class TestMoneyTable:
             "category",
             "float64",
             "string[pyarrow]",
-            pd.ArrowDtype(__import__("pyarrow").decimal128(18, 2)),
+            pd.ArrowDtype(pa.decimal128(18, 2)),
             "decimal",
         ],
     )
@@ -346,9 +341,7 @@ class TestSums:
         # both are called tax or delivery: either is taken for the other's part
         net, list_price = PRICES, plus(PRICES, DISCOUNT, [100] * 5)
         credit = plus(DISCOUNT, [100] * 5)
-        frame = file(
-            Net=net, List_Value=list_price, Discount=credit, Tax=TAX, Total=plus(net, TAX)
-        )
+        frame = file(Net=net, List_Value=list_price, Discount=credit, Tax=TAX, Total=plus(net, TAX))
 
         verdict = read(frame)
 
@@ -664,7 +657,11 @@ class TestLevels:
 
     @pytest.mark.parametrize("shuffled", [False, True])
     def test_a_first_row_that_is_the_sum_of_the_others_is_a_question(self, shuffled) -> None:
-        rows = [one for row in range(0, 10, 2) for one in (sum(LINES[row : row + 2]), *LINES[row : row + 2])]
+        rows = [
+            one
+            for row in range(0, 10, 2)
+            for one in (sum(LINES[row : row + 2]), *LINES[row : row + 2])
+        ]
         frame = file(Order=[f"A{row // 3}" for row in range(15)], Sold_For=rows)
         frame = frame.sample(frac=1, random_state=1) if shuffled else frame
 
@@ -699,3 +696,318 @@ class TestInnocentFiles:
         frame = file(Amount=[2900] * 3)
 
         assert read(frame).sums.goods == (Term("Amount"),)
+
+
+def orders_given(sales) -> np.ndarray | None:
+    return None if len(sales.goods) == len(sales.frame) else sales.orders
+
+
+def weighed(sales, frame=None) -> Verdict:
+    frame = sales.frame if frame is None else frame
+    verdict = weigh(money_table(frame, [*frame.columns][1:]), orders_given(sales))
+    return settle(verdict, sales.rates, sales.freight)
+
+
+class TestShops:
+    """Files of shops of which the right figures are known."""
+
+    @settings(max_examples=160)
+    @given(SEEDS)
+    def test_what_is_decided_is_right(self, seed) -> None:
+        sales = sales_file(seed)
+        verdict = weighed(sales)
+        if verdict.sums is None or verdict.sums.witness == "name":
+            return
+        added = OrderFigures(verdict.sums)
+        added.add(verdict.file.table, sales.orders)
+        found = added.rows()
+        use = np.bincount(sales.orders[verdict.to_check], minlength=len(sales.goods)) == 0
+
+        assert found.goods[use].tolist() == sales.goods[use].tolist(), sales.choices
+        if verdict.sums.delivery:
+            assert found.delivery[use].tolist() == sales.delivery[use].tolist(), sales.choices
+        if verdict.sums.tax:
+            assert found.tax[use].tolist() == sales.tax[use].tolist(), sales.choices
+
+    @settings(max_examples=25)
+    @given(SEEDS)
+    def test_an_ordinary_file_is_decided(self, seed) -> None:
+        plain = {"discount": "column", "tax": "added", "delivery": "added", "tip": "none"}
+        plain |= {"fee": "none", "refund": "none", "total": True, "whole": False}
+        sales = sales_file(seed, **plain, lines="one", pieces="none")
+
+        verdict = weighed(sales)
+
+        if np.count_nonzero(sales.tax) > 4:
+            assert verdict.sums is not None
+            assert verdict.sums.witness == "sum"
+
+    @settings(max_examples=120)
+    @given(SEEDS)
+    def test_round_dollars_with_a_hidden_part_are_never_decided(self, seed) -> None:
+        rng = np.random.default_rng(seed)
+        size, step = int(rng.integers(1, 11)), int(rng.choice([100, 500, 1000]))
+
+        def some(low, high, share=1.0):
+            return rng.integers(low, high, size) * step * (rng.random(size) < share)
+
+        sub, tax, shipping, discount = some(5, 40), some(1, 4), some(0, 3), some(0, 3, 0.5)
+        hidden = rng.integers(1, 10, size) * step * rng.choice([1, -1])
+        total = sub + tax + shipping - discount + hidden
+        further = {
+            "Shipping": shipping,
+            "Discount": discount,
+            "Fee": some(0, 3),
+            "Gift Card": tax,
+            "Net": total - some(1, 3),
+            "Refund": some(0, 4, 0.2),
+            "Tip": some(0, 3, 0.3),
+        }
+        columns = {"Subtotal": sub, "Tax": tax, "Total": total} | {
+            name: cents for name, cents in further.items() if rng.random() < 0.5
+        }
+
+        assert read(pd.DataFrame({name: dollars(each) for name, each in columns.items()})).doubts
+
+
+class TestInvariance:
+    """What must not change the reading."""
+
+    @settings(max_examples=40)
+    @given(SEEDS)
+    def test_shuffled_rows_and_further_columns(self, seed) -> None:
+        sales = sales_file(seed)
+        mixed = np.random.default_rng(seed).permutation(len(sales.frame))
+        other = sales.frame.assign(Order_Date="2026-08-14", Zip="98101", Customer_ID="7", Empty="")
+        table = money_table(other.iloc[mixed].reset_index(drop=True), [*other.columns][1:])
+        orders = orders_given(sales)
+        before = weigh(money_table(sales.frame, [*sales.frame.columns][1:]), orders)
+
+        after = weigh(table, None if orders is None else orders[mixed])
+
+        assert after.sums == before.sums
+        assert after.doubts == before.doubts
+        assert np.array_equal(after.to_check, before.to_check[mixed])
+
+    @settings(max_examples=25)
+    @given(SEEDS, st.sampled_from(["float", "decimal", "category", "arrow", "object"]))
+    def test_other_dtypes(self, seed, kind) -> None:
+        sales = sales_file(seed)
+        frame = sales.frame.copy()
+        for label in [*frame.columns][1:]:
+            frame[label] = as_dtype(frame[label], kind)
+
+        before, after = weighed(sales), weighed(sales, frame)
+
+        assert after.sums == before.sums
+        assert after.doubts == before.doubts
+        assert np.array_equal(after.to_check, before.to_check)
+
+    @settings(max_examples=8)
+    @given(SEEDS, st.integers(1, 40))
+    def test_chunks_give_the_figures_of_the_whole(self, seed, size) -> None:
+        sales = sales_file(seed, tax="added", total=True, lines="repeated", pieces="some")
+        labels = [*sales.frame.columns][1:]
+        verdict = weigh(money_table(sales.frame, labels), orders_given(sales))
+        sums = verdict.likeliest
+        if sums is None:
+            return
+        whole, apart = OrderFigures(sums), OrderFigures(sums)
+        whole.add(money_table(sales.frame, labels), sales.orders)
+        for start in range(0, len(sales.frame), size):
+            rows = slice(start, start + size)
+            named = verdict.file.table.columns
+            chunk = money_table(sales.frame.iloc[rows], labels, named=named)
+            apart.add(chunk, sales.orders[rows])
+
+        for one, other in zip(
+            (whole.rows().goods, whole.rows().tax, whole.rows().rest, whole.rows().wrong),
+            (apart.rows().goods, apart.rows().tax, apart.rows().rest, apart.rows().wrong),
+            strict=True,
+        ):
+            assert one.tolist() == other.tolist()
+
+    def test_adding_up_lines_gives_the_orders(self) -> None:
+        frame = lined(LINES, Subtotal=PRICES, Tax=TAX, Total=plus(PRICES, TAX))
+        frame = frame.rename(columns={"Item": "Item Amount"}).sample(frac=1, random_state=3)
+
+        found = figures(read(frame), frame)
+
+        assert sorted(found.goods.tolist()) == sorted(PRICES)
+        assert int(found.tax.sum()) == sum(TAX)
+
+
+def as_dtype(column, kind) -> pd.Series:
+    if kind in {"category", "object"}:
+        return column.astype(kind)
+    numbers = [None if one == "" else Decimal(one) for one in column]
+    if kind == "float":
+        return pd.Series([np.nan if one is None else float(one) for one in numbers], dtype=float)
+    decimals = pd.Series(numbers, dtype=object)
+    return decimals.astype(pd.ArrowDtype(pa.decimal128(18, 2))) if kind == "arrow" else decimals
+
+
+CASES = {
+    "one Squarespace order with a discount": (
+        (
+            "Order ID,Subtotal,Shipping,Taxes,Amount Refunded,Total,Discount Code,Discount Amount,"
+            "Lineitem quantity,Lineitem price\n81,100,8,9.28,0,97.28,SAVE20,20,1,60"
+        ),
+        (8000, 800, 928),
+    ),
+    "a Squarespace order of two rows": (
+        (
+            "Order ID,Subtotal,Shipping,Taxes,Total,Discount Amount,Lineitem quantity,Lineitem price\n"
+            "81,100,8,11.39,119.39,0,1,60\n81,,,,,,1,40"
+        ),
+        (10000, 800, 1139),
+    ),
+    "TikTok with one row for each SKU": (
+        (
+            "Order ID,Quantity,SKU Subtotal Before Discount,SKU Subtotal After Discount,"
+            "Shipping Fee After Discount,Taxes,Order Amount,Order Refund Amount\n"
+            "1,1,60,60,0,10.55,110.55,0\n1,1,40,40,0,10.55,110.55,0"
+        ),
+        (10000, 0, 1055),
+    ),
+    "Easy Digital Downloads": ("ID,Amount ($),Tax ($)\n77,110.55,10.55", (10000, 0, 1055)),
+    "an invoice amount": (
+        "Invoice,Goods,Sales Tax,Invoice Amount\nI1,100.00,10.55,110.55",
+        (10000, 0, 1055),
+    ),
+    "a discount, one row": (
+        "Order ID,Subtotal,Discount,Shipping,Sales Tax,Total\n81,100.00,20.00,8.00,9.28,97.28",
+        (8000, 800, 928),
+    ),
+}
+
+
+def texts(written) -> pd.DataFrame:
+    rows = [*csv.reader(written.splitlines())]
+    return pd.DataFrame(rows[1:], columns=rows[0], dtype=str).fillna("")
+
+
+class TestCases:
+    """Small files that people have: one order each, which its rate confirms."""
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_one_order_is_read_rightly_with_its_rate_and_else_asked(self, name) -> None:
+        written, (goods, delivery, tax) = CASES[name]
+        frame = texts(written)
+        frame = frame.rename(columns={frame.columns[0]: "Order"})
+
+        assert read(frame).sums is None
+        verdict = with_rates(read(frame))
+
+        assert verdict.sums is not None
+        assert not verdict.to_check.any()
+        found = figures(verdict, frame)
+        assert found.goods.tolist() == [goods]
+        assert found.delivery.tolist() == [delivery]
+        assert found.tax.tolist() == [tax]
+
+    def test_totals_on_both_rows_of_one_order_are_asked(self) -> None:
+        row = "900,20.00,100.00,8.00,0.00,97.28,9.28"
+        frame = texts(
+            "Order,Cart Discount Amount,Order Subtotal Amount,Order Shipping Amount,Order Refund"
+            f" Amount,Order Total Amount,Order Total Tax Amount,Item Cost\n{row},60.00\n{row},40.00"
+        )
+
+        verdict = with_rates(read(frame))
+
+        assert asked(verdict) == ["level"]
+        answered = with_rates(read(frame, Answers(once=verdict.doubts[0].likely)))
+        assert figures(answered, frame).tax.tolist() == [928]
+
+    def test_the_first_row_of_ebay_is_asked(self) -> None:
+        frame = texts("Order,Quantity,Sold For\n11-1,2,$60.00\n11-1,,$40.00\n11-1,,$20.00")
+
+        assert asked(read(frame)) == ["heads"]
+
+
+def export(name) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """A sample export as a file of which nothing is known, with its orders."""
+    path = EXPORTS / name
+    rows = [
+        *csv.reader(
+            path.read_text("utf-8-sig").splitlines(), delimiter="\t" if name[-4:] == ".txt" else ","
+        )
+    ]
+    head = next(place for place, row in enumerate(rows) if len([one for one in row if one]) > 5)
+    whole = [row for row in rows[head + 1 :] if sum(map(bool, row)) > 4]
+    frame = pd.DataFrame(whole, columns=rows[head], dtype=str)
+    number = next(
+        (label for label in ("Name", "Order", "Order Number", "amazon-order-id", "Num")
+         if label in frame), None)  # fmt: skip
+    return frame, None if number is None else orders_of(frame, number)
+
+
+class TestExports:
+    """The sample exports, read as files of which nothing is known."""
+
+    @pytest.mark.parametrize(
+        ("name", "sums"),
+        [
+            ("shopify.csv", "'Total' = 'Subtotal' + 'Shipping' + 'Taxes'"),
+            (
+                "square.csv",
+                "'Order Total' = 'Order Subtotal' + 'Order Shipping Price' + 'Order Tax Total'",
+            ),
+            (
+                "woocommerce.csv",
+                (
+                    "'Order Total Amount' = 'Order Subtotal Amount' - 'Cart Discount Amount'"
+                    " + 'Order Shipping Amount' + 'Order Total Tax Amount'"
+                ),
+            ),
+            (
+                "etsy.csv",
+                "'Order Total' = 'Order Value' - 'Discount Amount' + 'Shipping' + 'Sales Tax'",
+            ),
+            ("quickbooks.csv", "'Amount' = 'Sales price' x 'Quantity'"),
+        ],
+    )
+    def test_its_sums_are_proven(self, name, sums) -> None:
+        frame, orders = export(name)
+
+        verdict = weigh(money_table(frame, list(frame.columns)), orders)
+
+        assert described(verdict.sums) == sums
+        assert verdict.sums.witness == "sum"
+        assert not verdict.to_check.any()
+
+    @pytest.mark.parametrize(
+        ("name", "reasons"),
+        [
+            ("stripe.csv", {"payments"}),
+            ("bigcommerce.csv", {"near"}),
+            (
+                "amazon.txt",
+                {"tax_beside", "delivery_beside", "discount_beside", "wrap_beside"},
+            ),
+        ],
+    )
+    def test_what_its_sums_do_not_prove_is_asked(self, name, reasons) -> None:
+        frame, orders = export(name)
+
+        verdict = weigh(money_table(frame, list(frame.columns)), orders)
+
+        assert set(asked(verdict)) == reasons
+
+    @pytest.mark.parametrize(
+        ("name", "tax", "collected"),
+        [
+            ("woocommerce.csv", "Order Total Tax Amount", 536217),
+            ("square.csv", "Order Tax Total", 553893),
+        ],
+    )
+    def test_the_tax_of_an_order_counts_once(self, name, tax, collected) -> None:
+        frame, orders = export(name)
+        table = money_table(frame, list(frame.columns))
+        verdict = weigh(table, orders)
+        added = OrderFigures(verdict.sums)
+
+        added.add(table, orders)
+
+        assert [one.label for one in verdict.sums.tax] == [tax]
+        assert int(added.rows().tax.sum()) == collected
