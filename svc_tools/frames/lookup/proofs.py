@@ -89,7 +89,7 @@ class Proof:
         rivals: the other sums.
         odd: the columns in the total of which it is not known what they are.
         unexplained: the amounts that no sum has, or is.
-        near: those of them that are a sum in half of the rows or more.
+        near: amounts that are a sum in half of the rows or more, and less in most of the others.
     """
 
     outcome: Outcome
@@ -128,9 +128,12 @@ def best_sum(view: View, goods: AbstractSet[object] = frozenset()) -> Proof:
     valid = _outermost([one for one in fits if not missing[id(one)]])
     best = valid[0] if valid else min(fits, key=lambda one: len(missing[id(one)]))
     unexplained = _unexplained(best, all_fits, totals, view)
-    near = [one for one in unexplained if nearly_adds_up(columns, one)]
-    proof = _proof(best, view, valid[1:], missing[id(best)])
-    return replace(proof, unexplained=tuple(unexplained), near=tuple(near))
+    nearly = {one: nearly_adds_up(columns, one) for one in unexplained}
+    return replace(
+        _proof(best, view, valid[1:], missing[id(best)]),
+        unexplained=tuple(one for one, how in nearly.items() if how is None),
+        near=tuple(one for one, how in nearly.items() if how == "short"),
+    )
 
 
 def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]) -> Proof:
@@ -167,8 +170,8 @@ def _outermost(fits: list[Fit]) -> list[Fit]:
 
 
 def _unexplained(best: Fit, fits: Sequence[Fit], totals: Sequence[Term], view: View) -> list[Term]:
-    """The amounts that no sums connect with the best one."""
-    known: set[Term] = {best.total, best.base}
+    """The amounts that no sums connect with the best one, or with price x quantity."""
+    known: set[Term] = {best.total, best.base, *view.of_kinds("quantity")}
     for _ in fits:
         known |= {
             term for one in fits if known & {one.total, one.base} for term in (one.total, one.base)
