@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -109,13 +109,21 @@ def sums_that_fit(columns: Columns, totals: Sequence[Term]) -> list[Fit]:
     return found
 
 
-def nearly_adds_up(columns: Columns, total: Term) -> bool:
-    """Whether a total is a sum in half of its rows or more, where it is none in enough of them."""
+def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | None:
+    """Whether a total is a sum in half of its rows or more, and less or more in most others.
+
+    What is less lacks something that has no column, such as a discount.
+    """
+    found: Literal["over"] | None = None
     for base, parts in _Search(columns, total).sums(*_NEAR):
         fit = _fit(columns, total, base, parts)
         if fit.fitting >= NEAR_FIT * int(fit.rows.sum()):
-            return True
-    return False
+            added = columns.cents[base] + sum(sign * columns.cents[one] for one, sign in fit.parts)
+            rest = (columns.cents[total] - added)[fit.rows & ~fit.fits]
+            if int((rest < 0).sum()) >= int((rest > 0).sum()):
+                return "short"
+            found = "over"
+    return found
 
 
 class _Search:

@@ -39,13 +39,20 @@ class ByRates:
     alone: tuple[int, ...]
 
 
-def weigh_by_rates(readings: Sequence[Rows], rates: np.ndarray, freight: np.ndarray) -> ByRates:
+def weigh_by_rates(
+    readings: Sequence[Rows],
+    rates: np.ndarray,
+    freight: np.ndarray,
+    parts: Sequence[np.ndarray] = (),
+) -> ByRates:
     """Which reading the collected tax is the rate of, to the cent, however that cent is rounded.
 
     Args:
         readings: goods, delivery and tax of each row, by each way to read the file.
         rates: the rate of each row in units of 10^-5; 0 where none is known.
         freight: whether delivery is taxed there: 1, 0, or -1 where that is not known.
+        parts: the rows with a discount, or another part that is not in every row: a reading must
+            fit half of these too.
     """
     fits = np.array([_is_the_tax(one, rates, freight) for one in readings])
     taxed = np.any([(one.tax != 0) & (rates > 0) for one in readings], axis=0)
@@ -65,8 +72,9 @@ def weigh_by_rates(readings: Sequence[Rows], rates: np.ndarray, freight: np.ndar
     decided = (
         count > 0
         and fitting[best] >= _HALF * count
-        and alone[best] >= min(_FEW_ARE_ENOUGH, count)
+        and (alone[best] >= _FEW_ARE_ENOUGH or _fits_nearly_all(fitting[best], alone[best], count))
         and elsewhere <= _NEARLY_NONE * alone[best]
+        and all(_is_half_of(fits[best], taxed & rows) for rows in parts)
     )
     return ByRates(
         best if decided else None,
@@ -75,6 +83,15 @@ def weigh_by_rates(readings: Sequence[Rows], rates: np.ndarray, freight: np.ndar
         tuple(map(int, fitting)),
         tuple(map(int, alone)),
     )
+
+
+def _fits_nearly_all(fitting: int, alone: int, count: int) -> bool:
+    """Whether a reading fits nearly all rows, so that a single one that fits no other is enough."""
+    return alone > 0 and fitting >= (1 - _NEARLY_NONE) * count
+
+
+def _is_half_of(fits: np.ndarray, rows: np.ndarray) -> bool:
+    return int((fits & rows).sum()) >= _HALF * int(rows.sum())
 
 
 def _is_the_tax(one: Rows, rates: np.ndarray, freight: np.ndarray) -> np.ndarray:

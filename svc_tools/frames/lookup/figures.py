@@ -232,7 +232,9 @@ class OrderFigures:
             if figures.wrong is not None:
                 self._wrong[orders[figures.wrong]] = True
             there = np.flatnonzero(figures.filled)
-            if term.once:
+            if term.head:
+                self._take_heads(cents, orders[there], figures.cents[there])
+            elif term.once:
                 first = there[~filled[orders[there]]][::-1]
                 cents[orders[first]] = figures.cents[first]  # the first row is written last
                 other = cents[orders[there]] != figures.cents[there]
@@ -240,6 +242,15 @@ class OrderFigures:
             else:
                 np.add.at(cents, orders[there], figures.cents[there])
             filled[orders[there]] = True
+
+    @staticmethod
+    def _take_heads(cents: np.ndarray, orders: np.ndarray, values: np.ndarray) -> None:
+        """Keep the figure of each order that is farthest from 0."""
+        by_size = np.argsort(np.abs(values), kind="stable")
+        far = np.zeros(len(cents), np.int64)
+        far[orders[by_size]] = values[by_size]  # the largest is written last
+        larger = np.abs(far) > np.abs(cents)
+        cents[larger] = far[larger]
 
     def rows(self) -> Rows:
         """What each order comes to."""
@@ -305,11 +316,12 @@ def _read(
         numbers, blank = _one_by_one(column.iloc[rows], marks, fractions=fractions)
         wrong[rows] = [number is None for number in numbers]
         wrong[rows[blank]] = False
+        filled = filled.copy()
         filled[rows[blank]] = False
         fine = _with_fractions(cents, rows, numbers) if fractions else None
         cents[rows] = [0 if number is None else _rounded(number) for number in numbers]
     cents[beyond] = 0
-    filled &= ~wrong
+    filled = filled & ~wrong
     return Figures(cents, filled, wrong if wrong.any() else None), fine
 
 

@@ -94,16 +94,16 @@ def names_a_cost(label: Hashable) -> bool:
     return re.search(r"\bcosts?\b", words_of(label)) is not None
 
 
-@lru_cache(maxsize=4096)
-def bare_name(label: Hashable) -> str:
-    """A name without what it says of tax: that of "Shipping (inc tax)" is "shipping"."""
-    return _without_asides(words_of(label))
+def are_one_part(label: Hashable, other: Hashable) -> bool:
+    """Whether two names differ in what they say of tax alone: "Shipping (inc tax)", "(ex tax)"."""
+    first, second = words_of(label), words_of(other)
+    return first != second and _without_asides(first) == _without_asides(second)
 
 
 def words_of(label: Hashable) -> str:
     """A label as its words in small letters: "lineItem_price" is "line item price"."""
     text = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", str(label))
-    plain = re.sub(r"[0-9]+", " ", plain_name(text)).replace("_", " ")
+    plain = re.sub(r"([0-9]+)", r" \1 ", plain_name(text)).replace("_", " ")
     return " ".join(_parted(word) for word in plain.split())
 
 
@@ -205,7 +205,7 @@ _ENDS_OTHERWISE = re.compile(
     r"|url|percent\w*|pct|weight|count|rank|flag|currency|currencies|sku|asin|barcode|account"
     r"|reason|notes?|message|year|month|week|quarter|state|city|county|country|province|region"
     r"|street|town|address|company|title|option|designation|fingerprint|network|brand|last|exp"
-    r"|impact|location|service|carrier|provider|tracking)$"
+    r"|impact|location|service|carrier|provider|tracking)(?: [0-9]+)*$"
 )
 """Words that say, at the end of a name, that it is no money: "Tax ID", "Coupon Code"."""
 _NEVER = re.compile(

@@ -16,7 +16,7 @@ from svc_tools.frames.lookup.adding import (
     sums_that_fit,
 )
 from svc_tools.frames.lookup.figures import signed
-from svc_tools.frames.lookup.kinds import NO_GOODS, SIGNS, bare_name
+from svc_tools.frames.lookup.kinds import NO_GOODS, SIGNS, are_one_part
 from svc_tools.frames.lookup.sums import Sums, Term
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Proof:
         rivals: the other sums.
         odd: the columns in the total of which it is not known what they are.
         unexplained: the amounts that no sum has, or is.
-        near: those of them that are a sum in half of the rows or more.
+        near: amounts that are a sum in half of the rows or more, and less in most of the others.
     """
 
     outcome: Outcome
@@ -125,12 +125,15 @@ def best_sum(view: View, goods: AbstractSet[object] = frozenset()) -> Proof:
     if not fits:
         return Proof("none", None, nothing, nothing, nothing)
     missing = {id(one): _outside(one, view) for one in fits}
-    valid = [one for one in fits if not missing[id(one)]]
+    valid = _outermost([one for one in fits if not missing[id(one)]])
     best = valid[0] if valid else min(fits, key=lambda one: len(missing[id(one)]))
-    unexplained = _unexplained(all_fits, totals, view)
-    near = [one for one in unexplained if nearly_adds_up(columns, one)]
-    proof = _proof(best, view, valid[1:], missing[id(best)])
-    return replace(proof, unexplained=tuple(unexplained), near=tuple(near))
+    unexplained = _unexplained(best, all_fits, totals, view)
+    nearly = {one: nearly_adds_up(columns, one) for one in unexplained}
+    return replace(
+        _proof(best, view, valid[1:], missing[id(best)]),
+        unexplained=tuple(one for one, how in nearly.items() if how is None),
+        near=tuple(one for one, how in nearly.items() if how == "short"),
+    )
 
 
 def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]) -> Proof:
@@ -159,9 +162,20 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
     )
 
 
-def _unexplained(fits: Sequence[Fit], totals: Sequence[Term], view: View) -> list[Term]:
-    """The amounts that are neither a sum nor part of one."""
-    known = {term for one in fits for term in (one.total, one.base)}
+def _outermost(fits: list[Fit]) -> list[Fit]:
+    """The sums without those of amounts that are only what another total starts from."""
+    inner = {one.base for one in fits if one.parts}
+    outer = [one for one in fits if one.total not in inner]
+    return outer or fits
+
+
+def _unexplained(best: Fit, fits: Sequence[Fit], totals: Sequence[Term], view: View) -> list[Term]:
+    """The amounts that no sums connect with the best one, or with price x quantity."""
+    known: set[Term] = {best.total, best.base, *view.of_kinds("quantity")}
+    for _ in fits:
+        known |= {
+            term for one in fits if known & {one.total, one.base} for term in (one.total, one.base)
+        }
     return [one for one in totals if one not in known and view.kinds[one] == "amount"]
 
 
@@ -279,12 +293,12 @@ def _explained(
 ) -> bool:
     """Whether a tax or a delivery is contained in those that are in the sum."""
     reductions = view.of_kinds("delivery_discount") if view.kinds[term] == "delivery" else []
-    if bare_name(term.label) in {bare_name(one.label) for one in inside}:
-        return True  # "Shipping (inc tax)" and "Shipping (ex tax)"
+    if any(are_one_part(term.label, one.label) for one in inside):
+        return True
     own = view.figures[term].cents[fit.fits]
     parts = {one: view.figures[one].cents[fit.fits] for one in inside}
     whole = np.sum([*parts.values()], axis=0)
-    there = own != 0
+    there = own != 0  # a tax of some rows may be all the tax that these have
     if any(_same(own[there], one[there]) for one in (whole, *parts.values())):
         return True
     rest = {one: view.figures[one].cents[fit.fits] for one in others if one != term}
@@ -306,7 +320,9 @@ def _subsets(terms: Sequence[Term]) -> list[tuple[Term, ...]]:
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    return len(one) > 0 and bool((one == other).mean() >= _NEARLY_ALL)
+    """Whether two figures are the same in nearly all rows in which one of them is not 0."""
+    there = (one != 0) | (other != 0)
+    return bool(there.any()) and bool((one == other)[there].mean() >= _NEARLY_ALL)
 
 
 def _sums(fit: Fit, view: View) -> Sums:

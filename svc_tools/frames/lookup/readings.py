@@ -56,7 +56,7 @@ def readings_of(
             chosen = list(zip(further, used, strict=True))
             terms = [term for (term, _), is_used in chosen if is_used]
             parts = {term.label: what if on else "none" for (term, what), on in chosen}
-            found.append(Reading(_with_goods(one, terms), answers, parts))
+            found.append(Reading(_with_further(one, terms), answers, parts))
     return tuple(found)
 
 
@@ -72,6 +72,12 @@ def readings_of_few(sums: Sums) -> tuple[Reading, ...]:
         Reading(sums, {argument: False}, {}),
         Reading(other, {argument: True}, {}, alone=False),
     )
+
+
+def _with_further(sums: Sums, terms: Sequence[Term]) -> Sums:
+    """The sums with discounts and gift wrap, which are not in a total that does without them."""
+    outside = () if sums.total is None else tuple(terms)
+    return replace(_with_goods(sums, terms), outside=(*sums.outside, *outside))
 
 
 def _with_goods(sums: Sums, terms: Sequence[Term]) -> Sums:

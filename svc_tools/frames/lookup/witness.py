@@ -157,7 +157,12 @@ def settle(verdict: Verdict, rates: np.ndarray, freight: np.ndarray) -> Verdict:
     groups = file.groups if any(one.sums.by_order for one in readings) else None
     if groups is not None:
         rates, freight = _of_orders(groups, rates, freight)
-    by_rates = weigh_by_rates([_rows(file, one.sums, groups) for one in readings], rates, freight)
+    by_rates = weigh_by_rates(
+        [_rows(file, one.sums, groups) for one in readings],
+        rates,
+        freight,
+        [_nonzero_of(file, term, groups) for term, _ in _next_to(file, readings[0].sums)],
+    )
     best = None if by_rates.best is None else readings[by_rates.best]
     if best is not None and best.alone:
         rest = tuple(one for one in verdict.doubts if not one.by_rates)
@@ -293,10 +298,14 @@ def _takes_apart(sums: Sums) -> bool:
 def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
     """The verdict of a sum that adds up, with everything that is open about it."""
     doubts = _level_doubts(file, sums, proof.outside)
+    if proof.near:
+        doubts.append(_near_doubt(proof, sums))
+        return Verdict(file, None, tuple(doubts))
     doubts += [_odd_doubt(part.label, sums, file) for part in proof.odd]
-    doubts += _unexplained_doubts(proof, sums)
+    doubts += [_none_of_it("unexplained", one.label, sums) for one in proof.unexplained]
     readings: tuple[Reading, ...] = (Reading(sums, {}, {}, alone=False),)
     weak: np.ndarray | None = proof.weak
+    further = [] if sums.tax or sums.delivery else _next_to(file, sums)[:_MOST_FURTHER]
     if proof.outcome == "rivals":
         doubts.append(_rival_doubt(proof, sums))
     elif proof.outcome == "outside":
@@ -304,11 +313,16 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
         doubts += [_none_of_it("second_part", one.label, sums) for one in second]
         beside = [one for one in proof.outside if one not in second]
         tax = [one for one in beside if _part_of(file, one) == "tax"]
-        readings = readings_of(sums, tax, [one for one in beside if one not in tax])
+        readings = readings_of(sums, tax, [one for one in beside if one not in tax], further)
+        doubts += _doubts_between(readings, "outside")
+    elif proof.outcome == "proven" and further:
+        readings = readings_of(sums, (), (), further)
         doubts += _doubts_between(readings, "outside")
     elif proof.outcome == "few":
         readings, weak = readings_of_few(sums), None  # what confirms the row confirms its parts
         doubts += _doubts_between(readings, "few", distinct=proof.distinct)
+        if not (sums.tax or sums.delivery):
+            doubts += _doubts_of_few(file, sums, proof.distinct)
     return _answered(Verdict(file, sums, tuple(doubts), readings=readings, weak=weak))
 
 
@@ -327,21 +341,26 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     if doubt is not None:
         return Verdict(file, None, (doubt,), readings=(Reading(sums, {}, {}, alone=False),))
     said = file.answers.parts
-    off = [(_taken_off(file, one), "discount") for one in file.filled("discount")]
-    wrap = [(file.term(one), "goods") for one in file.filled("wrap") if one != base.label]
     untaxed = [file.term(one, -1) for one in file.filled("other") if said.get(one) == "untaxed"]
-    certain = [term for term, what in (*off, *wrap) if said.get(term.label) == what]
-    further = [(term, what) for term, what in (*off, *wrap) if term.label not in said]
-    goods = (base, *certain, *untaxed)
+    goods = (base, *untaxed)
     sums = Sums(goods, by_order=any(one.once or one.head for one in goods))
     delivery = _whole(file, "delivery")
     if delivery:
         delivery += [_taken_off(file, one) for one in file.filled("delivery_discount")]
     tax = _whole(file, "tax")
-    readings = readings_of(sums, tax, delivery, further[:_MOST_FURTHER])
+    further = _next_to(file, sums)[:_MOST_FURTHER]
+    readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in further)))
     doubts += _doubts_between(readings, "beside")
     return _answered(Verdict(file, sums, tuple(doubts), readings=readings, by_name=True))
+
+
+def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:
+    """Discounts and gift wrap that are not in the sums, and what they would be in them."""
+    used = _labels(sums)
+    off = [(_taken_off(file, one), "discount") for one in file.filled("discount")]
+    wrap = [(file.term(one), "goods") for one in file.filled("wrap")]
+    return [(term, what) for term, what in (*off, *wrap) if term.label not in used]
 
 
 def _whole(file: _File, kind: Literal["tax", "delivery"]) -> list[Term]:
@@ -417,6 +436,7 @@ def _answered(verdict: Verdict) -> Verdict:
         one
         for one in verdict.readings
         if all(said[name] in {None, value} for name, value in one.answers.items())
+        and all(answers.parts.get(label, what) == what for label, what in one.parts.items())
     )
     doubts = tuple(
         one
@@ -461,19 +481,26 @@ def _odd_doubt(label: Hashable, sums: Sums, file: _File) -> Doubt:
     return Doubt("odd_part", "parts", (label,), values, {label: likely}, sums)
 
 
+def _doubts_of_few(file: _File, sums: Sums, distinct: int) -> list[Doubt]:
+    """The question what the parts of a sum are that hardly a row proves."""
+    answer: dict[Kind, str] = {"discount": "discount", "wrap": "goods"}
+    doubts = []
+    for term in (*sums.goods[1:], *sums.others):
+        what = answer.get(file.table.kinds[term.label], "untaxed")
+        values = ({term.label: what}, {term.label: "none"})
+        counts = {"rows": distinct}
+        doubts.append(Doubt("few_rows", "parts", (term.label,), values, values[0], sums, counts))
+    return doubts
+
+
 def _none_of_it(reason: Reason, label: Hashable, sums: Sums) -> Doubt:
     return Doubt(reason, "parts", (label,), ({label: "none"},), {label: "none"}, sums)
 
 
-def _unexplained_doubts(proof: Proof, sums: Sums) -> list[Doubt]:
-    """The question about amounts that are no sum of the others, but nearly."""
-    base = sums.goods[0].label
-    if proof.near:
-        labels = (base, *(one.label for one in proof.near))
-        return [Doubt("near", "amount", labels, labels, None, sums)]
-    if sums.tax:
-        return []
-    return [_none_of_it("unexplained", one.label, sums) for one in proof.unexplained]
+def _near_doubt(proof: Proof, sums: Sums) -> Doubt:
+    """The question about an amount that is a sum of the others in many rows, but not in most."""
+    labels = (sums.goods[0].label, *(one.label for one in proof.near))
+    return Doubt("near", "amount", labels, labels, labels[-1], sums)
 
 
 def _rival_doubt(proof: Proof, sums: Sums) -> Doubt:
@@ -551,6 +578,12 @@ def _rows_to_check(file: _File, sums: Sums, weak: np.ndarray | None) -> np.ndarr
         orders = orders | (weak if len(weak) == groups.size else groups.count(weak) > 0)
     marked: np.ndarray = orders[groups.codes]
     return marked
+
+
+def _nonzero_of(file: _File, term: Term, groups: Groups | None) -> np.ndarray:
+    """The rows, or the orders, in which a column is not 0."""
+    there: np.ndarray = file.table.of(term).cents != 0
+    return there if groups is None else groups.count(there) > 0
 
 
 def _of_orders(
