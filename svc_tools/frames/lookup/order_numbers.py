@@ -201,14 +201,14 @@ def _rank(label: Hashable) -> int | None:
         return None
     numbered = "#" in str(label) or not _NUMBER.isdisjoint(words)
     of_order, of_sale = not _ORDER.isdisjoint(words), not _SALE.isdisjoint(words)
-    bare = len(words) == 1 and (of_order or words[0] in _ALONE)
+    bare = " ".join(words) in _ALONE
     if not numbered and not bare:
         return None
     if not _LESS.isdisjoint(words):
         return _LAST
     if of_order or of_sale:
         return 0 if of_order else 1
-    return _LAST if len(words) == 1 and words[0] in _NUMBER else None
+    return _LAST if " ".join(words) in _BARE else None
 
 
 _LAST = 2
@@ -343,8 +343,10 @@ def _words(text: str) -> frozenset[str]:
 
 _ORDER = _words("order")
 _SALE = _words("sale sales transaction transactions trans tran txn trx receipt check chk")
-_ALONE = _words("transaction txn trx receipt")
-_NUMBER = _words("number no num nr id ids ref reference code uuid name")
+_ALONE = _words("order transaction txn trx receipt invoice") | {"order name"}
+"""Names that are those of numbers as they stand."""
+_BARE = _words("id number num ref reference")
+_NUMBER = _words("number no num nr id ids ref reference code uuid")
 _LESS = _words(
     "invoice inv document doc bill payment charge intent processor gateway stripe paypal auth"
     " authorization card bank po purchase confirmation external"

@@ -237,9 +237,11 @@ def row_kinds(
         refund &= cents > 0
     counts = KindCounts()
     repeated, counts.alike = _repeated(read, no_sale | refund, of)
+    left = no_sale & of.with_amount
     for one in read:
-        ended = (one.rows("no sale") | one.rows("void")) & no_sale
-        one.count_rows(counts.no_sale, ended & of.with_amount)
+        ended = (one.rows("no sale") | one.rows("void")) & left
+        one.count_rows(counts.no_sale, ended)
+        left &= ~ended  # a row is counted once, by the first column that says so
         one.count_rows(counts.refunds, one.rows("refund") & refund & of.counted)
         was = one.rows("refunded") & of.positive & ~no_sale & ~refund
         one.count_rows(counts.repeated, was & repeated)
@@ -280,6 +282,7 @@ class _Read(NamedTuple):
     """A column of words: the text of each row as a code (-1 where it is empty), and their kinds."""
 
     label: Hashable
+    reads: Reads
     codes: np.ndarray
     texts: list[str]
     kinds: list[Kind | None]
@@ -290,12 +293,12 @@ class _Read(NamedTuple):
         return mask
 
     def count_rows(self, into: Counter[tuple[Hashable, str]], rows: np.ndarray) -> None:
-        """Count the rows by their word."""
+        """Count the rows by their word; those of a moment without it."""
         if rows.any():
             found = np.bincount(self.codes[rows], minlength=len(self.texts)).tolist()
             for text, many in zip(self.texts, found, strict=True):
                 if many:
-                    into[self.label, text] += many
+                    into[self.label, "" if self.reads == "moment" else text] += many
 
 
 def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read:
@@ -307,7 +310,7 @@ def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read
     rows = onto[codes]
     if orders is not None and of.reads != "flag":
         rows = by_order(rows, orders)
-    return _Read(of.label, rows, [*known], [of.judge(text) for text in known])
+    return _Read(of.label, of.reads, rows, [*known], [of.judge(text) for text in known])
 
 
 def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.ndarray, int]:
@@ -327,18 +330,16 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     return repeated, int(np.count_nonzero(np.isin(amounts[repeated], amounts[beside])))
 
 
-def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "with") -> list[str]:
+def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "") -> list[str]:
     """One line for each column: how many rows, by which column and which of its words."""
     said = []
     for label in dict.fromkeys(label for label, _ in counts):
         words = {text: rows for (of, text), rows in counts.items() if of == label}
-        rows = counted(sum(words.values()), noun)
-        listed = _listed(words)
-        said.append(
-            f"{rows} {by} {label!r} ({listed})"
-            if by == _ENDED_BY
-            else f"{rows} {by} {listed} in {label!r}"
-        )
+        rows, listed = counted(sum(words.values()), noun), _listed(filter(None, words))
+        if by:
+            said.append(f"{rows} {by} {label!r}" + (f" ({listed})" if listed else ""))
+        else:
+            said.append(f"{rows} with {listed} in {label!r}")
     return said
 
 
@@ -467,7 +468,9 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     invoices = column.invoices or (of.invoices and not named.scoped)
     read = replace(column, invoices=invoices, ledger=ledger)
     kinds = {read.judge(text) for text in texts}
-    if not any(kinds) or (of_type and not named.scoped and kinds <= {None, "no sale"}):
+    doubtful: set[Kind | None] = {None, "sale"} if named.payment else {None}
+    doubtful |= {"no sale"} if of_type and not named.scoped else set()  # "Draft" may be a beer
+    if kinds <= doubtful:
         return "none of its words says whether a row is a sale"
     if named.about == "" and None in kinds:
         return "its name does not say what it is about" + _although(texts)
@@ -499,7 +502,7 @@ def _judged(words: list[str], *, of_type: bool, invoices: bool) -> Kind | None:
         if kind := _of_phrase(phrase, of_type=of_type):
             return kind
     if not left:
-        return None if _OF_SALES.isdisjoint(words) else "sale"
+        return None if _SALES.isdisjoint(words) else "sale"
     return None if {*left} & (_DOUBTFUL | _PARTLY) else _ended(left, of_type=of_type)
 
 
@@ -627,11 +630,12 @@ _UNPAID = _set(
 )
 _NO_SALES = _set(
     "draft, test, test mode, testing, trash, trashed, abandoned cart, incomplete, incomplete"
-    " expired, uncaptured, blocked, estimate, quote, quotation, proforma, pro forma, saved cart"
+    " expired, uncaptured, blocked, estimate, quote, quotation, proforma, pro forma, saved cart,"
+    " payout, payouts, withdrawal, withdrawals, general withdrawal"
 )
 _SALES = _set(
     """
-    sale, sales, order, orders, charge, purchase, invoice, sales receipt, cash sale, payment
+    sale, sales, order, orders, charge, purchase, invoice, transaction, sales receipt, cash sale, payment
     completed, complete, paid, shipped, partially shipped, delivered, partially delivered
     fulfilled, partially fulfilled, processing, in process, processed, closed, approved, success
     succeeded, successful, captured, settled, cleared, ok, done, confirmed, received, sent, open
