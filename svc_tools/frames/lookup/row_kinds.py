@@ -635,7 +635,8 @@ _NO_SALES = _set(
 )
 _SALES = _set(
     """
-    sale, sales, order, orders, charge, purchase, invoice, transaction, sales receipt, cash sale, payment
+    sale, sales, order, orders, charge, purchase, invoice, transaction, sales receipt, cash sale
+    payment
     completed, complete, paid, shipped, partially shipped, delivered, partially delivered
     fulfilled, partially fulfilled, processing, in process, processed, closed, approved, success
     succeeded, successful, captured, settled, cleared, ok, done, confirmed, received, sent, open
