@@ -234,6 +234,16 @@ def test_two_that_differ_under_like_names_are_a_question():
     assert find_currency(alike).question is None
 
 
+def test_an_empty_column_of_currencies_does_not_hide_another_one():
+    frame = pd.DataFrame({"Currency": [None, None], "Paid in": ["USD", "EUR"]})
+    assert find_currency(frame).used == "Paid in"
+
+
+def test_cells_that_hold_lists_are_passed_over():
+    frame = pd.DataFrame({"Lines": [["USD"], ["EUR"]], "Currency": ["USD", "EUR"]})
+    assert find_currency(frame).used == "Currency"
+
+
 def test_slices_give_the_counts_of_the_whole():
     frame = pd.DataFrame({"Currency": ["USD", "EUR", None, "EUR", "JPY"]})
     found = find_currency(frame)

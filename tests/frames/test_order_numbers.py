@@ -171,6 +171,16 @@ def test_a_day_is_one_whatever_its_time_and_type(day):
     assert {*hashes.tolist()} == {*order_hashes(plain, columns)[0].tolist()}
 
 
+def test_a_day_number_of_a_workbook_is_one_whatever_its_time():
+    frame = pd.DataFrame({"Order ID": [1, 1, 1], "Date": [46248.25, 46248.75, 46249.25]})
+    assert codes(frame, OrderColumns("Order ID", "Date")) == [0, 0, 1]
+
+
+def test_cells_that_hold_lists_are_compared_as_texts():
+    frame = pd.DataFrame({"Order ID": [["1"], ["1"], ["2"]]})
+    assert codes(frame, OrderColumns("Order ID")) == [0, 0, 1]
+
+
 def test_only_rows_with_number_day_and_place_have_a_hash_that_counts():
     columns = OrderColumns("Order ID", "Date", ("State", "Zip"))
     frame = pd.DataFrame(

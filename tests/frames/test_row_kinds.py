@@ -112,7 +112,8 @@ def test_the_status_of_something_else_is_named_and_not_used(name, about):
         ("Payment Type", ["Credit", "Check", "Deposit", "Transfer"]),
         ("Status", [1, 2]),
         ("State", ["OR", "OK"]),
-        ("Order State", ["OR", "WA"]),
+        ("Order State", ["OK", "OR"]),
+        ("Refunded", [0, 1]),  # dollars
         ("Transaction", ["T-1", "T-2"]),
         ("Returned", [0, 2]),
         ("Return", [0, 1]),  # pieces
@@ -162,7 +163,13 @@ def test_a_refund_with_a_negative_amount_stays_as_it_is_unasked():
     assert signed(np.array([CENTS, -CENTS]), kinds, "leave").tolist() == [CENTS, -CENTS]
 
 
-@pytest.mark.parametrize("word", ["Refunded", "Partially refunded", "partially_refunded"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("Refunded", "Partially refunded", "partially_refunded", "Partial refund", "Returned"),
+        *("Charged back", "Reversed", "Fully refunded", "Refunded by seller"),
+    ],
+)
 def test_a_refunded_order_stays_the_sale_that_it_was(word):
     _, kinds = read(Order_Status=["Completed", word])
     assert kinds.counts.question() is None
@@ -238,10 +245,27 @@ def test_yes_and_the_moment_of_a_cancellation_say_it_too(name, values, expected)
     assert row_kinds(frame, find_kinds(frame)).no_sale.tolist() == expected
 
 
-def test_yes_in_a_column_of_refunds_is_a_refund():
-    _, kinds = read(Is_Refund=[False, True])
+@pytest.mark.parametrize(
+    ("name", "values"), [("Is Refund", [0, 1]), ("Return", ["N", "Y"]), ("refund", [False, True])]
+)
+def test_yes_in_a_column_of_refunds_is_a_refund(name, values):
+    frame = pd.DataFrame({name: values})
+    kinds = row_kinds(frame, find_kinds(frame), np.full(2, CENTS))
     assert kinds.refund.tolist() == [False, True]
-    assert kinds.counts.question().columns == ("Is Refund",)
+    assert kinds.counts.question().columns == (name,)
+
+
+def test_yes_in_a_column_of_refunded_sales_leaves_them_sales():
+    _, kinds = read(Refunded=["no", "yes"])
+    assert kinds.counts.question() is None
+    assert kinds.counts.sentences()[0].startswith("1 sale with 'yes' in 'Refunded'")
+
+
+def test_the_reason_of_a_cancellation_is_named_where_there_is_one():
+    assert find_kinds(pd.DataFrame({"Cancel Reason": [None, "changed mind"]})).sentences() == [
+        "'Cancel Reason' was not used: it is about cancellations"
+    ]
+    assert find_kinds(pd.DataFrame({"Cancel Reason": [None]})).sentences() == []
 
 
 def test_the_end_of_a_subscription_is_not_that_of_its_sales():

@@ -121,6 +121,11 @@ def test_sums_are_exact_where_64_bits_are_not_enough():
     assert totals(frame) == []
 
 
+def test_cells_that_hold_lists_are_text():
+    rows = [sale("1", 5), (None, ["Lamp"], None, None, 5), (None, ["Total"], None, None, 5)]
+    assert totals(rows) == []
+
+
 def test_it_says_how_many_there_were():
     frame = pd.DataFrame([sale("1", 5), extra(5)], columns=COLUMNS)
     state = TotalRows("Order ID", PLACE)

@@ -149,7 +149,10 @@ class Keys(NamedTuple):
 
 def text_keys(column: pd.Series) -> Keys:
     """The distinct texts of a column, no matter how they are written: 12 and 12.0 are one."""
-    codes, values = pd.factorize(column)
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:  # lists and the like, which have no hash
+        codes, values = pd.factorize(column.map(str))
     return _by_text(codes, _plain_texts(pd.Series(values)))
 
 
@@ -162,6 +165,8 @@ def _decided(
     more that it is the order's than that of the one that repeats, or as much.
     """
     labels = [*ranks]
+    if len(labels) == 1:
+        return replace(columns, number=labels[0])
     rows = {label: order_rows(frame, replace(columns, number=label)) for label in labels}
     repeating = [label for label in labels if rows[label] is not None]
     if not repeating:
@@ -292,7 +297,8 @@ def _day_keys(column: pd.Series) -> Keys:
         return Keys(codes, pa.array(np.datetime_as_string(values), pa.large_string()))
     codes, values = pd.factorize(column)
     texts = _plain_texts(pd.Series(values))
-    return _by_text(codes, pc.replace_substring_regex(texts, _TIME, ""))
+    texts = pc.replace_substring_regex(texts, _TIME, "")
+    return _by_text(codes, pc.replace_substring_regex(texts, _DAY_NUMBER, r"\1"))
 
 
 def _plain_texts(values: pd.Series) -> pa.Array:
@@ -370,3 +376,5 @@ _NUMBER_LIKE = re.compile(
 )
 _TIME = r"(?:T|,? +)[0-9]{1,2}:[0-9]{2}.*$"
 """The time behind a day."""
+_DAY_NUMBER = r"^([0-9]{5})\.[0-9]+$"
+"""The number of a day in a workbook, with the time behind the point."""

@@ -325,9 +325,16 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     mine = of.positive & ~others & (of.numbers >= 0)
     refunded = mine & np.logical_or.reduce([one.rows("refunded") for one in read])
     beside = mine & ~refunded
-    repeated = refunded & np.isin(of.numbers, of.numbers[beside])
-    amounts = of.numbers * (2 * len(others)) + pd.factorize(of.cents)[0]
-    return repeated, int(np.count_nonzero(np.isin(amounts[repeated], amounts[beside])))
+    if not (refunded.any() and beside.any()):
+        return none, 0
+    has_both = np.zeros((2, int(of.numbers.max()) + 1), bool)
+    has_both[0, of.numbers[refunded]] = True
+    has_both[1, of.numbers[beside]] = True
+    both = np.logical_and(*has_both)[of.numbers]
+    repeated, beside = refunded & both, beside & both
+    amounts = pd.MultiIndex.from_arrays([of.numbers[beside], of.cents[beside]])
+    alike = pd.MultiIndex.from_arrays([of.numbers[repeated], of.cents[repeated]]).isin(amounts)
+    return repeated, int(np.count_nonzero(alike))
 
 
 def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "") -> list[str]:
@@ -381,7 +388,7 @@ def _by_name(label: Hashable) -> _Named | None:
     """What a column says about its row by its name; `None` where it is no such column."""
     words = plain_name(label).split("_")
     if flag := _flag(words, label):
-        return _Named(flag)
+        return flag
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words = words[:-1]
     if len(words) > 2 and words[0] in _READS and words[1] == "of":  # noqa: PLR2004 - type of …
@@ -405,16 +412,21 @@ def _about(word: str) -> str:
     return _OTHERS.get(word) or _OTHERS.get(word.removesuffix("s"), "")
 
 
-def _flag(words: list[str], label: Hashable) -> KindColumn | None:
-    """A column that says yes or no, or when: `is_canceled`, `Voided`, `Cancelled at`."""
-    left = [word for word in words if word not in _OF_SALES and word not in {"is", "was", "flag"}]
-    surely = bool({"is", "was", "flag"} & {*words})
+def _flag(words: list[str], label: Hashable) -> _Named | None:
+    """A column that says yes or no, or when: `is_canceled`, `Voided`, `Cancelled at`.
+
+    A number in "Returned" or "Refund" may be one of pieces or dollars, where its name has no "is".
+    """
+    left = [word for word in words if word not in _OF_SALES | _SAYS_YES]
     if len(left) == 1 and left[0] in _FLAGS:
         means = _FLAGS[left[0]]
-        return KindColumn(label, "flag", means) if surely or means == "no sale" else None
-    moment = [word for word in left if word not in _MOMENTS]
-    if len(moment) == 1 and len(left) > 1 and moment[0] in _ENDED_AT:
-        return KindColumn(label, "moment")
+        surely = means == "no sale" or not _SAYS_YES.isdisjoint(words)
+        return _Named(KindColumn(label, "flag", means), weak=not surely)
+    ended = [word for word in left if word not in _MOMENTS]
+    if len(left) > 1 and len(ended) == 1 and ended[0] in _ENDED_AT:
+        return _Named(KindColumn(label, "moment"))
+    if len(left) > 1 and left[-1] in _WHY and left[-2] in _ENDED_AT:
+        return _Named(KindColumn(label, "status"), about="cancellations")
     return None
 
 
@@ -436,7 +448,8 @@ def _by_content(named: _Named, texts: list[str] | None, of: _About) -> KindColum
     if named.column.reads == "moment":
         return _MAY_BE_SUBSCRIPTIONS if of.subscriptions else named.column
     if named.column.reads == "flag":
-        return named.column if _are_flags(texts) else None
+        numbers = named.weak and any(text[:1].isdigit() for text in texts or ())
+        return named.column if _are_flags(texts) and not numbers else None
     if texts == [] or _are_states(texts):
         return None
     if named.about:
@@ -596,6 +609,8 @@ _FLAGS: dict[str, Kind] = {
     **dict.fromkeys(("refund", "return"), "refund"),
     **dict.fromkeys(("refunded", "returned"), "refunded"),
 }
+_SAYS_YES = _set("is, was, flag")
+_WHY = _set("reason, by, note, comment")
 _MOMENTS = _set("at, on, date, time, datetime, timestamp, day, utc")
 _ENDED_AT = _set("canceled, cancelled, cancel, cancellation, voided, void")
 _FILLERS = (
