@@ -234,6 +234,7 @@ def test_a_payment_beside_invoices_is_no_further_sale():
         ("Is Cancelled", [0, 1], [False, True]),
         ("Test", ["No", "Yes"], [False, True]),
         ("is_test", [False, True], [False, True]),
+        ("test_mode", [False, True], [False, True]),
         ("Cancelled at", [None, "2026-08-14 10:00"], [False, True]),
         ("Void Date", ["0000-00-00", "08/14/2026"], [False, True]),
         ("Voided", [0, 3], [False, False]),  # pieces
@@ -255,10 +256,18 @@ def test_yes_in_a_column_of_refunds_is_a_refund(name, values):
     assert kinds.counts.question().columns == (name,)
 
 
-def test_yes_in_a_column_of_refunded_sales_leaves_them_sales():
-    _, kinds = read(Refunded=["no", "yes"])
+@pytest.mark.parametrize(("name", "no", "yes"), [("Refunded", "no", "yes"), ("Refunded?", 0, 1)])
+def test_yes_in_a_column_of_refunded_sales_leaves_them_sales(name, no, yes):
+    frame = pd.DataFrame({"Type": ["Sale", "Sale"], name: [no, yes]})
+    kinds = row_kinds(frame, find_kinds(frame), np.full(2, CENTS))
     assert kinds.counts.question() is None
-    assert kinds.counts.sentences()[0].startswith("1 sale with 'yes' in 'Refunded'")
+    (line,) = kinds.counts.sentences()
+    assert line.startswith(f"1 sale with '{yes}' in {name!r}")
+
+
+def test_a_row_of_two_columns_that_say_refund_is_one_refund():
+    _, kinds = read(Type=["Sale", "Refund"], Is_Refund=[0, 1], Status=["Paid", "Fully applied"])
+    assert kinds.counts.sentences("add") == ["1 refund with 'Refund' in 'Type': counted as sales"]
 
 
 def test_the_reason_of_a_cancellation_is_named_where_there_is_one():

@@ -237,16 +237,7 @@ def row_kinds(
         refund &= cents > 0
     counts = KindCounts()
     repeated, counts.alike = _repeated(read, no_sale | refund, of)
-    left = no_sale & of.with_amount
-    for one in read:
-        ended = (one.rows("no sale") | one.rows("void")) & left
-        one.count_rows(counts.no_sale, ended)
-        left &= ~ended  # a row is counted once, by the first column that says so
-        one.count_rows(counts.refunds, one.rows("refund") & refund & of.counted)
-        was = one.rows("refunded") & of.positive & ~no_sale & ~refund
-        one.count_rows(counts.repeated, was & repeated)
-        one.count_rows(counts.refunded, was & ~repeated)
-        one.count_rows(counts.unknown, one.rows(None) & of.with_amount & ~no_sale)
+    _count(counts, read, of, (no_sale, refund, repeated))
     refund |= repeated
     if cents is not None:
         mine = refund & of.counted
@@ -311,6 +302,30 @@ def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read
     if orders is not None and of.reads != "flag":
         rows = by_order(rows, orders)
     return _Read(of.label, of.reads, rows, [*known], [of.judge(text) for text in known])
+
+
+def _count(
+    counts: KindCounts,
+    read: Sequence[_Read],
+    of: _Rows,
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Count each row once, by the first column that says what it is; unknown words by column."""
+    no_sale, refund, repeated = found
+    sales = ~(no_sale | refund | repeated)
+    each: tuple[tuple[Counter[tuple[Hashable, str]], set[Kind], np.ndarray], ...] = (
+        (counts.no_sale, {"no sale", "void"}, no_sale & of.with_amount),
+        (counts.refunds, {"refund"}, refund & of.counted),
+        (counts.repeated, {"refunded"}, repeated & of.counted),
+        (counts.refunded, {"refunded"}, sales & of.positive),
+    )
+    left = np.ones(len(sales), bool)
+    for one in read:
+        for into, kinds, rows in each:
+            said = rows & left & np.logical_or.reduce([one.rows(kind) for kind in kinds])
+            one.count_rows(into, said)
+            left &= ~said
+        one.count_rows(counts.unknown, one.rows(None) & sales & of.with_amount)
 
 
 def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.ndarray, int]:
@@ -420,7 +435,7 @@ def _flag(words: list[str], label: Hashable) -> _Named | None:
     left = [word for word in words if word not in _OF_SALES | _SAYS_YES]
     if len(left) == 1 and left[0] in _FLAGS:
         means = _FLAGS[left[0]]
-        surely = means == "no sale" or not _SAYS_YES.isdisjoint(words)
+        surely = means == "no sale" or "?" in str(label) or not _SAYS_YES.isdisjoint(words)
         return _Named(KindColumn(label, "flag", means), weak=not surely)
     ended = [word for word in left if word not in _MOMENTS]
     if len(left) > 1 and len(ended) == 1 and ended[0] in _ENDED_AT:
@@ -607,9 +622,9 @@ _FLAGS: dict[str, Kind] = {
         ("canceled", "cancelled", "voided", "void", "deleted", "test", "abandoned"), "no sale"
     ),
     **dict.fromkeys(("refund", "return"), "refund"),
-    **dict.fromkeys(("refunded", "returned"), "refunded"),
+    **dict.fromkeys(("refunded", "returned", "disputed"), "refunded"),
 }
-_SAYS_YES = _set("is, was, flag")
+_SAYS_YES = _set("is, was, flag, mode")
 _WHY = _set("reason, by, note, comment")
 _MOMENTS = _set("at, on, date, time, datetime, timestamp, day, utc")
 _ENDED_AT = _set("canceled, cancelled, cancel, cancellation, voided, void")
