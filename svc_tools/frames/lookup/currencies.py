@@ -115,6 +115,7 @@ def find_currency(
     once = [label for label in labels if labels.count(label) == 1]
     found = [one for label in once if (one := _candidate(frame[label], label)) is not None]
     known = [one for one in found if not one.why_not]
+    known = [one for one in known if not one.empty] or known[:1]
     passed = tuple((one.label, one.why_not) for one in found if one.why_not)
     if not known:
         return CurrencyColumns(None, passed)
@@ -262,6 +263,7 @@ class _Candidate:
         words: the words of its name.
         sure: whether it is one by its name, or has US dollars beside others.
         foreign: whether it has other currencies than US dollars.
+        empty: whether it has no value at all.
         why_not: why it is not read; empty where it may be.
     """
 
@@ -269,6 +271,7 @@ class _Candidate:
     words: frozenset[str]
     sure: bool
     foreign: bool
+    empty: bool = False
     why_not: str = ""
 
     @property
@@ -296,7 +299,9 @@ def _candidate(column: pd.Series, label: Hashable) -> _Candidate | None:
     if not _NAMED.isdisjoint(words) and parts[-1] not in _NO_CURRENCY:
         odd = known and not any(known.values()) and not all(map(_CODE_LIKE.fullmatch, known))
         why_not = "none of its values is a known currency" if odd else ""
-        return _Candidate(label, words, sure=True, foreign=foreign, why_not=why_not)
+        return _Candidate(
+            label, words, sure=True, foreign=foreign, empty=not known, why_not=why_not
+        )
     rows = sum(texts.values())
     unknown = sum(texts[text] for text, one in known.items() if one is None)
     if not rows or unknown > _UNKNOWN * rows or not _may_be(known, words):
@@ -318,9 +323,12 @@ def _sample(column: pd.Series) -> Counter[str] | None:
     """The texts of a sample, or of all rows where it has none; `None` where they are too many."""
     sample = column.iloc[:: max(len(column) // _SAMPLE, 1)]
     for some in (sample, column):
-        counts = some.value_counts() if some.nunique() <= _MOST_CURRENCIES else None
-        if counts is None:
+        try:
+            if some.nunique() > _MOST_CURRENCIES:
+                return None
+        except TypeError:  # lists and the like, which have no hash
             return None
+        counts = some.value_counts()
         texts: Counter[str] = Counter()
         for value, rows in zip(counts.index.tolist(), counts.tolist(), strict=True):
             if text := text_of(value):

@@ -150,7 +150,10 @@ class Keys(NamedTuple):
 
 def text_keys(column: pd.Series) -> Keys:
     """The distinct texts of a column, no matter how they are written: 12 and 12.0 are one."""
-    codes, values = pd.factorize(column)
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:  # lists and the like, which have no hash
+        codes, values = pd.factorize(column.map(str))
     return _by_text(codes, _plain_texts(pd.Series(values)))
 
 
@@ -163,6 +166,8 @@ def _decided(
     more that it is the order's than that of the one that repeats, or as much.
     """
     labels = [*ranks]
+    if len(labels) == 1:
+        return replace(columns, number=labels[0])
     rows = {label: order_rows(frame, replace(columns, number=label)) for label in labels}
     repeating = [label for label in labels if rows[label] is not None]
     if not repeating:
@@ -202,14 +207,14 @@ def _rank(label: Hashable) -> int | None:
         return None
     numbered = "#" in str(label) or not _NUMBER.isdisjoint(words)
     of_order, of_sale = not _ORDER.isdisjoint(words), not _SALE.isdisjoint(words)
-    bare = len(words) == 1 and (of_order or words[0] in _ALONE)
+    bare = " ".join(words) in _ALONE
     if not numbered and not bare:
         return None
     if not _LESS.isdisjoint(words):
         return _LAST
     if of_order or of_sale:
         return 0 if of_order else 1
-    return _LAST if len(words) == 1 and words[0] in _NUMBER else None
+    return _LAST if " ".join(words) in _BARE else None
 
 
 _LAST = 2
@@ -293,7 +298,8 @@ def _day_keys(column: pd.Series) -> Keys:
         return Keys(codes, pa.array(np.datetime_as_string(values), pa.large_string()))
     codes, values = pd.factorize(column)
     texts = _plain_texts(pd.Series(values))
-    return _by_text(codes, pc.replace_substring_regex(texts, _TIME, ""))
+    texts = pc.replace_substring_regex(texts, _TIME, "")
+    return _by_text(codes, pc.replace_substring_regex(texts, _DAY_NUMBER, r"\1"))
 
 
 def _plain_texts(values: pd.Series) -> pa.Array:
@@ -344,8 +350,10 @@ def _words(text: str) -> frozenset[str]:
 
 _ORDER = _words("order")
 _SALE = _words("sale sales transaction transactions trans tran txn trx receipt check chk")
-_ALONE = _words("transaction txn trx receipt")
-_NUMBER = _words("number no num nr id ids ref reference code uuid name")
+_ALONE = _words("order transaction txn trx receipt invoice") | {"order name"}
+"""Names that are those of numbers as they stand."""
+_BARE = _words("id number num ref reference")
+_NUMBER = _words("number no num nr id ids ref reference code uuid")
 _LESS = _words(
     "invoice inv document doc bill payment charge intent processor gateway stripe paypal auth"
     " authorization card bank po purchase confirmation external"
@@ -369,3 +377,5 @@ _NUMBER_LIKE = re.compile(
 )
 _TIME = r"(?:T|,? +)[0-9]{1,2}:[0-9]{2}.*$"
 """The time behind a day."""
+_DAY_NUMBER = r"^([0-9]{5})\.[0-9]+$"
+"""The number of a day in a workbook, with the time behind the point."""

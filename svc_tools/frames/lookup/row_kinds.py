@@ -238,14 +238,7 @@ def row_kinds(
         refund &= cents > 0
     counts = KindCounts()
     repeated, counts.alike = _repeated(read, no_sale | refund, of)
-    for one in read:
-        ended = (one.rows("no sale") | one.rows("void")) & no_sale
-        one.count_rows(counts.no_sale, ended & of.with_amount)
-        one.count_rows(counts.refunds, one.rows("refund") & refund & of.counted)
-        was = one.rows("refunded") & of.positive & ~no_sale & ~refund
-        one.count_rows(counts.repeated, was & repeated)
-        one.count_rows(counts.refunded, was & ~repeated)
-        one.count_rows(counts.unknown, one.rows(None) & of.with_amount & ~no_sale)
+    _count(counts, read, of, (no_sale, refund, repeated))
     refund |= repeated
     if cents is not None:
         mine = refund & of.counted
@@ -281,6 +274,7 @@ class _Read(NamedTuple):
     """A column of words: the text of each row as a code (-1 where it is empty), and their kinds."""
 
     label: Hashable
+    reads: Reads
     codes: np.ndarray
     texts: list[str]
     kinds: list[Kind | None]
@@ -291,12 +285,12 @@ class _Read(NamedTuple):
         return mask
 
     def count_rows(self, into: Counter[tuple[Hashable, str]], rows: np.ndarray) -> None:
-        """Count the rows by their word."""
+        """Count the rows by their word; those of a moment without it."""
         if rows.any():
             found = np.bincount(self.codes[rows], minlength=len(self.texts)).tolist()
             for text, many in zip(self.texts, found, strict=True):
                 if many:
-                    into[self.label, text] += many
+                    into[self.label, "" if self.reads == "moment" else text] += many
 
 
 def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read:
@@ -308,7 +302,31 @@ def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read
     rows = onto[codes]
     if orders is not None and of.reads != "flag":
         rows = by_order(rows, orders)
-    return _Read(of.label, rows, [*known], [of.judge(text) for text in known])
+    return _Read(of.label, of.reads, rows, [*known], [of.judge(text) for text in known])
+
+
+def _count(
+    counts: KindCounts,
+    read: Sequence[_Read],
+    of: _Rows,
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Count each row once, by the first column that says what it is; unknown words by column."""
+    no_sale, refund, repeated = found
+    sales = ~(no_sale | refund | repeated)
+    each: tuple[tuple[Counter[tuple[Hashable, str]], set[Kind], np.ndarray], ...] = (
+        (counts.no_sale, {"no sale", "void"}, no_sale & of.with_amount),
+        (counts.refunds, {"refund"}, refund & of.counted),
+        (counts.repeated, {"refunded"}, repeated & of.counted),
+        (counts.refunded, {"refunded"}, sales & of.positive),
+    )
+    left = np.ones(len(sales), bool)
+    for one in read:
+        for into, kinds, rows in each:
+            said = rows & left & np.logical_or.reduce([one.rows(kind) for kind in kinds])
+            one.count_rows(into, said)
+            left &= ~said
+        one.count_rows(counts.unknown, one.rows(None) & sales & of.with_amount)
 
 
 def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.ndarray, int]:
@@ -323,23 +341,28 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     mine = of.positive & ~others & (of.numbers >= 0)
     refunded = mine & np.logical_or.reduce([one.rows("refunded") for one in read])
     beside = mine & ~refunded
-    repeated = refunded & np.isin(of.numbers, of.numbers[beside])
-    amounts = of.numbers * (2 * len(others)) + pd.factorize(of.cents)[0]
-    return repeated, int(np.count_nonzero(np.isin(amounts[repeated], amounts[beside])))
+    if not (refunded.any() and beside.any()):
+        return none, 0
+    has_both = np.zeros((2, int(of.numbers.max()) + 1), bool)
+    has_both[0, of.numbers[refunded]] = True
+    has_both[1, of.numbers[beside]] = True
+    both = np.logical_and(*has_both)[of.numbers]
+    repeated, beside = refunded & both, beside & both
+    amounts = pd.MultiIndex.from_arrays([of.numbers[beside], of.cents[beside]])
+    alike = pd.MultiIndex.from_arrays([of.numbers[repeated], of.cents[repeated]]).isin(amounts)
+    return repeated, int(np.count_nonzero(alike))
 
 
-def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "with") -> list[str]:
+def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "") -> list[str]:
     """One line for each column: how many rows, by which column and which of its words."""
     said = []
     for label in dict.fromkeys(label for label, _ in counts):
         words = {text: rows for (of, text), rows in counts.items() if of == label}
-        rows = counted(sum(words.values()), noun)
-        listed = _listed(words)
-        said.append(
-            f"{rows} {by} {label!r} ({listed})"
-            if by == _ENDED_BY
-            else f"{rows} {by} {listed} in {label!r}"
-        )
+        rows, listed = counted(sum(words.values()), noun), _listed(filter(None, words))
+        if by:
+            said.append(f"{rows} {by} {label!r}" + (f" ({listed})" if listed else ""))
+        else:
+            said.append(f"{rows} with {listed} in {label!r}")
     return said
 
 
@@ -381,7 +404,7 @@ def _by_name(label: Hashable) -> _Named | None:
     """What a column says about its row by its name; `None` where it is no such column."""
     words = plain_name(label).split("_")
     if flag := _flag(words, label):
-        return _Named(flag)
+        return flag
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words = words[:-1]
     if len(words) > 2 and words[0] in _READS and words[1] == "of":  # noqa: PLR2004 - type of …
@@ -405,16 +428,21 @@ def _about(word: str) -> str:
     return _OTHERS.get(word) or _OTHERS.get(word.removesuffix("s"), "")
 
 
-def _flag(words: list[str], label: Hashable) -> KindColumn | None:
-    """A column that says yes or no, or when: `is_canceled`, `Voided`, `Cancelled at`."""
-    left = [word for word in words if word not in _OF_SALES and word not in {"is", "was", "flag"}]
-    surely = bool({"is", "was", "flag"} & {*words})
+def _flag(words: list[str], label: Hashable) -> _Named | None:
+    """A column that says yes or no, or when: `is_canceled`, `Voided`, `Cancelled at`.
+
+    A number in "Returned" or "Refund" may be one of pieces or dollars, where its name has no "is".
+    """
+    left = [word for word in words if word not in _OF_SALES | _SAYS_YES]
     if len(left) == 1 and left[0] in _FLAGS:
         means = _FLAGS[left[0]]
-        return KindColumn(label, "flag", means) if surely or means == "no sale" else None
-    moment = [word for word in left if word not in _MOMENTS]
-    if len(moment) == 1 and len(left) > 1 and moment[0] in _ENDED_AT:
-        return KindColumn(label, "moment")
+        surely = means == "no sale" or "?" in str(label) or not _SAYS_YES.isdisjoint(words)
+        return _Named(KindColumn(label, "flag", means), weak=not surely)
+    ended = [word for word in left if word not in _MOMENTS]
+    if len(left) > 1 and len(ended) == 1 and ended[0] in _ENDED_AT:
+        return _Named(KindColumn(label, "moment"))
+    if len(left) > 1 and left[-1] in _WHY and left[-2] in _ENDED_AT:
+        return _Named(KindColumn(label, "status"), about="cancellations")
     return None
 
 
@@ -436,7 +464,8 @@ def _by_content(named: _Named, texts: list[str] | None, of: _About) -> KindColum
     if named.column.reads == "moment":
         return _MAY_BE_SUBSCRIPTIONS if of.subscriptions else named.column
     if named.column.reads == "flag":
-        return named.column if _are_flags(texts) else None
+        numbers = named.weak and any(text[:1].isdigit() for text in texts or ())
+        return named.column if _are_flags(texts) and not numbers else None
     if texts == [] or _are_states(texts):
         return None
     if named.about:
@@ -468,7 +497,9 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     invoices = column.invoices or (of.invoices and not named.scoped)
     read = replace(column, invoices=invoices, ledger=ledger)
     kinds = {read.judge(text) for text in texts}
-    if not any(kinds) or (of_type and not named.scoped and kinds <= {None, "no sale"}):
+    doubtful: set[Kind | None] = {None, "sale"} if named.payment else {None}
+    doubtful |= {"no sale"} if of_type and not named.scoped else set()  # "Draft" may be a beer
+    if kinds <= doubtful:
         return "none of its words says whether a row is a sale"
     if named.about == "" and None in kinds:
         return "its name does not say what it is about" + _although(texts)
@@ -500,7 +531,7 @@ def _judged(words: list[str], *, of_type: bool, invoices: bool) -> Kind | None:
         if kind := _of_phrase(phrase, of_type=of_type):
             return kind
     if not left:
-        return None if _OF_SALES.isdisjoint(words) else "sale"
+        return None if _SALES.isdisjoint(words) else "sale"
     return None if {*left} & (_DOUBTFUL | _PARTLY) else _ended(left, of_type=of_type)
 
 
@@ -592,8 +623,10 @@ _FLAGS: dict[str, Kind] = {
         ("canceled", "cancelled", "voided", "void", "deleted", "test", "abandoned"), "no sale"
     ),
     **dict.fromkeys(("refund", "return"), "refund"),
-    **dict.fromkeys(("refunded", "returned"), "refunded"),
+    **dict.fromkeys(("refunded", "returned", "disputed"), "refunded"),
 }
+_SAYS_YES = _set("is, was, flag, mode")
+_WHY = _set("reason, by, note, comment")
 _MOMENTS = _set("at, on, date, time, datetime, timestamp, day, utc")
 _ENDED_AT = _set("canceled, cancelled, cancel, cancellation, voided, void")
 _FILLERS = (
@@ -628,11 +661,13 @@ _UNPAID = _set(
 )
 _NO_SALES = _set(
     "draft, test, test mode, testing, trash, trashed, abandoned cart, incomplete, incomplete"
-    " expired, uncaptured, blocked, estimate, quote, quotation, proforma, pro forma, saved cart"
+    " expired, uncaptured, blocked, estimate, quote, quotation, proforma, pro forma, saved cart,"
+    " payout, payouts, withdrawal, withdrawals, general withdrawal"
 )
 _SALES = _set(
     """
-    sale, sales, order, orders, charge, purchase, invoice, sales receipt, cash sale, payment
+    sale, sales, order, orders, charge, purchase, invoice, transaction, sales receipt, cash sale
+    payment
     completed, complete, paid, shipped, partially shipped, delivered, partially delivered
     fulfilled, partially fulfilled, processing, in process, processed, closed, approved, success
     succeeded, successful, captured, settled, cleared, ok, done, confirmed, received, sent, open

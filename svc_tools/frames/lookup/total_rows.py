@@ -115,7 +115,7 @@ class TotalRows:
         for label in frame.columns if size else []:
             if label not in money:
                 keys = text_keys(frame[label])
-                is_word, ends = _matches(keys.texts, _WORD), _matches(keys.texts, _ENDING)
+                is_word, ends = _of_totals(keys.texts)
                 is_text = ~is_word & ~ends
                 if label in others:
                     cells.placed[~_onto(is_text, keys)] = False
@@ -193,9 +193,17 @@ class _Cells(NamedTuple):
 def _has_none(column: pd.Series) -> np.ndarray:
     """The rows whose cell is empty, or has a word for a total instead."""
     keys = text_keys(column)
-    none = _matches(keys.texts, _WORD) | _matches(keys.texts, _ENDING)
-    rows: np.ndarray = np.append(none, True)[keys.codes]
+    is_word, ends = _of_totals(keys.texts)
+    rows: np.ndarray = np.append(is_word | ends, True)[keys.codes]
     return rows
+
+
+def _of_totals(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Which texts are words for a total, and which ones end in one or begin with it."""
+    if not pc.any(pc.match_substring_regex(texts, "total|sum", ignore_case=True)).as_py():
+        none = np.zeros(len(texts), bool)
+        return none, none
+    return _matches(texts, _WORD), _matches(texts, _ENDING)
 
 
 def _onto(of_texts: np.ndarray, keys: Keys) -> np.ndarray:
