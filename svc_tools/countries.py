@@ -295,7 +295,7 @@ def _is_country(text: str) -> bool:
     plain = plain_name(text)
     if len(text) in {2, 3}:
         return text.isupper() and plain in _CODES
-    return plain in _NAMES or not is_abroad(text)
+    return plain in _NAMES
 
 
 @lru_cache(maxsize=4096)
@@ -375,6 +375,8 @@ def _unused_note(
     return (f"columns that look like countries and are not used: {listed}",) if listed else ()
 
 
+_MANY = 100
+"""As many values tell a column of countries."""
 _OTHER_CODES = _words("language lang locale currency state province status type size unit uom")
 
 
@@ -384,7 +386,7 @@ def _looks_like_countries(
     """Whether at least half of the values are countries, and one of them is abroad for sure."""
     if not _OTHER_CODES.isdisjoint(plain_name(label).split("_")):
         return False
-    there = [text for text in sample(label) if text]
+    there = [text for text in [*sample(label)][:_MANY] if text]
     known = [text for text in there if _is_country(text)]
     return 2 * len(known) >= max(len(there), 1) and any(
         is_abroad(text) and state_code(text) is None for text in known
@@ -415,7 +417,8 @@ _CODES = _words(
 )
 """The codes of ISO 3166, of two and of three letters."""
 _NAMES = _words(
-    "albania algeria argentina armenia australia austria azerbaijan bahamas bahrain bangladesh"
+    "united_states united_states_of_america the_united_states"
+    " albania algeria argentina armenia australia austria azerbaijan bahamas bahrain bangladesh"
     " barbados belarus belgium belize bermuda bolivia brazil bulgaria cambodia cameroon canada"
     " chile china colombia costa_rica croatia cuba cyprus czech_republic czechia denmark"
     " dominican_republic ecuador egypt el_salvador england estonia ethiopia finland france germany"

@@ -192,8 +192,8 @@ class _Collected:
 def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
     dates, grain = options.dates(), options.as_of_grain
-    rows = partial(_first_rows, ddf)
-    found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=rows)
+    first = partial(_some_rows, ddf)
+    found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=first)
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())
     frame, counted = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
@@ -203,17 +203,17 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)
 
 
-_ROWS = 1_000
+_PARTS, _ROWS = 4, 500
+"""So many partitions, spread over the frame, are read to compare columns, and rows of each."""
 
 
-def _first_rows(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> list[tuple[object, ...]]:
-    """The cells of the first rows of these columns, from the first partition that has rows."""
-    narrow = ddf[list(labels)]
-    for at in range(ddf.npartitions):
-        first: pd.DataFrame = narrow.partitions[at].compute().iloc[:_ROWS]
-        if len(first):
-            return list(zip(*(first[label].tolist() for label in labels), strict=True))
-    return []
+def _some_rows(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> list[tuple[object, ...]]:
+    """The cells of some rows of these columns."""
+    narrow, last = ddf[list(labels)], ddf.npartitions - 1
+    places = sorted({at * last // (_PARTS - 1) for at in range(_PARTS)})
+    parts = [narrow.partitions[at].to_delayed()[0] for at in places]
+    heads = compute(*[delayed(pd.DataFrame.head)(part, _ROWS) for part in parts])
+    return [row for head in heads for row in head.itertuples(index=False, name=None)]
 
 
 def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:

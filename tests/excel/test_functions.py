@@ -469,6 +469,16 @@ def test_columns_that_are_not_clear_are_named(heads, named, faults, scripted_des
     assert faults.seen == []
 
 
+def test_a_country_abroad_gets_no_rate_and_a_doubtful_one_is_named(faults, scripted_desk):
+    heads = ["State", "Zip", "Country/Region"]
+    given = [heads, ["TX", "75001", "United States"], ["", "10115", "Germany"]]
+    rows = shown(scripted_desk, "SVC_LOOKUP", given, "combined_rate")
+    assert rows[1][0].startswith("#UNSUPPORTED")
+    assert [seen.target for seen in faults.seen] == ["/v1/tax/TX?zip=75001"]
+    told = shown(scripted_desk, "SVC_LOOKUP", [heads, ["TX", "75001", "China"]])
+    assert told.startswith("#INVALID range: column 'Country/Region' has another country beside")
+
+
 @pytest.mark.parametrize(("region", "state"), [("TX", "TX"), ("Midwest", "OH")])
 def test_a_region_is_the_state_where_its_cells_are_states(region, state, faults, scripted_desk):
     shown(scripted_desk, "SVC_LOOKUP", [["Region", "Zip"], [region, "43215"]], "combined_rate")

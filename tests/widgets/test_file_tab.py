@@ -387,6 +387,20 @@ def test_columns_that_could_be_meant_must_be_chosen(tab, faults, tmp_path, head,
     assert ("2026-05-01" in request.target) == ("as_of" in unclear)
 
 
+def test_a_doubtful_country_is_asked_and_may_be_left_out(tab, faults, tmp_path):
+    names = ["state", "zip", "Country/Region"]
+    open_path(tab, csv_of(tmp_path / "orders.csv", [["TX", "78701", "China"]], names))
+    assert tab.columns.roles["country"].value[0] == "choose"
+    assert "which column is the country" in tab.columns.question.value
+    click(tab, tab.plan_button)
+    assert marked(tab) == "country"
+    tab.columns.roles["country"].value = ("none", "")
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    (request,) = faults.seen
+    assert "zip=78701" in request.target
+
+
 def test_a_column_that_is_not_to_be_used_is_not_found_by_its_name(tab, faults, tmp_path):
     source = csv_of(tmp_path / "orders.csv", [["90001", "Austin", "TX"]], ["zip", "city", "state"])
     open_path(tab, source)

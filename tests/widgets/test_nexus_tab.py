@@ -646,6 +646,20 @@ def test_columns_are_offered_and_those_chosen_are_used(tab, tmp_path):
     assert "amount='figure'" in tab.exposure.code.code
 
 
+def test_a_doubtful_country_can_be_left_out(tab, tmp_path):
+    head, *rows = SALES.strip().splitlines()
+    sales = tmp_path / "sales.csv"
+    sales.write_text("\n".join([f"{head},country", *(f"{row},China" for row in rows)]))
+    tab.exposure.file.submit(path=str(sales))
+    tab.session.background.settle()
+    assert "has another country beside a US state" in tab.exposure.message.html
+    tab.exposure.columns["country"].value = False
+    tab.exposure.file.submit(path=str(sales))
+    tab.session.background.settle()
+    assert "$240,000.00" in tab.exposure.result.value
+    assert "country=False" in tab.exposure.code.code
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
