@@ -88,10 +88,9 @@ _TITLE_ROWS = 12
 def report_of(first: Sequence[Sequence[object]]) -> tuple[Export, Sequence[object]] | None:
     """The report that a file is whose first rows these are, and the row with the names.
 
-    `None` where the names stand in the first row that is not empty, as in other files.
+    `None` where the names stand in the first row, as in other files.
     """
-    filled = [row for row in first[:_TITLE_ROWS] if any(map(_is_filled, row))]
-    for row in filled[1:]:
+    for row in first[1:_TITLE_ROWS]:
         export = recognized([cell for cell in row if _is_filled(cell)])
         if export is not None and export.report:
             return export, row
@@ -103,17 +102,21 @@ def lines_of(
 ) -> Iterator[list[object]]:
     """The names of a report's columns, then its lines, each with the heading above it.
 
-    The heading goes into the first column, where that has no name: it is the customer's.
+    The heading goes into the first column, where that has no name: it is the customer's. A line
+    has a date, or is a further row of the order above it.
     """
     grouped = not _is_filled(names[0])
-    dated = [*names].index(export.found(filter(_is_filled, names))["as_of"])
-    below, heading = iter(rows), None
+    found = export.found(filter(_is_filled, names))
+    dated, numbered = [*names].index(found["as_of"]), [*names].index(found["order"])
+    below, heading, order = iter(rows), None, None
     for row in below:
         if [*row] == [*names]:
             break
     yield ["Customer", *names[1:]] if grouped else [*names]
     for row in below:
-        if len(row) > dated and _is_filled(row[dated]):
+        further = export.once and row[numbered : numbered + 1] == [order]
+        if further or (len(row) > dated and _is_filled(row[dated])):
+            order = row[numbered] if _is_filled(row[numbered]) else None
             line = [*row, *[None] * (len(names) - len(row))]
             yield [heading, *line[1:]] if grouped and not _is_filled(line[0]) else line
         elif row and _is_filled(row[0]):
