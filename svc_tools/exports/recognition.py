@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.exports.layout import PLACE_ROLES
+from svc_tools.exports.layout import PLACE_ROLES, by_name
 from svc_tools.exports.shops import EXPORTS
 from svc_tools.places import state_code
 from svc_tools.roles import ColumnAmbiguous, Found, place_role, plain_name, usual_places
@@ -24,7 +24,8 @@ def recognized(columns: Iterable[Hashable]) -> Export | None:
 def fitting(columns: Iterable[Hashable]) -> list[Export]:
     """Every export that a table with these columns may be: that which knows most of them first."""
     labels = [*columns]
-    fit = [one for one in EXPORTS if one.fits(labels)]
+    names = by_name(labels).keys()
+    fit = [one for one in EXPORTS if one.fits(names)]
     return sorted(fit, key=lambda one: len(one.known(labels)), reverse=True)
 
 

@@ -598,8 +598,8 @@ EXPORTS: tuple[Export, ...] = (
         month_first=True,
         amounts="the total without tax and shipping; fees are in it",
         note="What plugins export that write the fields of an order as WordPress keeps them, such"
-        " as _order_total. The tax on shipping is in _order_shipping_tax; without that column it"
-        " stays in the amount.",
+        " as _order_total. The tax on shipping is in _order_shipping_tax; without that column"
+        " it stays in the amount.",
         seen="the source of plugins and import scripts of public repositories",
     ),
 )

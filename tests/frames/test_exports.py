@@ -483,7 +483,9 @@ def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
         assert (str(line["sale_amount"]), delivery, str(line["tax"])) == figures
     assert done.returncode == 0
     said = " ".join(done.stdout.split())
-    assert re.search(rf"distinct places {sample.name}: state .*, amount '[^.]*\(.*\)", said)
+    assert re.search(
+        rf"distinct places {re.escape(sample.name)}: state .*, amount '[^.]*\(.*\)", said
+    )
     known = taxed[taxed["tax"].notna()]
     charged = f" and ${known['sale_shipping'].sum():,.2f} of delivery" if shipping else ""
     assert f"${known['sale_amount'].sum():,.2f} of sales{charged}, " in said
