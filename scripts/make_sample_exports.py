@@ -11,143 +11,19 @@ from __future__ import annotations
 
 import csv
 import io
-import random
 import sys
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import sample_further_exports as further
+from sample_orders import COUNTRIES, ROWS, Row, dollars, grouped, orders, text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROWS = 200
 _FOLDER = Path(__file__).parents[1] / "tests" / "data" / "exports"
-_CHICAGO = timezone(timedelta(hours=-5))
-_FIRST = datetime(2026, 8, 1, 9, 12, 31, tzinfo=_CHICAGO)
-
-_PLACES = [
-    ("Boston", "MA", "Massachusetts", "02134", 625),
-    ("Austin", "TX", "Texas", "78701", 825),
-    ("Seattle", "WA", "Washington", "98101", 1035),
-    ("Newark", "NJ", "New Jersey", "07102", 663),
-    ("Los Angeles", "CA", "California", "90012", 950),
-    ("Chicago", "IL", "Illinois", "60601", 1025),
-    ("Denver", "CO", "Colorado", "80202", 881),
-    ("Atlanta", "GA", "Georgia", "30303", 890),
-    ("Minneapolis", "MN", "Minnesota", "55401", 903),
-    ("New York", "NY", "New York", "10001", 888),
-    ("Miami", "FL", "Florida", "33130", 700),
-    ("Portland", "OR", "Oregon", "97205", 0),
-    ("Philadelphia", "PA", "Pennsylvania", "19103", 800),
-    ("Raleigh", "NC", "North Carolina", "27601", 725),
-    ("Columbus", "OH", "Ohio", "43215", 800),
-    ("Burlington", "VT", "Vermont", "05401", 700),
-    ("Providence", "RI", "Rhode Island", "02903", 700),
-    ("Hartford", "CT", "Connecticut", "06103", 635),
-    ("Madison", "WI", "Wisconsin", "53703", 550),
-    ("Concord", "NH", "New Hampshire", "03301", 0),
-]
-_STREETS = ["Main St", "Oak Ave", "2nd St", "Washington St", "Elm St", "Park Ave", "Cedar Ln"]
-_ITEMS = [
-    ("Tea, black", "TEA-01", 1250),
-    ("Tea, green", "TEA-02", 1400),
-    ('Mug 12"', "MUG-12", 1899),
-    ("Notebook | lined", "NOTE-1", 650),
-    ("Lamp", "LAMP-3", 8900),
-    ("Desk", "DESK-9", 104900),
-]
-
-
-@dataclass(frozen=True)
-class Order:
-    """An invented order; amounts are cents."""
-
-    number: int
-    placed: datetime
-    city: str
-    state: str
-    state_name: str
-    zip: str
-    country: str
-    street: str
-    items: list[tuple[str, str, int, int]]
-    discount: int
-    shipping: int
-    tax: int
-    refunded: int
-    cancelled: bool
-
-    @property
-    def goods(self) -> int:
-        """The items, before the discount."""
-        return sum(price * pieces for _, _, price, pieces in self.items)
-
-    @property
-    def total(self) -> int:
-        """What was paid."""
-        return self.goods - self.discount + self.shipping + self.tax
-
-    @property
-    def customer(self) -> int:
-        """Who ordered."""
-        return self.number * 7 % 61
-
-
-def _orders(seed: int) -> Iterator[Order]:
-    """Orders without end; some have no ZIP, go abroad or to a PO box, are cancelled or refunded."""
-    chance = random.Random(seed)  # noqa: S311 - invented orders
-    placed = _FIRST
-    number = 1000
-    while True:
-        number += 1
-        placed += timedelta(minutes=chance.randrange(40, 700))
-        city, state, state_name, zip_code, rate = chance.choice(_PLACES)
-        country, street = "US", f"{chance.randrange(1, 990)} {chance.choice(_STREETS)}"
-        if number % 25 == 4:
-            zip_code = ""
-        if number % 25 == 9:
-            street = f"PO Box {chance.randrange(10, 9000)}"
-        if number % 25 == 14:
-            city, state, state_name, zip_code, rate = "Toronto", "ON", "Ontario", "M5V 2T6", 0
-            country = "CA"
-        items = [
-            (*item, chance.randrange(1, 4))
-            for item in chance.sample(_ITEMS, chance.choice([1, 1, 1, 2, 3]))
-        ]
-        goods = sum(price * pieces for _, _, price, pieces in items)
-        discount = goods // 10 if number % 6 == 0 else 0
-        shipping = 0 if goods > 20_000 else 795
-        tax = ((goods - discount) * rate + 5_000) // 10_000
-        cancelled = number % 25 == 19
-        refunded = items[0][2] if number % 25 == 22 else 0
-        yield Order(
-            *(number, placed, city, state, state_name, zip_code, country, street, items, discount),
-            *(shipping, tax, refunded, cancelled),
-        )
-
-
-def _dollars(cents: int) -> str:
-    return f"{'-' if cents < 0 else ''}{abs(cents) // 100}.{abs(cents) % 100:02}"
-
-
-def _grouped(cents: int) -> str:
-    return f"{'-' if cents < 0 else ''}{abs(cents) // 100:,}.{abs(cents) % 100:02}"
-
-
-Row = dict[str, object]
-
-
-def _text(header: str, rows: Iterator[Row], *, quoting: int = csv.QUOTE_MINIMAL) -> str:
-    """The rows as a CSV with these columns."""
-    names = header.split(",")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, restval="", lineterminator="\n", quoting=quoting)
-    writer.writeheader()
-    writer.writerows(islice(rows, ROWS))
-    return text.getvalue()
-
 
 _SHOPIFY = (
     "Name,Email,Financial Status,Paid at,Fulfillment Status,Fulfilled at,Accepts Marketing,"
@@ -168,7 +44,7 @@ _SHOPIFY = (
 
 def _shopify() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(1):
+        for order in orders(1):
             day = order.placed.strftime("%Y-%m-%d %H:%M:%S %z")
             place = {
                 f"{kind} {name}": value
@@ -190,16 +66,16 @@ def _shopify() -> str:
                 "Fulfillment Status": "unfulfilled" if order.cancelled else "fulfilled",
                 "Accepts Marketing": "no",
                 "Currency": "USD",
-                "Subtotal": _dollars(order.goods - order.discount),
-                "Shipping": _dollars(order.shipping),
-                "Taxes": _dollars(order.tax),
-                "Total": _dollars(order.total),
+                "Subtotal": dollars(order.goods - order.discount),
+                "Shipping": dollars(order.shipping),
+                "Taxes": dollars(order.tax),
+                "Total": dollars(order.total),
                 "Discount Code": "TEN" if order.discount else "",
-                "Discount Amount": _dollars(order.discount),
+                "Discount Amount": dollars(order.discount),
                 "Shipping Method": "Standard",
                 "Cancelled at": day if order.cancelled else "",
                 "Payment Method": "Shopify Payments",
-                "Refunded Amount": _dollars(order.refunded),
+                "Refunded Amount": dollars(order.refunded),
                 "Id": 6_000_000_000_000 + order.number,
                 "Risk Level": "Low",
                 "Source": "web",
@@ -213,7 +89,7 @@ def _shopify() -> str:
                     "Created at": day,
                     "Lineitem quantity": pieces,
                     "Lineitem name": name,
-                    "Lineitem price": _dollars(price),
+                    "Lineitem price": dollars(price),
                     "Lineitem sku": sku,
                     "Lineitem requires shipping": "true",
                     "Lineitem taxable": "true",
@@ -222,7 +98,7 @@ def _shopify() -> str:
                     "Lineitem discount": "0.00",
                 } | (whole if first else {})
 
-    return _text(_SHOPIFY, rows())
+    return text(_SHOPIFY, rows())
 
 
 _AMAZON = (
@@ -237,7 +113,7 @@ _AMAZON = (
 
 def _amazon() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(2):
+        for order in orders(2):
             day = order.placed.astimezone(UTC).isoformat(timespec="seconds")
             for number, (name, sku, price, pieces) in enumerate(order.items):
                 whole = price * pieces
@@ -258,13 +134,11 @@ def _amazon() -> str:
                     "item-status": status,
                     "quantity": 0 if order.cancelled else pieces,
                     "currency": "" if order.cancelled else "USD",
-                    "item-price": "" if order.cancelled else _dollars(whole),
-                    "item-tax": ""
-                    if order.cancelled
-                    else _dollars(order.tax if number == 0 else 0),
-                    "shipping-price": _dollars(order.shipping) if number == 0 else "",
+                    "item-price": "" if order.cancelled else dollars(whole),
+                    "item-tax": "" if order.cancelled else dollars(order.tax if number == 0 else 0),
+                    "shipping-price": dollars(order.shipping) if number == 0 else "",
                     "gift-wrap-price": "4.99" if order.number % 25 == 12 and number == 0 else "",
-                    "item-promotion-discount": _dollars(own) if own else "",
+                    "item-promotion-discount": dollars(own) if own else "",
                     "ship-city": order.city.upper(),
                     "ship-state": order.state,
                     "ship-postal-code": order.zip,
@@ -295,9 +169,9 @@ _STRIPE = (
 
 def _stripe() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(3):
+        for order in orders(3):
             day = order.placed.astimezone(UTC)
-            paid, refunded = _dollars(order.total), _dollars(order.refunded)
+            paid, refunded = dollars(order.total), dollars(order.refunded)
             place = {
                 "Line1": order.street,
                 "City": order.city,
@@ -317,7 +191,7 @@ def _stripe() -> str:
                 "Converted Amount Refunded": refunded,
                 "Converted Currency": "usd",
                 "Description": f"Order {order.number}",
-                "Fee": _dollars(order.total * 29 // 1000 + 30),
+                "Fee": dollars(order.total * 29 // 1000 + 30),
                 "Is Link": "false",
                 "Mode": "Live",
                 "PaymentIntent ID": f"pi_sample{order.number}",
@@ -342,7 +216,7 @@ def _stripe() -> str:
                 "Invoice Number": f"SAMPLE-{order.number}",
             }
 
-    return _text(_STRIPE, rows())
+    return text(_STRIPE, rows())
 
 
 _QUICKBOOKS = [
@@ -355,7 +229,7 @@ _QUICKBOOKS = [
 def _quickbooks() -> str:
     by_customer: dict[int, list[list[str]]] = {}
     rows = 0
-    for order in _orders(4):
+    for order in orders(4):
         lines = [(name, pieces, price, price * pieces) for name, _, price, pieces in order.items]
         if order.discount:
             lines.append(("Discount", 1, -order.discount, -order.discount))
@@ -367,7 +241,7 @@ def _quickbooks() -> str:
             by_customer.setdefault(order.customer, []).append(
                 [
                     *("", f"{order.placed:%m/%d/%Y}", kind, str(order.number), name, name),
-                    *(f"{pieces}.00", _grouped(sign * price), _grouped(sign * whole), ""),
+                    *(f"{pieces}.00", grouped(sign * price), grouped(sign * whole), ""),
                     *(order.street, order.city, order.state, order.zip),
                 ]
             )
@@ -375,11 +249,11 @@ def _quickbooks() -> str:
         if rows == ROWS:
             break
     width = len(_QUICKBOOKS)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
     for title in ("Sample Store, LLC", "Sales by Customer Detail", "August 1-October 31, 2026"):
         writer.writerow([title, *[""] * (width - 1)])
-    text.write("\n")
+    file.write("\n")
     writer.writerow(_QUICKBOOKS)
     every = 0
     for customer in sorted(by_customer):
@@ -387,14 +261,14 @@ def _quickbooks() -> str:
         balance = 0
         for line in by_customer[customer]:
             balance += round(float(line[8].replace(",", "")) * 100)
-            line[9] = _grouped(balance)
+            line[9] = grouped(balance)
             writer.writerow(line)
-        total = [f"Total for Customer {customer}", *[""] * 7, f"${_grouped(balance)}"]
+        total = [f"Total for Customer {customer}", *[""] * 7, f"${grouped(balance)}"]
         writer.writerow([*total, *[""] * (width - len(total))])
         every += balance
-    writer.writerow(["TOTAL", *[""] * 7, f"${_grouped(every)}", *[""] * (width - 9)])
-    text.write('\n\n"Accrual Basis Monday, November 02, 2026 09:12 AM GMT-06:00"\n')
-    return text.getvalue()
+    writer.writerow(["TOTAL", *[""] * 7, f"${grouped(every)}", *[""] * (width - 9)])
+    file.write('\n\n"Accrual Basis Monday, November 02, 2026 09:12 AM GMT-06:00"\n')
+    return file.getvalue()
 
 
 _ETSY = (
@@ -405,12 +279,11 @@ _ETSY = (
     "Adjusted Card Processing Fees,Adjusted Net Order Amount,Buyer,Order Type,Payment Type,"
     "InPerson Discount,InPerson Location,SKU"
 )
-_COUNTRIES = {"US": "United States", "CA": "Canada"}
 
 
 def _etsy() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(5):
+        for order in orders(5):
             fee = order.total * 3 // 100 + 25
             yield {
                 "Sale Date": f"{order.placed:%m/%d/%y}",
@@ -425,18 +298,18 @@ def _etsy() -> str:
                 "Ship City": order.city,
                 "Ship State": order.state,
                 "Ship Zipcode": order.zip,
-                "Ship Country": _COUNTRIES[order.country],
+                "Ship Country": COUNTRIES[order.country],
                 "Currency": "USD",
-                "Order Value": _dollars(order.goods),
+                "Order Value": dollars(order.goods),
                 "Coupon Code": "TEN" if order.discount else "",
-                "Discount Amount": _dollars(order.discount),
+                "Discount Amount": dollars(order.discount),
                 "Shipping Discount": "0.00",
-                "Shipping": _dollars(order.shipping),
-                "Sales Tax": _dollars(order.tax),
-                "Order Total": _dollars(order.total),
+                "Shipping": dollars(order.shipping),
+                "Sales Tax": dollars(order.tax),
+                "Order Total": dollars(order.total),
                 "Status": "Canceled" if order.cancelled else "Completed",
-                "Card Processing Fees": _dollars(fee),
-                "Order Net": _dollars(order.total - fee),
+                "Card Processing Fees": dollars(fee),
+                "Order Net": dollars(order.total - fee),
                 "Adjusted Order Total": "0.00",
                 "Buyer": f"buyer{order.customer}",
                 "Order Type": "online",
@@ -444,7 +317,7 @@ def _etsy() -> str:
                 "SKU": ",".join(sku for _, sku, _, _ in order.items),
             }
 
-    return _text(_ETSY, rows())
+    return text(_ETSY, rows())
 
 
 _WOOCOMMERCE = (
@@ -461,20 +334,20 @@ _WOOCOMMERCE = (
 
 def _woocommerce() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(6):
+        for order in orders(6):
             download = order.number % 4 == 0  # nothing is shipped: no shipping address
             whole = {
                 "Order Number": order.number,
                 "Order Status": "Cancelled" if order.cancelled else "Completed",
                 "Order Date": f"{order.placed:%Y-%m-%d %H:%M}",
                 "Payment Method Title": "Credit Card",
-                "Cart Discount Amount": _dollars(order.discount),
-                "Order Subtotal Amount": _dollars(order.goods),
+                "Cart Discount Amount": dollars(order.discount),
+                "Order Subtotal Amount": dollars(order.goods),
                 "Shipping Method Title": "Flat rate",
-                "Order Shipping Amount": _dollars(order.shipping),
-                "Order Refund Amount": _dollars(order.refunded),
-                "Order Total Amount": _dollars(order.total),
-                "Order Total Tax Amount": _dollars(order.tax),
+                "Order Shipping Amount": dollars(order.shipping),
+                "Order Refund Amount": dollars(order.refunded),
+                "Order Total Amount": dollars(order.total),
+                "Order Total Tax Amount": dollars(order.tax),
                 "Coupon Code": "ten" if order.discount else "",
                 "Email (Billing)": f"customer{order.customer}@example.com",
             }
@@ -495,10 +368,10 @@ def _woocommerce() -> str:
                     "Item #": number,
                     "Item Name": name,
                     "Quantity (- Refund)": pieces,
-                    "Item Cost": _dollars(price),
+                    "Item Cost": dollars(price),
                 }
 
-    return _text(_WOOCOMMERCE, rows())
+    return text(_WOOCOMMERCE, rows())
 
 
 _SQUARE = (
@@ -513,17 +386,17 @@ _SQUARE = (
 
 def _square() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(7):
+        for order in orders(7):
             for name, sku, price, pieces in order.items:
                 yield {
                     "Order": f"Square Online {order.number}",
                     "Order Date": f"{order.placed:%Y/%m/%d}",
                     "Currency": "USD",
-                    "Order Subtotal": _dollars(order.goods - order.discount),
-                    "Order Shipping Price": _dollars(order.shipping),
-                    "Order Tax Total": _dollars(order.tax),
-                    "Order Total": _dollars(order.total),
-                    "Order Refunded Amount": _dollars(order.refunded) if order.refunded else "",
+                    "Order Subtotal": dollars(order.goods - order.discount),
+                    "Order Shipping Price": dollars(order.shipping),
+                    "Order Tax Total": dollars(order.tax),
+                    "Order Total": dollars(order.total),
+                    "Order Refunded Amount": dollars(order.refunded) if order.refunded else "",
                     "Fulfillment Date": f"{order.placed:%m/%d/%Y}, {order.placed:%I:%M %p}",
                     "Fulfillment Type": "Shipment",
                     "Fulfillment Status": "Canceled" if order.cancelled else "Completed",
@@ -540,12 +413,12 @@ def _square() -> str:
                     "Item Name": name,
                     "Item SKU": sku,
                     "Item Variation": "Regular",
-                    "Item Price": _dollars(price),
+                    "Item Price": dollars(price),
                     "Item Options Total Price": "0.00",
-                    "Item Total Price": _dollars(price * pieces),
+                    "Item Total Price": dollars(price * pieces),
                 }
 
-    return _text(_SQUARE, rows())
+    return text(_SQUARE, rows())
 
 
 _BIGCOMMERCE = (
@@ -565,7 +438,7 @@ _BIGCOMMERCE = (
 
 def _bigcommerce() -> str:
     def rows() -> Iterator[Row]:
-        for order in _orders(8):
+        for order in orders(8):
             handling = 150 if order.number % 25 == 7 else 0
             place = {
                 f"{kind} {name}": value
@@ -577,13 +450,13 @@ def _bigcommerce() -> str:
                     "Suburb": order.city,
                     "State": order.state_name,
                     "Zip": order.zip,
-                    "Country": _COUNTRIES[order.country],
+                    "Country": COUNTRIES[order.country],
                     "Email": f"customer{order.customer}@example.com",
                 }.items()
             }
             details = "|".join(
                 f"Product Qty: {pieces}, Product SKU: {sku}, Product Name: {name},"
-                f" Product Total Price: {_dollars(price * pieces)}"
+                f" Product Total Price: {dollars(price * pieces)}"
                 for name, sku, price, pieces in order.items
             )
             yield {
@@ -593,31 +466,31 @@ def _bigcommerce() -> str:
                 "Customer Email": f"customer{order.customer}@example.com",
                 "Order Date": f"{order.placed:%m/%d/%Y}",
                 "Order Status": "Cancelled" if order.cancelled else "Completed",
-                "Subtotal (inc tax)": _dollars(order.goods + order.tax),
-                "Subtotal (ex tax)": _dollars(order.goods),
-                "Tax Total": _dollars(order.tax),
-                "Shipping Cost (inc tax)": _dollars(order.shipping),
-                "Shipping Cost (ex tax)": _dollars(order.shipping),
+                "Subtotal (inc tax)": dollars(order.goods + order.tax),
+                "Subtotal (ex tax)": dollars(order.goods),
+                "Tax Total": dollars(order.tax),
+                "Shipping Cost (inc tax)": dollars(order.shipping),
+                "Shipping Cost (ex tax)": dollars(order.shipping),
                 "Ship Method": "Flat Rate",
-                "Handling Cost (inc tax)": _dollars(handling),
-                "Handling Cost (ex tax)": _dollars(handling),
+                "Handling Cost (inc tax)": dollars(handling),
+                "Handling Cost (ex tax)": dollars(handling),
                 "Store Credit Redeemed": "0.00",
                 "Gift Certificate Amount Redeemed": "0.00",
                 "Coupon Details": "Coupon Code: TEN" if order.discount else "",
-                "Order Total (inc tax)": _dollars(order.total + handling),
-                "Order Total (ex tax)": _dollars(order.total + handling - order.tax),
+                "Order Total (inc tax)": dollars(order.total + handling),
+                "Order Total (ex tax)": dollars(order.total + handling - order.tax),
                 "Payment Method": "Credit Card",
                 "Total Quantity": sum(pieces for *_, pieces in order.items),
                 "Order Currency Code": "USD",
                 "Exchange Rate": "1.0000000000",
                 **place,
                 "Product Details": details,
-                "Refund Amount": _dollars(order.refunded),
+                "Refund Amount": dollars(order.refunded),
                 "Channel ID": 1,
                 "Channel Name": "Sample Store",
             }
 
-    return _text(_BIGCOMMERCE, rows(), quoting=csv.QUOTE_ALL)
+    return text(_BIGCOMMERCE, rows(), quoting=csv.QUOTE_ALL)
 
 
 SAMPLES: dict[str, Callable[[], str]] = {
@@ -629,6 +502,13 @@ SAMPLES: dict[str, Callable[[], str]] = {
     "woocommerce.csv": _woocommerce,
     "square.csv": _square,
     "bigcommerce.csv": _bigcommerce,
+    "squarespace.csv": further.squarespace,
+    "wix.csv": further.wix,
+    "tiktok.csv": further.tiktok,
+    "ebay.csv": further.ebay,
+    "paypal.csv": further.paypal,
+    "edd.csv": further.edd,
+    "woocommerce_meta.csv": further.woocommerce_meta,
 }
 """What makes each file."""
 

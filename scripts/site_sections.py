@@ -202,8 +202,15 @@ def _shops() -> Iterator[str]:
         yield f"- **Amount**: {_in_words(one.amount[0])}: {one.amounts}."
         if one.shipping:
             yield f"- **Delivery**: {_in_words(one.shipping[0])}."
+        for column, words in one.sale.items():
+            sold, back = (", ".join(some) for some in (words, one.refund.get(column, ())))
+            yield f"- **Sales** are rows whose `{column}` is one of: {sold}. **Refunds**: {back}."
+        if taxable := one.lines.taxable:
+            yield f"- **Lines that are not taxable** are marked in `{taxable[0]}`."
         if one.marketplace:
             yield "- **Who remits**: the marketplace. The tax is computed; none is due from you."
+        if one.seen:
+            yield f"- **Seen in**: {one.seen}."
         yield ""
         yield one.note
         yield ""

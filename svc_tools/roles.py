@@ -696,7 +696,7 @@ _PERSONAL = (
     ),
     (
         _words("address addr street apt apartment suite"),
-        _words("line full name no number po box"),
+        _words("line full name no number po box district neighborhood"),
     ),
     (_words("company organization note message instruction"), _words("name address")),
 )

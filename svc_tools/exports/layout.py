@@ -10,6 +10,7 @@ from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
 PLACE_ROLES = ("state", "zip", "address", "city", "country")
 """The roles of the columns of a place."""
@@ -144,9 +145,8 @@ class Export:
     note: str = ""
     seen: str = ""
 
-    def fits(self, columns: Iterable[Hashable]) -> bool:
-        """Whether a table with these columns may be this export."""
-        names = by_name(columns).keys()
+    def fits(self, names: AbstractSet[str]) -> bool:
+        """Whether a table whose columns have these plain names may be this export."""
         return names >= {*self.known_by} and names.isdisjoint(self.unlike)
 
     def found(self, columns: Iterable[Hashable]) -> dict[str, Hashable]:

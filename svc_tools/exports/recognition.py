@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.countries import find_country
-from svc_tools.exports.layout import PLACE_ROLES
+from svc_tools.exports.layout import PLACE_ROLES, by_name
 from svc_tools.exports.shops import EXPORTS
 from svc_tools.places import state_code
 from svc_tools.roles import ColumnAmbiguous, Found, is_shipped_to, plain_name, usual_places
@@ -26,7 +26,8 @@ def recognized(columns: Iterable[Hashable]) -> Export | None:
 def fitting(columns: Iterable[Hashable]) -> list[Export]:
     """Every export that a table with these columns may be: that which knows most of them first."""
     labels = [*columns]
-    fit = [one for one in EXPORTS if one.fits(labels)]
+    names = by_name(labels).keys()
+    fit = [one for one in EXPORTS if one.fits(names)]
     return sorted(fit, key=lambda one: len(one.known(labels)), reverse=True)
 
 
@@ -118,10 +119,9 @@ _TITLE_ROWS = 12
 def report_of(first: Sequence[Sequence[object]]) -> tuple[Export, Sequence[object]] | None:
     """The report that a file is whose first rows these are, and the row with the names.
 
-    `None` where the names stand in the first row that is not empty, as in other files.
+    `None` where the names stand in the first row, as in other files.
     """
-    filled = [row for row in first[:_TITLE_ROWS] if any(map(_is_filled, row))]
-    for row in filled[1:]:
+    for row in first[1:_TITLE_ROWS]:
         export = recognized([cell for cell in row if _is_filled(cell)])
         if export is not None and export.report:
             return export, row
@@ -133,17 +133,21 @@ def lines_of(
 ) -> Iterator[list[object]]:
     """The names of a report's columns, then its lines, each with the heading above it.
 
-    The heading goes into the first column, where that has no name: it is the customer's.
+    The heading goes into the first column, where that has no name: it is the customer's. A line
+    has a date, or is a further row of the order above it.
     """
     grouped = not _is_filled(names[0])
-    dated = [*names].index(export.found(filter(_is_filled, names))["as_of"])
-    below, heading = iter(rows), None
+    found = export.found(filter(_is_filled, names))
+    dated, numbered = [*names].index(found["as_of"]), [*names].index(found["order"])
+    below, heading, order = iter(rows), None, None
     for row in below:
         if [*row] == [*names]:
             break
     yield ["Customer", *names[1:]] if grouped else [*names]
     for row in below:
-        if len(row) > dated and _is_filled(row[dated]):
+        further = export.once and row[numbered : numbered + 1] == [order]
+        if further or (len(row) > dated and _is_filled(row[dated])):
+            order = row[numbered] if _is_filled(row[numbered]) else None
             line = [*row, *[None] * (len(names) - len(row))]
             yield [heading, *line[1:]] if grouped and not _is_filled(line[0]) else line
         elif row and _is_filled(row[0]):

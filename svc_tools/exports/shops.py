@@ -41,7 +41,7 @@ EXPORTS: tuple[Export, ...] = (
     Export(
         name="Shopify orders",
         known_by=("name", "financial_status", "lineitem_quantity", "subtotal"),
-        unlike=("amount_refunded", "lineitem_variant"),
+        unlike=("lineitem_variant",),
         columns={
             "state": ("shipping_province",),
             "zip": ("shipping_zip",),
@@ -348,7 +348,7 @@ EXPORTS: tuple[Export, ...] = (
     Export(
         name="Squarespace orders",
         known_by=("order_id", "financial_status", "subtotal", "lineitem_variant"),
-        unlike=("refunded_amount", "lineitem_compare_at_price", "lineitem_discount"),
+        unlike=("lineitem_compare_at_price",),
         columns={
             "state": ("shipping_province",),
             "zip": ("shipping_zip",),
@@ -425,7 +425,15 @@ EXPORTS: tuple[Export, ...] = (
     ),
     Export(
         name="TikTok Shop orders",
-        known_by=("order_id", "sku_id", "order_amount", "taxes", "created_time", "zipcode"),
+        known_by=(
+            "order_id",
+            "sku_id",
+            "order_amount",
+            "taxes",
+            "created_time",
+            "state",
+            "zipcode",
+        ),
         columns={
             "state": ("state",),
             "zip": ("zipcode",),
@@ -475,7 +483,7 @@ EXPORTS: tuple[Export, ...] = (
             "country": ("ship_to_country",),
             "as_of": ("sale_date",),
             "order": ("order_number",),
-            "collected": ("e_bay_collected_tax",),
+            "collected": ("e_bay_collected_tax", "ebay_collected_tax"),
             "total": ("total_price",),
         },
         amount=_sums("sold_for"),
@@ -483,9 +491,10 @@ EXPORTS: tuple[Export, ...] = (
         once=True,
         head=("item_number", "item_title"),
         lines=Lines(quantity=("quantity",), name=("item_title",)),
-        in_total=("seller_collected_tax", "e_bay_collected_charges"),
+        in_total=("seller_collected_tax", "e_bay_collected_charges", "ebay_collected_charges"),
         month_first=True,
         marketplace=True,
+        report=True,
         amounts="what the items were sold for, before shipping and tax",
         note="The place is that to which is shipped, never the buyer's or the item's. An order of"
         " several items has a first row with their sum, which counts, and a row for each of them,"
@@ -557,7 +566,6 @@ EXPORTS: tuple[Export, ...] = (
     Export(
         name="WooCommerce orders (post meta)",
         known_by=("order_total", "order_tax", "order_shipping", "shipping_postcode"),
-        unlike=("order_subtotal", "shipping_total"),
         columns={
             "state": ("shipping_state",),
             "zip": ("shipping_postcode",),
@@ -590,8 +598,8 @@ EXPORTS: tuple[Export, ...] = (
         month_first=True,
         amounts="the total without tax and shipping; fees are in it",
         note="What plugins export that write the fields of an order as WordPress keeps them, such"
-        " as _order_total. The tax on shipping is in _order_shipping_tax; without that column it"
-        " stays in the amount.",
+        " as _order_total. The tax on shipping is in _order_shipping_tax; without that column"
+        " it stays in the amount.",
         seen="the source of plugins and import scripts of public repositories",
     ),
 )

@@ -1,4 +1,4 @@
-"""The exports of shops: recognized by their columns, and read as sales."""
+"""The exports of shops, read as sales: further rows of an order, amounts, samples of each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import pytest
 from support.command import svc_tools
 
 from svc_tools import tabular
-from svc_tools.exports import EXPORTS, PLACE_ROLES, recognized
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.lookup_columns import NOTE
-from svc_tools.roles import plain_name
 
 SHOPIFY = [
     *("Name", "Email", "Financial Status", "Paid at", "Currency", "Subtotal", "Shipping", "Taxes"),
@@ -23,78 +21,6 @@ SHOPIFY = [
     *("Billing Zip", "Billing Province", "Shipping Zip", "Shipping Province", "Shipping Country"),
     *("Cancelled at", "Refunded Amount"),
 ]
-
-
-def test_an_export_is_recognized_whatever_the_case_the_order_and_further_columns() -> None:
-    written = ["\ufeffName", *(name.upper() for name in reversed(SHOPIFY[1:])), "My own column"]
-
-    export = recognized(written)
-
-    assert export is not None
-    assert export.name == "Shopify orders"
-    assert export.found(written) == {
-        "state": "SHIPPING PROVINCE",
-        "zip": "SHIPPING ZIP",
-        "country": "SHIPPING COUNTRY",
-        "as_of": "CREATED AT",
-        "order": "\ufeffName",
-        "currency": "CURRENCY",
-        "collected": "TAXES",
-        "refunded": "REFUNDED AMOUNT",
-        "total": "TOTAL",
-    }
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        ["order_id", "order_date", "zip", "amount"],
-        ["Date", "Amount", "Currency", "Status", "Shipping Zip"],
-        [name for name in SHOPIFY if name != "Financial Status"],
-        [*SHOPIFY, "subtotal"],  # which of the two is not known
-        [],
-        [1, 2, 3],
-    ],
-)
-def test_a_table_that_lacks_what_tells_an_export_is_none(columns: list[object]) -> None:
-    assert recognized(columns) is None  # type: ignore[arg-type]  # labels may be numbers
-
-
-def test_the_table_is_consistent() -> None:
-    roles = {
-        *PLACE_ROLES,
-        "as_of",
-        "order",
-        "channel",
-        "currency",
-        "collected",
-        "refunded",
-        "total",
-    }
-    for one in EXPORTS:
-        names = [
-            *one.known_by,
-            *(
-                name
-                for several in (*one.columns.values(), *one.billing.values())
-                for name in several
-            ),
-            *(
-                str(name)
-                for sums in (*one.amount, *one.shipping)
-                for name in (*sums.plus, *sums.minus)
-            ),
-            *one.no_sale,
-            *one.delivery,
-        ]
-        assert [plain_name(name) for name in names] == names, one.name
-        assert one.columns.keys() <= roles, one.name
-        assert one.billing.keys() <= {*PLACE_ROLES}, one.name
-        assert {"as_of", "order"} <= one.columns.keys(), one.name
-        assert one.amount, one.name
-        assert one.amounts, one.name
-        assert recognized([*one.known_by]) is one, one.name
-    assert len({one.name for one in EXPORTS}) == len(EXPORTS)
 
 
 ORDERS = [
@@ -447,6 +373,8 @@ class Sample(NamedTuple):
     Massachusetts 6.25% and Oregon 0 without delivery; New Jersey 6.625%, Connecticut 6.35% and
     Rhode Island 7% with it.
     """
+    unplaced: int = 0
+    """Rows without a place: withdrawals, the row that describes the columns."""
 
 
 SAMPLES = {
@@ -482,7 +410,38 @@ SAMPLES = {
         *("BigCommerce orders", 192, 8, "125492.37", "8275.04"),
         {19: ("34.19", "7.95", "2.79"), 51: ("42.00", "7.95", "3.17")},
     ),
+    "squarespace.csv": Sample(
+        *("Squarespace orders", 39, 1, "13222.90", "928.30"),
+        {5: ("2098.00", "0.00", "146.86"), 33: ("17.10", "7.95", "1.07")},
+    ),
+    "wix.csv": Sample(
+        *("Wix orders", 38, 2, "7456.82", "468.50"),
+        {8: ("56.97", "7.95", "4.12"), 10: ("39.00", "7.95", "3.29")},
+    ),
+    "tiktok.csv": Sample(
+        *("TikTok Shop orders", 38, 1, "16043.31", "1375.57"),
+        {1: ("108.50", "7.95", "7.39"), 8: ("12.50", "7.95", "0.78")},
+        unplaced=1,
+    ),
+    "ebay.csv": Sample(
+        *("eBay orders", 39, 1, "9382.98", "528.53"),
+        {22: ("19.00", "7.95", "1.89"), 37: ("1144.50", "0.00", "75.82")},
+    ),
+    "paypal.csv": Sample(
+        *("PayPal activity", 33, 1, "20072.43", "1386.46"),
+        {11: ("-14.00", "0.00", "-0.89"), 13: ("12.50", "7.95", "1.43")},
+        unplaced=6,
+    ),
+    "edd.csv": Sample(
+        *("Easy Digital Downloads payments", 38, 2, "26273.45", "1617.49"),
+        {7: ("17.55", None, "1.23"), 10: ("311.00", None, "20.60")},
+    ),
+    "woocommerce_meta.csv": Sample(
+        *("WooCommerce orders (post meta)", 38, 2, "46391.81", "3232.95"),
+        {0: ("14.00", "7.95", "0.88"), 2: ("37.98", "7.95", "3.04")},
+    ),
 }
+MARKETPLACES = {"amazon.txt", "etsy.csv", "tiktok.csv", "ebay.csv"}
 
 
 def read(name: str) -> pd.DataFrame:
@@ -490,6 +449,9 @@ def read(name: str) -> pd.DataFrame:
     if name == "quickbooks.csv":  # a report: with a title, headings and totals
         report = pd.read_csv(FOLDER / name, skiprows=4)
         return report[report["Transaction date"].notna()]
+    if name == "ebay.csv":  # rows of commas around the names, and the number of records below
+        report = pd.read_csv(FOLDER / name, skiprows=1)
+        return report[report["Order Number"].str.startswith("11-", na=False)]
     return pd.read_csv(FOLDER / name, sep="\t" if name.endswith(".txt") else ",")
 
 
@@ -510,7 +472,8 @@ def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
     done = svc_tools("enrich", FOLDER / name, "-o", tmp_path / "out.csv", "--embedded")
 
     statuses = taxed["lookup_status"].value_counts().to_dict()
-    assert statuses == {"ok": sample.rated, "unsupported": sample.abroad}
+    unplaced = {"invalid": sample.unplaced} if sample.unplaced else {}
+    assert statuses == {"ok": sample.rated, "unsupported": sample.abroad, **unplaced}
     assert str(taxed["sale_amount"].sum()) == sample.amount
     assert str(taxed["tax"].sum()) == sample.tax
     shipping = "sale_shipping" in taxed
@@ -520,7 +483,9 @@ def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
         assert (str(line["sale_amount"]), delivery, str(line["tax"])) == figures
     assert done.returncode == 0
     said = " ".join(done.stdout.split())
-    assert re.search(rf"distinct places {sample.name}: state .*, amount '[^.]*\(.*\)", said)
+    assert re.search(
+        rf"distinct places {re.escape(sample.name)}: state .*, amount '[^.]*\(.*\)", said
+    )
     known = taxed[taxed["tax"].notna()]
     charged = f" and ${known['sale_shipping'].sum():,.2f} of delivery" if shipping else ""
     assert f"${known['sale_amount'].sum():,.2f} of sales{charged}, " in said
@@ -533,7 +498,7 @@ def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
         assert [None if pd.isna(one) else one for one in written[column]] == of_frame, column
 
 
-@pytest.mark.parametrize("name", ["amazon.txt", "etsy.csv"])
+@pytest.mark.parametrize("name", sorted(MARKETPLACES))
 def test_sales_of_a_marketplace_are_not_due_from_the_seller(embedded, name) -> None:
     rated = read(name).svc.lookup(client=embedded, cache=False, progress=False)
     register = [{"state": state, "nexus_type": "economic"} for state in ("MA", "NJ", "TX")]
@@ -604,7 +569,7 @@ def test_sales_of_a_sample_are_measured_without_an_argument(name) -> None:
     assert f"{SAMPLES[name].name}, recognized by the column names: date from column" in notes
     marketplace = found["marketplace_sales"].sum()
     sales = found["sales"].sum()
-    assert (marketplace > 0) == (name in {"amazon.txt", "etsy.csv"})
+    assert (marketplace > 0) == (name in MARKETPLACES)
     assert sales + marketplace > 0
 
 
