@@ -125,7 +125,7 @@ def best_sum(view: View, goods: AbstractSet[object] = frozenset()) -> Proof:
     if not fits:
         return Proof("none", None, nothing, nothing, nothing)
     missing = {id(one): _outside(one, view) for one in fits}
-    valid = _outermost([one for one in fits if not missing[id(one)]])
+    valid = _outermost([one for one in fits if not missing[id(one)]], all_fits, view)
     best = valid[0] if valid else min(fits, key=lambda one: len(missing[id(one)]))
     unexplained = _unexplained(best, all_fits, totals, view)
     nearly = {one: nearly_adds_up(columns, one) for one in unexplained}
@@ -162,11 +162,15 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
     )
 
 
-def _outermost(fits: list[Fit]) -> list[Fit]:
-    """The sums without those of amounts that are only what another total starts from."""
-    inner = {one.base for one in fits if one.parts}
-    outer = [one for one in fits if one.total not in inner]
-    return outer or fits
+def _outermost(valid: list[Fit], fits: Sequence[Fit], view: View) -> list[Fit]:
+    """The sums without those of amounts from which a discount is still taken."""
+    before = {
+        one.base
+        for one in fits
+        if any(view.kinds[part] in {"discount", "wrap"} for part, _ in one.parts)
+    }
+    after = [one for one in valid if one.total not in before]
+    return after or valid
 
 
 def _unexplained(best: Fit, fits: Sequence[Fit], totals: Sequence[Term], view: View) -> list[Term]:
