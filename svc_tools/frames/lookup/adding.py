@@ -63,7 +63,7 @@ class Fit:
     @property
     def fitting(self) -> int:
         """How many rows add up."""
-        return int(self.fits.sum())
+        return int(np.count_nonzero(self.fits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def sums_that_fit(columns: Columns, totals: Sequence[Term]) -> list[Fit]:
         search = _Search(columns, total)
         for base, parts in search.sums(_FIRST_FIT, _SAMPLE_FIT, _PART_SAMPLE_FIT):
             fit = _fit(columns, total, base, parts)
-            if fit.fitting >= FIT * int(fit.rows.sum()) and _holds_for_parts(columns, fit):
+            if fit.fitting >= FIT * np.count_nonzero(fit.rows) and _holds_for_parts(columns, fit):
                 found.append(fit)
         if len(found) > _MOST_FOUND:
             raise TooManyColumnsError
@@ -117,7 +117,7 @@ def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | 
     found: Literal["over"] | None = None
     for base, parts in _Search(columns, total).sums(*_NEAR):
         fit = _fit(columns, total, base, parts)
-        if fit.fitting >= NEAR_FIT * int(fit.rows.sum()):
+        if fit.fitting >= NEAR_FIT * np.count_nonzero(fit.rows):
             added = columns.cents[base] + sum(sign * columns.cents[one] for one, sign in fit.parts)
             rest = (columns.cents[total] - added)[fit.rows & ~fit.fits]
             if int((rest < 0).sum()) >= int((rest > 0).sum()):
@@ -230,6 +230,6 @@ def _holds_for_parts(columns: Columns, fit: Fit) -> bool:
     for part in columns.signs:
         if part not in {fit.total, fit.base}:
             on = fit.rows & (columns.cents[part] != 0)
-            if int(fit.fits[on].sum()) < PART_FIT * int(on.sum()):
+            if np.count_nonzero(fit.fits & on) < PART_FIT * np.count_nonzero(on):
                 return False
     return True
