@@ -110,9 +110,10 @@ def sums_that_fit(columns: Columns, totals: Sequence[Term]) -> list[Fit]:
 
 
 def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | None:
-    """Whether a total is a sum in half of its rows or more, and less or more in most others.
+    """Whether a total is a sum in half of its rows or more, where it is none in enough of them.
 
-    What is less lacks something that has no column, such as a discount.
+    "over" is an amount that is nearly another one, and more where it is not: what it is before a
+    discount. From any other something is taken, or may be, that has no column.
     """
     found: Literal["over"] | None = None
     for base, parts in _Search(columns, total).sums(*_NEAR):
@@ -120,7 +121,7 @@ def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | 
         if fit.fitting >= NEAR_FIT * np.count_nonzero(fit.rows):
             added = columns.cents[base] + sum(sign * columns.cents[one] for one, sign in fit.parts)
             rest = (columns.cents[total] - added)[fit.rows & ~fit.fits]
-            if int((rest < 0).sum()) >= int((rest > 0).sum()):
+            if parts or np.count_nonzero(rest < 0) >= np.count_nonzero(rest > 0):
                 return "short"
             found = "over"
     return found
