@@ -352,7 +352,8 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in further)))
     doubts += _doubts_between(readings, "beside")
-    return _answered(Verdict(file, sums, tuple(doubts), readings=readings, by_name=True))
+    alone = len(file.filled("amount")) <= 1  # of two equal ones, one is a total without the others
+    return _answered(Verdict(file, sums, tuple(doubts), readings=readings, by_name=alone))
 
 
 def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:
