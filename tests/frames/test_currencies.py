@@ -159,13 +159,15 @@ def test_currencies_without_dollars_under_another_name_are_a_question():
     assert (question.columns, question.likely) == (("Market",), "Market")
     assert question.values == ("Market", False)  # noqa: PD011 - no frame
     assert find_currency(pd.DataFrame({"Currency": ["EUR", "CAD"]})).question is None
+    alike = pd.DataFrame({"Market": ["EUR", "CAD"], "Site": ["EUR", "CAD"]})
+    assert find_currency(alike).question.columns == ("Market",)
 
 
 def test_a_few_cells_far_down_are_found():
-    values = [None] * 5_000 + ["EUR", "USD"]
+    values = [None] * 5_001 + ["EUR", "USD"]  # in none of the rows that a sample has
     found, foreign = read(pd.DataFrame({"Paid in": values}))
     assert found.used == "Paid in"
-    assert np.flatnonzero(foreign.rows).tolist() == [5_000]
+    assert np.flatnonzero(foreign.rows).tolist() == [5_001]
 
 
 def test_an_empty_cell_has_the_currency_of_its_order_or_else_is_in_dollars():
