@@ -53,7 +53,7 @@ from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
-from svc_tools.frames.taxes.amounts import rates_known
+from svc_tools.frames.taxes.amounts import rates_known, refuse_if_open
 from svc_tools.frames.taxes.tax_lines import flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
@@ -601,6 +601,8 @@ class _FileWriting:
 
         with _whole_output(target) as place:
             self.notes += write_table(kind, place, schema, joined(), rows)
+            # before the file takes its name: later rows may show what the first ones did not
+            refuse_if_open(self._counts, self._layout.reading)
         self.notes += self._counts.sentences(self._layout.reading)
 
     def _split_lines(self, split: SplitInvoices, orders: OrderIndex) -> pd.DataFrame | None:

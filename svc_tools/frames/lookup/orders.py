@@ -20,7 +20,12 @@ from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes, order_rows
+from svc_tools.frames.lookup.order_numbers import (
+    OrderColumns,
+    order_hashes,
+    order_rows,
+    text_keys,
+)
 from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
 from svc_tools.frames.lookup.sums import Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
@@ -338,7 +343,12 @@ class Orders:
         elsewhere = once if any(one.once or one.head for one in sums.goods) else np.zeros_like(once)
         counts = Counts()
         kinds = row_kinds(
-            rows.frame, reading.kinds, goods.cents, orders=rows.numbers, counts_in=~elsewhere
+            rows.frame,
+            reading.kinds,
+            goods.cents,
+            orders=self.codes if reading.kinds.used else None,
+            numbers=rows.numbers,
+            counts_in=~elsewhere,
         )
         counts.kinds = kinds.counts
         if reading.refunds is not None:
@@ -368,6 +378,7 @@ class Orders:
         off = (rows.off(once) if marks is None else marks.off) & ~no_sale
         off[[*foreign]] = False
         counts.rows["off"] = int(np.count_nonzero(off & ~elsewhere))
+        counts.rows["counted"] = int(np.count_nonzero(counted_in & ((goods.cents != 0) | off)))
         if reading.export is None and off.any():
             why = f"amount: the amounts of the order do not add up to {reading.total!r}"
             reasons = dict.fromkeys(np.flatnonzero(off & ~elsewhere).tolist(), why)
@@ -435,7 +446,7 @@ class Orders:
         """For each row the code of its order's number, whatever its date; -1 where it has none."""
         if self.reading.order is None or not self.reading.kinds.used:
             return None
-        return order_rows(self.frame, OrderColumns(self.reading.order))
+        return text_keys(self.frame[self.reading.order]).codes
 
     def _totals(self, marks: Marks | None) -> np.ndarray:
         """The rows of totals, in a file that is no known export."""
@@ -472,13 +483,16 @@ class Orders:
         rest = np.zeros(len(self.frame), np.int64)
         if sums is None or sums.total is None:
             return rest
+        unknown = np.zeros(len(rest), bool)
         parts = (*sums.goods, *sums.delivery, *sums.tax, *sums.others)
         inside = [term for term in parts if term not in sums.outside]
         for sign, term in [(1, sums.total), *((-1, term) for term in inside)]:
-            cents = self.cents_of(term, "amount")[0]
+            cents, missing, _ = self.cents_of(term, "amount")
+            if term is sums.total and self.reading.export is not None:
+                unknown[[*missing]] = True  # an export may leave its total empty
             cents = sign * term.sign * (np.abs(cents) if term.either_sign else cents)
             rest += np.where(once, 0, cents) if term.once or term.head else cents
-        return rest
+        return np.where(unknown, 0, rest)
 
     def off(self, once: np.ndarray) -> np.ndarray:
         """The rows of orders that do not add up to their total, or that alone prove a part."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.deciding import Decided
-    from svc_tools.frames.lookup.orders import Sale
+    from svc_tools.frames.lookup.orders import Counts
     from svc_tools.frames.options import TaxOptions
 
 
@@ -186,26 +186,27 @@ def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions)
     return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
 
 
-def refuse_if_off(sale: Sale, reading: Reading) -> None:
-    """Refuse sums that hold in fewer rows of a whole file than in those that decided.
+def refuse_if_open(counts: Counts, reading: Reading) -> None:
+    """Refuse what the rows that decided did not show, and the whole file does.
 
     Raises:
-        ColumnAmbiguous: more than a tenth of the rows do not add up.
+        ColumnAmbiguous: more than a tenth of the rows do not add up, or there are refunds that are
+            written with a positive amount.
     """
-    sums = reading.sums
-    if sums is None or sums.witness != "sum" or sums.total is None:
-        return
-    counted = ~(sale.no_sale | sale.further) & (sale.amount.cents != 0) | sale.off
-    off, rows = np.count_nonzero(sale.off), np.count_nonzero(counted)
-    if off <= _OFF_AT_MOST * rows:
-        return
-    why = (
-        f"{in_words(sums.goods)} and the other columns add up to {reading.total!r} in some rows,"
-        f" and not in {off:,} of {rows:,}"
-    )
-    label = sums.goods[0].label
-    asked = Question("amount", (label, reading.total), (label, reading.total), label, why, "amount")
-    raise ColumnAmbiguous.of([asked], call="tax")
+    sums, asked = reading.sums, list[Question]()
+    if reading.refunds is None and (refunds := counts.kinds.question()) is not None:
+        asked.append(refunds)
+    off, rows = counts.rows["off"], counts.rows["counted"]
+    proven = sums is not None and sums.witness == "sum"
+    if sums is not None and proven and off > _OFF_AT_MOST * rows:
+        why = (
+            f"{in_words(sums.goods)} and the other columns add up to {reading.total!r} in some"
+            f" rows, and not in {off:,} of {rows:,}"
+        )
+        columns = (sums.goods[0].label, reading.total)
+        asked.append(Question("amount", columns, columns, columns[0], why, "amount"))
+    if asked:
+        raise ColumnAmbiguous.of(asked, call="tax")
 
 
 def _unless_off(given: Hashable | None) -> Hashable | None:

@@ -36,7 +36,7 @@ from svc_tools.frames.results import reading_of, remember_reading
 from svc_tools.frames.taxes.amounts import (
     amounts_of_tax,
     rates_known,
-    refuse_if_off,
+    refuse_if_open,
     sample_of,
 )
 from svc_tools.frames.taxes.due import (
@@ -208,6 +208,8 @@ def add_tax(
     sales = _sales(frame, lines, terms)
     reviewed = _marks(frame, lines, terms, sales)
     reviewed["invoice_incomplete"] = incomplete
+    if sold is not None:
+        reviewed["amounts_do_not_add_up"] = sold.off & ~sold.further
     if register is not None and sales.dates is not None:
         reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
     columns["tax_review"] = _review_column(reviewed, len(frame))
@@ -252,7 +254,7 @@ def _sold(
     orders = Orders(frame, source.reading)
     sold = orders.sale(marks)
     if marks is None:
-        refuse_if_off(sold, source.reading)
+        refuse_if_open(sold.counts, source.reading)
     return sold, _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
 
 
