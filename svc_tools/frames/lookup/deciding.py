@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
@@ -26,11 +28,10 @@ from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
 from svc_tools.frames.money import Money
 from svc_tools.questions import Question
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    import pandas as pd
 
     from svc_tools.frames.decimal_marks import DecimalMark, Marks
     from svc_tools.frames.lookup.figures import MoneyTable
@@ -108,9 +109,10 @@ def rows_of_file(
         columns: the column of each role that the lookup reads.
         order: the column of the order's number, where it is named; `False` for none.
     """
-    sample = frame[[*labels]].iloc[:MOST_ROWS]
+    plain = [label for label in labels if _is_plain(frame[label])]
+    sample = frame[plain].iloc[:MOST_ROWS]
     place = {role: label for role, label in columns.items() if role != "as_of"}
-    own = [label for label in labels if label not in columns.values()]
+    own = [label for label in plain if label not in columns.values()]
     found = find_order(sample, columns.get("as_of"), tuple(place.values()), given=order)
     kinds = find_kinds(sample, [label for label in own if label != found.number])
     return Reading(
@@ -120,6 +122,14 @@ def rows_of_file(
         kinds=kinds,
         currencies=None,
     )
+
+
+def _is_plain(column: pd.Series | pd.DataFrame) -> bool:
+    """Whether a label is that of one column, and its cells are no lists or tables."""
+    if isinstance(column, pd.DataFrame):
+        return False
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    return kind is None or not pa.types.is_nested(kind)
 
 
 def money_of_file(
@@ -143,9 +153,12 @@ def money_of_file(
         final: whether no more will be known of the rates.
         semicolons: whether semicolons separate the cells of the file.
     """
-    currencies = find_currency(sample[[*labels]], answers.amount, given=answers.currency)
+    plain = [label for label in labels if _is_plain(sample[label])]
+    currencies = find_currency(sample[plain], answers.amount, given=answers.currency)
     reading = replace(reading, currencies=currencies, refunds=answers.refunds)
-    candidates = [one for one in _candidates(labels, reading, answers) if one in sample.columns]
+    candidates = [
+        label for label in _candidates(labels, reading, answers) if _is_plain(sample[label])
+    ]
     marks = marks_of(
         {label: sample[label] for label in candidates},
         semicolons=semicolons,
@@ -162,7 +175,7 @@ def money_of_file(
     orders = order_rows(there, reading.orders)
     known = None if rates is None else RatesOfRows(*(one[rows] for one in rates))
     found = (
-        _as_found(table, orders, answers, known, final=final)
+        _as_found(table, orders, answers, known, candidates=candidates, final=final)
         if answers.amount is None
         else _as_named(table, orders, answers, known, final=final)
     )
@@ -216,6 +229,7 @@ def _as_found(
     answers: SalesAnswers,
     rates: RatesOfRows | None,
     *,
+    candidates: Sequence[Hashable],
     final: bool,
 ) -> _Found:
     """What the sums prove, then the rates, then a usual name."""
@@ -226,6 +240,8 @@ def _as_found(
         none = np.zeros(table.rows, np.int64)
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
     sums = verdict.likeliest if waits else verdict.sums
+    if sums is None and not verdict.doubts:
+        sums = _by_its_name(candidates)
     if sums is not None and answers.shipping is not None:
         sums = _with_delivery(sums, answers.shipping, verdict)
     return _Found(
@@ -236,6 +252,14 @@ def _as_found(
         verdict.weak_parts,
         waits,
     )
+
+
+def _by_its_name(candidates: Sequence[Hashable]) -> Sums | None:
+    """The one column that is named as an amount, though no cell of it is one."""
+    named = [label for label in candidates if kind_of(label) == "amount"]
+    exact = [label for label in named if plain_name(label) == "amount"]
+    chosen = exact if len(exact) == 1 else named
+    return Sums((Term(chosen[0]),)) if len(chosen) == 1 else None
 
 
 def _with_delivery(sums: Sums, shipping: Hashable, verdict: Verdict) -> Sums:
