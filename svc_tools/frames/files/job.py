@@ -396,14 +396,20 @@ class FileJob:
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
-        chunks: list[pd.DataFrame] = []
+        first: list[pd.DataFrame] = []
+        wide: set[int] = set()
         for chunk in self.rows.chunks():
-            chunks.append(frame_of(chunk))
-            if sum(map(len, chunks)) >= MOST_ROWS:
+            if first:  # long texts mean nothing for the amounts, and would fill the memory
+                kept = [at for at in range(chunk.table.num_columns) if at not in wide]
+                first.append(frame_of(chunk, kept))
+            else:
+                first.append(frame_of(chunk))
+                wide = {at for at, one in enumerate(chunk.table.columns) if _is_wide(one)}
+            if sum(map(len, first)) >= MOST_ROWS:
                 break
-        if not chunks:
+        if not first:
             return frame_of(Chunk(self.rows.schema.empty_table()))
-        return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
+        return first[0] if len(first) == 1 else pd.concat(first, ignore_index=True)
 
     def _lay_out(self, first: pd.DataFrame, inputs: Inputs) -> None:
         """Decide on the columns by the first rows; wrong arguments are refused, without a request.
@@ -451,6 +457,14 @@ class FileJob:
         for chunk in self.rows.chunks(self.layout.used):
             frame = self._orders.completed(frame_of(chunk))
             self._orders.see(frame, self._exempt_rows(frame))
+
+
+_WIDE = 200
+"""Bytes of a cell, on average, from which on a column holds long texts."""
+
+
+def _is_wide(column: pa.ChunkedArray) -> bool:
+    return bool(column.nbytes > _WIDE * max(len(column), 1))
 
 
 @dataclass(slots=True)
@@ -591,7 +605,8 @@ class _FileWriting:
             orders.begin()
             for chunk in self._rows.chunks():
                 frame = orders.completed(frame_of(chunk, self._layout.used))
-                enriched = self._enriched(frame, orders.marks(frame), number, held)
+                marks = orders.marks(frame, frame_of(chunk))
+                enriched = self._enriched(frame, marks, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
                 if seen is not None:

@@ -7,6 +7,7 @@ usual name. What is open after that are questions.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,13 +32,19 @@ from svc_tools.questions import Question
 from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from svc_tools.frames.decimal_marks import DecimalMark, Marks
     from svc_tools.frames.lookup.figures import MoneyTable
     from svc_tools.frames.lookup.row_kinds import RefundsAs
     from svc_tools.frames.lookup.witness import Verdict
 
+ANSWERS = (
+    *("once", "contains_tax", "contains_shipping", "parts"),
+    *("refunds", "order", "currency", "decimal"),
+)
+"""The arguments that answer questions about the columns of a file."""
+_ROWS_TRIED = 1_000
 MOST_ROWS = 20_000
 """So many rows, of whole orders, decide what the columns mean; the sums are checked on all."""
 
@@ -111,9 +118,10 @@ def rows_of_file(
     """
     plain = [label for label in labels if _is_plain(frame[label])]
     sample = frame[plain].iloc[:MOST_ROWS]
-    place = {role: label for role, label in columns.items() if role != "as_of"}
+    place = {role: one for role, one in columns.items() if role != "as_of" and one in plain}
     own = [label for label in plain if label not in columns.values()]
-    found = find_order(sample, columns.get("as_of"), tuple(place.values()), given=order)
+    day = columns.get("as_of") if columns.get("as_of") in plain else None
+    found = find_order(sample, day, tuple(place.values()), given=order)
     kinds = find_kinds(sample, [label for label in own if label != found.number])
     return Reading(
         orders=found,
@@ -129,7 +137,11 @@ def _is_plain(column: pd.Series | pd.DataFrame) -> bool:
     if isinstance(column, pd.DataFrame):
         return False
     kind = getattr(column.dtype, "pyarrow_dtype", None)
-    return kind is None or not pa.types.is_nested(kind)
+    if kind is not None and pa.types.is_nested(kind):
+        return False
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return True
+    return all(isinstance(cell, Hashable) for cell in column.iloc[:_ROWS_TRIED].tolist())
 
 
 def money_of_file(
@@ -156,9 +168,8 @@ def money_of_file(
     plain = [label for label in labels if _is_plain(sample[label])]
     currencies = find_currency(sample[plain], answers.amount, given=answers.currency)
     reading = replace(reading, currencies=currencies, refunds=answers.refunds)
-    candidates = [
-        label for label in _candidates(labels, reading, answers) if _is_plain(sample[label])
-    ]
+    may_be = _candidates(labels, reading, answers)
+    candidates = [label for label in may_be if _is_plain(sample[label])]
     marks = marks_of(
         {label: sample[label] for label in candidates},
         semicolons=semicolons,
@@ -168,6 +179,9 @@ def money_of_file(
     reading = replace(reading, marks=written)
     named = [one for one in (answers.amount, answers.shipping) if one in candidates]
     table = money_table(sample, candidates, marks.of, named=named)
+    if not named and "amount" not in table.kinds.values():  # cells of it may be no amounts
+        named = [label for label in table.unread if kind_of(label) == "amount"][:1]
+        table = money_table(sample, candidates, marks.of, named=named) if named else table
     rows = _sales(sample, reading, table, named or list(table.columns))
     there = sample if rows.all() else sample[rows]
     if there is not sample:
@@ -175,7 +189,7 @@ def money_of_file(
     orders = order_rows(there, reading.orders)
     known = None if rates is None else RatesOfRows(*(one[rows] for one in rates))
     found = (
-        _as_found(table, orders, answers, known, candidates=candidates, final=final)
+        _as_found(table, orders, answers, known, candidates=may_be, final=final)
         if answers.amount is None
         else _as_named(table, orders, answers, known, final=final)
     )
@@ -242,6 +256,7 @@ def _as_found(
     sums = verdict.likeliest if waits else verdict.sums
     if sums is None and not verdict.doubts:
         sums = _by_its_name(candidates)
+    sums = _as_it_stands(sums)
     if sums is not None and answers.shipping is not None:
         sums = _with_delivery(sums, answers.shipping, verdict)
     return _Found(
@@ -252,6 +267,15 @@ def _as_found(
         verdict.weak_parts,
         waits,
     )
+
+
+def _as_it_stands(sums: Sums | None) -> Sums | None:
+    """The amount of a line instead of its price x quantity, where nothing else is in it."""
+    if sums is None or sums.total is None or sums.delivery or sums.tax or sums.others:
+        return sums
+    if len(sums.goods) > 1 or sums.goods[0].times is None or sums.by_order:
+        return sums
+    return replace(sums, goods=(sums.total,), total=None, witness="name")
 
 
 def _by_its_name(candidates: Sequence[Hashable]) -> Sums | None:

@@ -131,7 +131,7 @@ def money_table(
             continue
         figures, parts = _read(frame[label], marks, fractions=kind == "price")
         if label not in certain and not _is_money(label, figures, kind):
-            if kind != "unknown" and figures.filled.any():
+            if kind != "unknown" and (figures.filled.any() or figures.wrong is not None):
                 unread.append(label)
             continue
         kinds[label] = kind

@@ -29,6 +29,7 @@ from svc_tools.frames.lookup.order_numbers import (
 from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
 from svc_tools.frames.lookup.sums import Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
+from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
 from svc_tools.frames.money import Money, dollars, whole_cents
 
 if TYPE_CHECKING:
@@ -198,6 +199,8 @@ class Orders:
             columns: the column of each role that a lookup reads.
         """
         frame, reading = self.frame, self.reading
+        if reading.order is None and not reading.billing:
+            return frame
         place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
         if not place or not all(label in frame.columns for label in place.values()):
             return frame
@@ -240,9 +243,8 @@ class Orders:
         # after a filter the first row of the order may not be there
         alone = (first < 0) & empty & _without_place(frame, self.reading.place)
         same = np.ones(len(frame), bool)
-        if self.reading.items:  # an order's first row is the sum of its items
-            item = ~np.logical_and.reduce([blank_cells(frame[one]) for one in self.reading.items])
-            same = item & (_first_rows(orders, ~item)[orders] >= 0)
+        if self.reading.items:
+            same = self.item & (_first_rows(orders, ~self.item)[orders] >= 0)
         elif self.heads.any():
             same = ~self.heads & (orders >= 0)
             first = _first_rows(orders, self.heads)[orders]
@@ -257,14 +259,29 @@ class Orders:
         return further
 
     @cached_property
+    def item(self) -> np.ndarray:
+        """The rows of an item, where an order's first row is the sum of its items."""
+        if not self.reading.items:
+            return np.zeros(len(self.frame), bool)
+        item: np.ndarray = ~np.logical_and.reduce(
+            [blank_cells(self.frame[label]) for label in self.reading.items]
+        )
+        return item
+
+    @cached_property
+    def sizes(self) -> np.ndarray | None:
+        """The amounts without their signs, where one row of an order is the sum of the others."""
+        sums = self.reading.sums
+        labels = [] if sums is None else [term.label for term in sums.goods if term.head]
+        return np.abs(self.cents_of(Term(labels[0]), "amount")[0]) if labels else None
+
+    @cached_property
     def heads(self) -> np.ndarray:
         """The rows that hold the sum of the other rows of their order."""
         none = np.zeros(len(self.frame), bool)
-        sums, codes = self.reading.sums, self.codes
-        labels = [] if sums is None else [term.label for term in sums.goods if term.head]
-        if codes is None or not labels or not (codes >= 0).any():
+        codes, cents = self.codes, self.sizes
+        if codes is None or cents is None or not (codes >= 0).any():
             return none
-        cents = np.abs(self.cents_of(Term(labels[0]), "amount")[0])
         most = np.zeros(int(codes.max()) + 1, np.int64)
         np.maximum.at(most, codes[codes >= 0], cents[codes >= 0])
         largest = (codes >= 0) & (cents == most[codes]) & (cents > 0)
@@ -456,11 +473,19 @@ class Orders:
             return np.zeros(len(self.frame), bool)
         return self.totals(total_rows(self.reading.orders))
 
-    def totals(self, found: TotalRows) -> np.ndarray:
-        """The rows of totals among these, the next ones of a file."""
+    def totals(self, found: TotalRows, whole: pd.DataFrame | None = None) -> np.ndarray:
+        """The rows of totals among these, the next ones of a file.
+
+        Args:
+            found: what finds them.
+            whole: the rows with all columns of the file, where the frame has some of them.
+        """
         sums = self.reading.sums
         if sums is None:
             return np.zeros(len(self.frame), bool)
+        if whole is None:
+            added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
+            whole = self.frame[[one for one in self.frame.columns if one not in added]]
         terms = (*sums.goods, *sums.delivery, *sums.tax, *([sums.total] if sums.total else []))
         money = {}
         for term in terms:
@@ -468,7 +493,7 @@ class Orders:
             missing = np.zeros(len(cents), bool)
             missing[[*wrong]] = True
             money[term.label] = Money(cents, missing)
-        return found.take(self.frame, money)
+        return found.take(whole, money)
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
         if self.reading.refunded is not None:
@@ -555,6 +580,7 @@ class OrderIndex:
         self._counted = _NO_HASHES
         self._totals = total_rows(reading.orders)
         self._with_amounts, self._off, self._left = _Hashes(), _Hashes(), _Sums()
+        self._heads, self._most = _Hashes(), _Most()
         self._exempt = {(yes, further): _Hashes() for yes in (True, False) for further in (0, 1)}
 
     def begin(self) -> None:
@@ -595,6 +621,9 @@ class OrderIndex:
             self._left.add(own[numbered & (rest != 0)], rest[numbered & (rest != 0)])
             rest = np.zeros_like(rest)
         self._off.add(own[numbered & orders.bad(further, rest)])
+        self._heads.add(own[numbered & ~orders.item] if self._reading.items else _NO_HASHES)
+        if (cents := orders.sizes) is not None:
+            self._most.add(own[numbered], cents[numbered])
         if exempt is None:
             return
         yes, unknown = exempt
@@ -605,17 +634,25 @@ class OrderIndex:
             self._exempt[flag, 0].add(numbers[first], keys[first])
             self._exempt[flag, 1].add(own[known & further])
 
-    def marks(self, frame: pd.DataFrame) -> Marks:
-        """What is known of the rows of a completed chunk."""
+    def marks(self, frame: pd.DataFrame, whole: pd.DataFrame | None = None) -> Marks:
+        """What is known of the rows of a completed chunk.
+
+        Args:
+            frame: its rows.
+            whole: the rows with all columns of the file, where the frame has some of them.
+        """
         orders = Orders(frame, self._reading)
         known = self._reading.export is not None
-        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals)
+        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole)
         if not self._applies(frame):
             return Marks.none(len(frame))._replace(totals=totals, off=orders.off(orders.further))
         further, with_amounts = self._counted_before(orders)
         numbers, keys, undated = orders.keys()
         own, numbered = np.where(undated, numbers, keys), orders.numbered
         further |= ~with_amounts & self._with_amounts.has(own) & numbered
+        further |= orders.item & numbered & self._heads.has(own)
+        if (cents := orders.sizes) is not None:
+            further |= numbered & (cents < self._most.of(own))
         parted = np.zeros(len(frame), bool)
         for flag in (True, False):
             first, others = self._exempt[flag, 0].all, self._exempt[not flag, 1].all
@@ -694,6 +731,27 @@ class _Sums:
         """Which of these keys come to something."""
         found: np.ndarray = np.isin(keys, self._keys)
         return found
+
+
+class _Most:
+    """The largest cents by hash."""
+
+    def __init__(self) -> None:
+        self._keys, self._cents = _NO_HASHES, np.zeros(0, np.int64)
+
+    def add(self, keys: np.ndarray, cents: np.ndarray) -> None:
+        """Take cents with their keys into account."""
+        self._keys, codes = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
+        most = np.zeros(len(self._keys), np.int64)
+        np.maximum.at(most, codes, np.concatenate([self._cents, cents]))
+        self._cents = most
+
+    def of(self, keys: np.ndarray) -> np.ndarray:
+        """The largest cents of each key; 0 where it is not known."""
+        if not len(self._keys):
+            return np.zeros(len(keys), np.int64)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._cents[at], 0)
 
 
 def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.ndarray:

@@ -234,12 +234,17 @@ def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
 def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:
     """The rates of the rows of an enriched frame, where they are whole; `None` without a lookup."""
     rate, status = f"{prefix}combined_rate", f"{prefix}lookup_status"
+    freight_column = f"{prefix}freight_taxable"
+    for name in (rate, status, freight_column):
+        if (frame.columns == name).sum() > 1:
+            return None  # refused by the tax, which names it
     if not {rate, status} <= {*frame.columns}:
         return None
     rates = rates_of(frame, rate)
-    units = np.where((frame[status] == "ok").to_numpy(bool) & ~rates.missing, rates.units, 0)
+    whole = frame[status].eq("ok").fillna(value=False).to_numpy(bool)
+    units = np.where(whole & ~rates.missing, rates.units, 0)
     freight = np.full(len(frame), -1, np.int64)
-    if f"{prefix}freight_taxable" in frame.columns:
-        untaxed, unknown = freight_of(frame, f"{prefix}freight_taxable")
+    if freight_column in frame.columns:
+        untaxed, unknown = freight_of(frame, freight_column)
         freight = np.where(unknown, -1, np.where(untaxed, 0, 1))
     return RatesOfRows(units, freight)

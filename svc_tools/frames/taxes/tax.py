@@ -25,6 +25,7 @@ from svc_tools.frames.lookup_columns import (
     RANGE_COLUMNS,
     SALE_COLUMNS,
     TAXED,
+    columns_of_tax,
     names_of_lookup,
     placed,
     require_columns,
@@ -240,7 +241,9 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     reading = reading_of(frame, terms.prefix)
     sample = sample_of(frame, reading)
     rates = rates_known(sample, terms.prefix)
-    return amounts_of_tax(sample, free_labels(frame), terms, reading, rates)
+    former = {*columns_of_tax(frame, terms.prefix)}
+    labels = [label for label in free_labels(frame) if label not in former]
+    return amounts_of_tax(sample, labels, terms, reading, rates)
 
 
 def _sold(
