@@ -113,7 +113,7 @@ class Sale(NamedTuple):
         counts: what was counted.
         no_sale: rows that are no sale; their amounts are 0.
         further: rows whose amounts count in another row of their order; here they are 0. None
-            where the amount is that of each row.
+            where a part of the amount is that of each row.
         off: rows whose order does not add up to its total.
     """
 
@@ -324,14 +324,13 @@ class Orders:
         orders, whole = order_hashes(self.frame, self.reading.orders)
         return numbers, orders, ~whole & self.numbered
 
-    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> list[int]:
-        """The first rows of orders of which others, among these, are exempt where it is not."""
+    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The rows of orders of which some rows, among these, are exempt where the first is not."""
         orders = self.codes
         if orders is None:
-            return []
+            return np.zeros(len(self.frame), bool)
         head = _first_rows(orders, ~rows)[orders]
-        parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
-        return parted
+        return _any_of_order(orders, rows & (head >= 0) & (exempt != exempt[head]))
 
     def amounts(self, label: Hashable, named: str) -> Dollars:
         """A column of money, counted once for each order where it is that of the order."""
@@ -357,7 +356,8 @@ class Orders:
             delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
             goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
         no_sale, other = _worded(rows.frame, reading.no_sale), rows.of_another_kind
-        elsewhere = once if any(one.once or one.head for one in sums.goods) else np.zeros_like(once)
+        of_order = all(one.once or one.head for one in (*sums.goods, *sums.delivery))
+        elsewhere = once if of_order else np.zeros_like(once)  # a line's own amount counts in it
         counts = Counts()
         kinds = row_kinds(
             rows.frame,
@@ -661,7 +661,7 @@ class OrderIndex:
         off = orders.off(further)
         if not known and self._has_seen:
             off = np.where(numbered, self._off.has(own) | self._left.has(own), off)
-        return Marks(further, ~further & parted, totals, off)
+        return Marks(further, parted & numbered, totals, off)
 
     @property
     def _by_order(self) -> bool:

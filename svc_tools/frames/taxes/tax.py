@@ -258,28 +258,29 @@ def _sold(
     sold = orders.sale(marks)
     if marks is None:
         refuse_if_open(sold.counts, source.reading)
-    return sold, _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
+    return sold, _parted(frame, terms.exempt, orders, marks) | sold.wrong
 
 
 def _parted(
-    frame: pd.DataFrame, exempt: Hashable | None, orders: Orders, sold: Sale, marks: Marks | None
+    frame: pd.DataFrame, exempt: Hashable | None, orders: Orders, marks: Marks | None
 ) -> dict[int, str]:
     """Why orders of which only some rows are exempt have no tax, by row."""
     if exempt is None or not is_label(frame, exempt):
         return {}
     sums = orders.reading.sums
-    of_orders = sums is not None and any(term.once for term in sums.goods)
+    if sums is None or not any(term.once for term in sums.goods):
+        return {}
+    further = orders.further if marks is None else marks.further
     if marks is not None:
-        rows = np.flatnonzero(marks.parted).tolist() if of_orders else []
-        return dict.fromkeys(rows, _PARTLY_EXEMPT)
-    further = sold.further
-    if not further.any():
-        return {}
-    flags = flags_of(frame, exempt)
-    if flags is None:  # dollars
-        return {}
-    rows = orders.parted(flags.yes, further & ~flags.unknown)
-    return dict.fromkeys(rows, _PARTLY_EXEMPT)
+        parted = marks.parted
+    else:
+        flags = flags_of(frame, exempt) if further.any() else None
+        if flags is None:  # dollars, or no order has several rows
+            return {}
+        parted = orders.parted(flags.yes, further & ~flags.unknown)
+    if all(term.once for term in sums.goods):
+        parted = parted & ~further
+    return dict.fromkeys(np.flatnonzero(parted).tolist(), _PARTLY_EXEMPT)
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
