@@ -161,7 +161,11 @@ def settle(verdict: Verdict, rates: np.ndarray, freight: np.ndarray) -> Verdict:
         [_rows(file, one.sums, groups) for one in readings],
         rates,
         freight,
-        [_nonzero_of(file, term, groups) for term, _ in _next_to(file, readings[0].sums)],
+        [
+            _nonzero_of(file, term, groups)
+            for of in (_next_to, _maybe_inside)
+            for term, _ in of(file, readings[0].sums)
+        ],
     )
     best = None if by_rates.best is None else readings[by_rates.best]
     if best is not None and best.alone:
@@ -348,7 +352,7 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     if delivery:
         delivery += [_taken_off(file, one) for one in file.filled("delivery_discount")]
     tax = _whole(file, "tax")
-    further = _next_to(file, sums)[:_MOST_FURTHER]
+    further = [*_next_to(file, sums), *_maybe_inside(file, sums)][:_MOST_FURTHER]
     readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in further)))
     doubts += _doubts_between(readings, "beside")
@@ -362,6 +366,13 @@ def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:
     off = [(_taken_off(file, one), "discount") for one in file.filled("discount")]
     wrap = [(file.term(one), "goods") for one in file.filled("wrap")]
     return [(term, what) for term, what in (*off, *wrap) if term.label not in used]
+
+
+def _maybe_inside(file: _File, sums: Sums) -> list[tuple[Term, str]]:
+    """Tips and gift cards sold that an amount may contain, and that are no goods."""
+    used = _labels(sums)
+    inside = file.filled("tip", "gift_cards_sold")
+    return [(file.term(one, -1), "untaxed") for one in inside if one not in used]
 
 
 def _whole(file: _File, kind: Literal["tax", "delivery"]) -> list[Term]:
@@ -515,7 +526,11 @@ _REASONS: dict[tuple[str, str], Reason] = {
     ("beside", "contains_tax"): "tax_beside",
     ("beside", "contains_shipping"): "delivery_beside",
 }
-_OPEN_PARTS: dict[str, Reason] = {"discount": "discount_beside", "goods": "wrap_beside"}
+_OPEN_PARTS: dict[str, Reason] = {
+    "discount": "discount_beside",
+    "goods": "wrap_beside",
+    "untaxed": "wrap_beside",
+}
 
 
 def _doubts_between(readings: Sequence[Reading], where: str, distinct: int = 0) -> list[Doubt]:
