@@ -126,7 +126,10 @@ class FileJob:
             raise
         dates = self.layout.inputs.dates
         dates.whole, dates.from_1904 = self._every_date, self.rows.from_1904
-        self.notes = [*self.rows.notes, *self.layout.notes, *self._of_tax]
+        # what the rates may decide otherwise is said once they have
+        waits = self.layout.source is not None and self.layout.source.waits
+        self.notes = [*self.rows.notes, *self.layout.notes, *([] if waits else self._of_tax)]
+        self._of_rates: list[str] = []
         self.surveyed = Survey()
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
         self._split = SplitInvoices()
@@ -282,7 +285,7 @@ class FileJob:
             target = None
         if not self.surveyed.whole:
             target, stopped = None, stopped or STOPPED
-        totals, notes = FileTotals(), self.notes
+        totals, notes = FileTotals(), [*self.notes, *self._of_rates]
         if target is not None:
             attrs = attrs_of(
                 self.layout,
@@ -291,7 +294,7 @@ class FileJob:
                 self._run,
                 rows=self.surveyed.rows,
                 source=self._source,
-                notes=self.notes,
+                notes=notes,
                 tax_attrs=self._tax_attrs,
             )
             writing = _FileWriting(self.rows, self.layout, self.terms, self._results, attrs)
@@ -448,7 +451,7 @@ class FileJob:
         self.layout = layout_of(self.rows.schema, first, self.layout.inputs, terms, source)
         self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
         check_columns(self.kind, self._names())
-        self.notes = [note for note in self.notes if note not in self._of_tax] + of_tax
+        self._of_rates = of_tax
         self._look_again()
 
     def _look_again(self) -> None:

@@ -392,7 +392,7 @@ def _questions(
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
     """What was decided about the money, in sentences."""
-    sums, said = found.sums, [*marks.notes()]
+    sums, said = found.sums, list[str]()
     if sums is not None:
         goods, delivery = in_words(sums.goods), in_words(sums.delivery)
         parts = f"amount from {goods}" + (f", delivery from {delivery}" if delivery else "")
@@ -404,6 +404,7 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
         said.append(parts + how)
+    said += marks.notes()
     said += [f"{label!r} was not used: {why}" for label, why in found.unused]
     said += reading.kinds.sentences()
     said += reading.currencies_or_none.sentences()

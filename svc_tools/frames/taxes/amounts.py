@@ -43,12 +43,14 @@ class AmountsOfTax:
         reading: what the columns mean; without sums where the amount is used as it stands.
         notes: what was decided, in sentences.
         waits: whether the rates, which are not known yet, may decide otherwise.
+        proven: whether the first note says by what the columns were found, too.
     """
 
     terms: TaxOptions
     reading: Reading = field(default_factory=Reading)
     notes: tuple[str, ...] = ()
     waits: bool = False
+    proven: bool = False
 
     @property
     def computed(self) -> bool:
@@ -178,12 +180,13 @@ def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions)
     sums = decided.reading.sums
     if sums is None:
         raise ColumnMissing("amount", [*labels], "name the column of amounts: amount='…'")
+    proven = sums.witness in {"sum", "rates"}
     if decided.reading.is_plain:
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
         reading = replace(decided.reading, sums=None)
-        return AmountsOfTax(plain, reading, decided.notes, decided.waits)
-    return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
+        return AmountsOfTax(plain, reading, decided.notes, decided.waits, proven)
+    return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits, proven)
 
 
 def refuse_if_open(counts: Counts, reading: Reading) -> None:
