@@ -156,7 +156,9 @@ SHOP_CHOICES = {
     "status": (False, True),
     "currency": (False, True),
     "refunds": (False, True),
+    "hidden": (0.0,),
 }
+"""`hidden` is the share of the orders with a tip that has no column."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,8 @@ class Shop:
     delivery: np.ndarray
     rate: np.ndarray
     delivery_taxed: np.ndarray
+    hidden: np.ndarray
+    no_sale: np.ndarray
     chosen: dict
 
 
@@ -181,6 +185,8 @@ def shop(seed: int, size: int | None = None, **choices) -> Shop:
     rng = np.random.default_rng(seed)
     drawn = {name: each[rng.integers(len(each))] for name, each in SHOP_CHOICES.items()}
     drawn |= choices
+    if drawn["subtotal"] == "none" and not drawn["pieces"]:
+        drawn["total"] = True  # an amount is in every file
     size = int(rng.choice([12, 20, 40])) if size is None else size
     count = np.ones(size, int) if drawn["rows"] == "one" else rng.integers(1, 5, size)
     orders = np.repeat(np.arange(size), count)
@@ -190,6 +196,7 @@ def shop(seed: int, size: int | None = None, **choices) -> Shop:
     discount = np.where(rng.random(size) < 0.5, gross // 9, 0) * drawn["discount"]
     delivery = rng.choice([0, 500, 795, 1250], size) * drawn["delivery"]
     tip = np.where(rng.random(size) < 0.4, rng.integers(100, 900, size), 0) * drawn["tip"]
+    hidden = np.where(rng.random(size) < drawn["hidden"], rng.integers(100, 900, size), 0)
     places = rng.integers(len(PLACES), size=size)
     rate = np.array([one.rate for one in PLACES])[places]
     delivery_taxed = np.array([one.delivery_taxed for one in PLACES])[places]
@@ -198,6 +205,7 @@ def shop(seed: int, size: int | None = None, **choices) -> Shop:
     sign = np.where((rng.random(size) < 0.15) & drawn["refunds"], -1, 1)
     canceled = (rng.random(size) < 0.2) & drawn["status"]
     euros = (rng.random(size) < 0.2) & drawn["currency"]
+    total = goods + delivery + tax * drawn["collected"] + tip + hidden
     of_order = {
         "Subtotal": (
             drawn["subtotal"] != "none",
@@ -207,7 +215,7 @@ def shop(seed: int, size: int | None = None, **choices) -> Shop:
         "Shipping": (drawn["delivery"], delivery),
         "Sales Tax": (drawn["collected"], tax),
         "Tip": (drawn["tip"], tip),
-        "Order Total": (drawn["total"], goods + delivery + tax * drawn["collected"] + tip),
+        "Order Total": (drawn["total"], total),
     }
     first = np.r_[True, orders[1:] != orders[:-1]] | (drawn["rows"] != "first")
     texts: dict[str, list[str]] = {
@@ -232,5 +240,6 @@ def shop(seed: int, size: int | None = None, **choices) -> Shop:
     rate = np.where(euros & ~canceled, -1, rate)
     return Shop(
         pd.DataFrame(texts, dtype=str),
-        *(orders, goods * sold, delivery * sold, rate, delivery_taxed, drawn),
+        *(orders, goods * sold, delivery * sold, rate, delivery_taxed),
+        *(hidden != 0, canceled | euros, drawn),
     )

@@ -1,0 +1,377 @@
+"""Sales files of every kind from their rows to the tax: the right figure, or a question."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.command import svc_tools
+from support.sales_files import dollars, shop
+
+from svc_tools import tabular
+from svc_tools.frames import enrich_file
+from svc_tools.frames.lookup_columns import NOTE
+from svc_tools.roles import ColumnAmbiguous
+
+DATA = Path(__file__).parents[1] / "data"
+FILES, EXPORTS = DATA / "sales_files", DATA / "exports"
+DEMO = Path(__file__).parents[2] / "svc_tools" / "demo" / "orders.csv"
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def texts(values) -> list[str | None]:
+    return [None if pd.isna(one) else str(one) for one in values]
+
+
+def cents(values) -> np.ndarray:
+    """Dollars of any kind as whole cents; 0 where missing."""
+    exact = [Decimal(0) if one is None else Decimal(one) for one in texts(values)]
+    return np.array([int(one.scaleb(2)) for one in exact])
+
+
+def read_frame(path) -> pd.DataFrame:
+    """A file as an analyst reads it, with its cells as texts."""
+    if path.suffix == ".txt":
+        return pd.read_csv(path, sep="\t", encoding="utf-16", dtype=str)
+    return pd.read_csv(path, sep=None, engine="python", dtype=str)
+
+
+def taxed(embedded, frame, *, lookup=None, **tax) -> pd.DataFrame:
+    rated = frame.svc.lookup(client=embedded, cache=False, progress=False, **(lookup or {}))
+    return rated.svc.tax(progress=False, **tax)
+
+
+class Case(NamedTuple):
+    """A file with its right tax, and what the command is told of it."""
+
+    name: str
+    tax: list[str | None]
+    options: tuple[str, ...] = ()
+    statuses: str = ""
+    """Rows that are not "ok": their letters are i (invalid), u (unsupported), n (unresolved)."""
+    says: str = ""
+
+
+CASES = [
+    Case("c01_woo_items.csv", ["9.28", "0.00"]),  # (100 - 20 + 8), of two items
+    Case("c02_squarespace_discount.csv", ["9.28"]),
+    Case("c02_squarespace_items.csv", ["11.39", "0.00"]),
+    Case("c02_squarespace_refunded.csv", ["5.28"], says="refunds are not taken off"),
+    Case("c03_edd.csv", ["10.55"]),  # 110.55 contains 10.55
+    Case("c03_invoice_amount.csv", ["10.55"], says="amount from 'Goods'"),
+    Case("c03_tiktok.csv", ["10.55", "0.00"], ("--as-of", "Created Time")),
+    Case(
+        "c07_currency.csv",
+        ["10.55", None, None],
+        says="2 rows in another currency than US dollars: no tax",
+    ),
+    Case("c08_country_iso.csv", ["10.55", None], statuses=" u"),
+    Case("c08_country_region.csv", ["10.55", None, None], statuses=" uu"),
+    Case("c10_generic_discount.csv", ["9.28"], says="amount from 'Subtotal' - 'Discount'"),
+    Case("c12_cancelled.csv", ["10.55", "0.00"], says="1 row canceled or not paid"),
+    Case(
+        "p01_zips.csv",
+        ["6.25"] * 6 + ["8.75"] + [None] * 7,
+        ("--tax", "Amount"),
+        statuses="       iiiiiin",
+    ),
+    Case("p02_military.csv", [None] * 13, statuses="u" * 12 + "n"),
+    Case(
+        "p03_money.csv",
+        [
+            *("130.24", "-1.32", "-1.32", "-1.32", "-1.32", "-1.32", "-1.32", "1.32", "130.19"),
+            *("0.05", None, None, None, None, None, None, None),
+        ],
+        ("--tax", "Amount"),
+    ),
+    Case("p04_unicode_text.txt", ["77.16", "-1.32"]),
+    Case("p06_day_first.csv", ["10.55", "10.55"]),
+    Case("p07_ebay.csv", ["6.33", "0.00", "0.00"]),  # 60, of 40 and 20
+    Case("p08_paypal.csv", ["116.05", "-10.55", None], statuses="  i"),
+    *(
+        Case(f"c09_1904_{name}.xlsx", ["10.55"], says="counted from 1904-01-01")
+        for name in ("number", "time", "formatted")
+    ),
+]
+STATUS = {" ": "ok", "i": "invalid", "u": "unsupported", "n": "unresolved"}
+
+
+class TestCases:
+    """Small files that people have: each has its right tax, or is asked about."""
+
+    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+    def test_a_file_has_the_right_tax_from_the_command(self, tmp_path, case) -> None:
+        out = tmp_path / "out.csv"
+
+        done = svc_tools("enrich", FILES / case.name, "-o", out, "--embedded", *case.options)
+
+        assert done.returncode in {0, 1}, done.stderr
+        written = pd.read_csv(out, dtype=str)
+        statuses = [STATUS[one] for one in case.statuses.ljust(len(case.tax))]
+        assert written["lookup_status"].tolist() == statuses
+        assert texts(written["tax"]) == case.tax
+        assert written["tax_error"].isna().tolist() == [tax is not None for tax in case.tax]
+        assert case.says in " ".join((done.stdout + done.stderr).split())
+        if case.name.startswith("c09"):
+            assert written["lookup_as_of"].tolist() == ["2026-08-14"]
+        if case.name.startswith("p06"):
+            assert written["lookup_as_of"].tolist() == ["2026-09-10", "2026-09-30"]
+
+    @pytest.mark.parametrize(
+        "case", [one for one in CASES if "xlsx" not in one.name], ids=lambda case: case.name
+    )
+    def test_a_file_has_the_right_tax_as_a_frame(self, embedded, case) -> None:
+        options = dict(zip(case.options[::2], case.options[1::2], strict=True))
+        named = {"amount": options["--tax"]} if "--tax" in options else {}
+
+        found = taxed(embedded, read_frame(FILES / case.name), **named)
+
+        assert texts(found["tax"]) == case.tax
+        if {"expected", "expected_tax"} & {*found}:
+            column, mine = ("expected", "sale_amount"), ("expected_tax", "tax")
+            name, own = column if "expected" in found else mine
+            right = [None if one is None else Decimal(one) for one in texts(found[name])]
+            got = [None if one is None else Decimal(one) for one in texts(found[own])]
+            assert got == right
+
+    def test_whole_numbers_with_dots_between_semicolons_are_thousands(
+        self, embedded, tmp_path
+    ) -> None:
+        source, out = FILES / "c06_eu_whole.csv", tmp_path / "out.csv"
+        right = ["105.50", "263.75", "100.23"]
+
+        done = svc_tools("enrich", source, "-o", out, "--embedded")
+
+        assert done.returncode == 0
+        assert texts(pd.read_csv(out, dtype=str)["tax"]) == right
+        assert "'1.000' is 1,000.00" in " ".join(done.stderr.split())
+        own = pd.read_csv(source, sep=";", dtype=str)  # a frame does not know what separated it
+        with pytest.raises(ColumnAmbiguous) as caught:
+            taxed(embedded, own)
+        (question,) = caught.value.questions
+        assert (question.role, question.argument) == ("decimal", "decimal")
+        assert texts(taxed(embedded, own, decimal=question.likely)["tax"]) == right
+
+    def test_a_refund_written_as_a_sale_is_asked_about_and_the_printed_line_answers(
+        self, embedded, tmp_path
+    ) -> None:
+        source, out = FILES / "c12_refund_type.csv", tmp_path / "out.csv"
+
+        with pytest.raises(ColumnAmbiguous) as caught:
+            taxed(embedded, read_frame(source))
+        asked = svc_tools("enrich", source, "-o", out, "--embedded")
+
+        (question,) = caught.value.questions
+        assert (question.role, question.argument) == ("refunds", "refunds")
+        assert (question.values, question.likely) == (("subtract", "add", "leave"), "subtract")
+        assert caught.value.role == "refunds"
+        assert (asked.returncode, out.exists()) == (2, False)
+        answered = svc_tools("enrich", source, "-o", out, "--embedded", *printed_line(asked))
+        assert answered.returncode == 0
+        assert texts(pd.read_csv(out, dtype=str)["tax"]) == ["10.55", "-10.55"]
+        for refunds, tax in {"subtract": "-10.55", "add": "10.55", "leave": "0.00"}.items():
+            found = taxed(embedded, read_frame(source), refunds=refunds)
+            assert texts(found["tax"]) == ["10.55", tax]
+
+    @pytest.mark.parametrize("name", ["p06_undecided.csv", "p09_two_headers.xlsx"])
+    def test_what_cannot_be_read_is_refused_and_nothing_is_written(self, tmp_path, name) -> None:
+        done = svc_tools("enrich", FILES / name, "-o", tmp_path / "out.csv", "--embedded")
+
+        assert (done.returncode, [*tmp_path.iterdir()]) == (2, [])
+        said = " ".join(done.stderr.split())
+        assert ("--date-format" in said) if "p06" in name else ("stand in row 2" in said)
+
+
+def printed_line(done) -> list[str]:
+    """The line to copy of a command that asked."""
+    _, _, line = done.stderr.partition("What seems likeliest:\n")
+    return shlex.split(line)
+
+
+def figures(found, sale) -> tuple[np.ndarray, np.ndarray]:
+    """Goods and delivery of each row in cents; those of the file where they stand as they are."""
+    own = {"sale_amount": "Subtotal", "sale_shipping": "Shipping"}
+    plain = "sale_amount" not in found
+    columns = [sale.frame.get(own[name]) if plain else found.get(name) for name in own]
+    goods, delivery = (
+        np.zeros(len(found), int) if one is None else cents(one) for one in columns
+    )
+    return goods, delivery
+
+
+def orders_to_check(found, sale) -> np.ndarray:
+    marked = found["tax_review"].fillna("").str.contains("amounts_do_not_add_up").to_numpy(bool)
+    return np.bincount(sale.orders[marked], minlength=len(sale.goods)) > 0
+
+
+def wrong(found, sale) -> list[int]:
+    """The orders with other figures than theirs, or another tax, that are not to check."""
+    goods, delivery = figures(found, sale)
+    tax, missing = cents(found["tax"]), found["tax"].isna().to_numpy(bool)
+    checked, foreign = orders_to_check(found, sale), sale.rate < 0
+    size = len(sale.goods)
+    bad = np.bincount(sale.orders, goods, size) != sale.goods
+    bad |= np.bincount(sale.orders, delivery, size) != sale.delivery
+    each = goods + delivery * sale.delivery_taxed[sale.orders]
+    due = np.sign(each) * ((np.abs(each) * sale.rate[sale.orders] + 50_000) // 100_000)
+    bad[sale.orders[missing | (tax != due)]] = True
+    bad[foreign | checked] = False  # these have no tax at all
+    of_none = (foreign | checked)[sale.orders]
+    bad[sale.orders[of_none & (tax != 0)]] = True
+    return np.flatnonzero(bad).tolist()
+
+
+def shuffled(sale, seed):
+    mixed = np.random.default_rng(seed).permutation(len(sale.frame))
+    frame = sale.frame.iloc[mixed].reset_index(drop=True)
+    return replace(sale, frame=frame, orders=sale.orders[mixed])
+
+
+def as_dtype(column, kind) -> pd.Series:
+    if kind in {"category", "object"}:
+        return column.replace("", None).astype(kind)
+    numbers = [None if one == "" else Decimal(one) for one in column]
+    if kind == "float":
+        return pd.Series([np.nan if one is None else float(one) for one in numbers], dtype=float)
+    decimals = pd.Series(numbers, dtype=object)
+    return decimals.astype(pd.ArrowDtype(pa.decimal128(18, 2))) if kind == "arrow" else decimals
+
+
+KINDS = ("float", "decimal", "arrow", "category", "object")
+MONEY = ("Unit Price", "Subtotal", "Discount", "Shipping", "Sales Tax", "Tip", "Order Total")
+PROVEN = {"subtotal": "before discount", "total": True, "collected": True, "delivery": True}
+"""A file with these columns proves by its own sums what they are."""
+
+
+def outcome(embedded, sale) -> tuple[str, list[int]]:
+    """What becomes of a file: "asked", or "read" with the orders to check; never wrong."""
+    try:
+        found = taxed(embedded, sale.frame)
+    except ColumnAmbiguous as error:
+        assert error.questions
+        return "asked", []
+    assert wrong(found, sale) == [], (sale.chosen, found.attrs.get(NOTE))
+    return "read", np.flatnonzero(orders_to_check(found, sale)).tolist()
+
+
+class TestShops:
+    """Files of shops of which the truth of each order is known."""
+
+    @settings(max_examples=25)
+    @given(SEEDS)
+    def test_a_file_has_the_right_figures_or_is_asked_about(self, embedded, seed) -> None:
+        sale = shop(seed)
+
+        how, checked = outcome(embedded, sale)
+
+        if how == "read":
+            assert len(checked) <= len(sale.goods) / 4
+
+    @settings(max_examples=15)
+    @given(SEEDS, st.sampled_from(["one", "repeated", "first"]))
+    def test_what_the_sums_prove_is_not_asked(self, embedded, seed, rows) -> None:
+        pieces = rows == "repeated" or seed % 2 == 0
+
+        how, _ = outcome(embedded, shop(seed, 40, rows=rows, pieces=pieces, **PROVEN))
+
+        assert how == "read"
+
+    @settings(max_examples=4)
+    @given(SEEDS)
+    def test_an_order_without_its_lines_on_several_rows_is_asked_about_once(
+        self, embedded, seed
+    ) -> None:
+        sale = shop(seed, 40, rows="repeated", pieces=False, **PROVEN)
+
+        with pytest.raises(ColumnAmbiguous) as caught:
+            taxed(embedded, sale.frame)
+
+        (question,) = caught.value.questions
+        assert (question.role, question.argument) == ("amount", "once")
+        assert {"Subtotal", "Order Total", "Sales Tax"} <= {*question.columns}
+        found = taxed(embedded, sale.frame, once=question.likely)
+        assert wrong(found, sale) == []
+
+    @settings(max_examples=20)
+    @given(SEEDS, st.sampled_from([0.03, 0.08, 0.2, 0.5, 1.0]))
+    def test_tips_that_have_no_column_are_to_check_or_asked_about(
+        self, embedded, seed, hidden
+    ) -> None:
+        sale = shop(seed, hidden=hidden, **PROVEN)
+
+        how, checked = outcome(embedded, sale)
+
+        if how == "read":
+            assert set(np.flatnonzero(sale.hidden)) <= {*checked, *np.flatnonzero(sale.no_sale)}
+
+    @settings(max_examples=10)
+    @given(SEEDS, st.sampled_from(KINDS))
+    def test_neither_order_nor_types_nor_further_columns_change_a_figure(
+        self, embedded, seed, kind
+    ) -> None:
+        sale = shop(seed)
+        mixed = shuffled(sale, seed)
+        frame = mixed.frame.assign(
+            **{"Customer ID": "7", "Phone": "2065550100", "Weight": "1.5", "Notes": ""}
+        )
+        for label in MONEY:
+            if label in frame:
+                frame[label] = as_dtype(frame[label], kind)
+
+        assert outcome(embedded, replace(mixed, frame=frame)) == outcome(embedded, sale)
+
+    @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+    @pytest.mark.parametrize(("seed", "rows"), [(1, "repeated"), (2, "first"), (3, "repeated")])
+    def test_a_file_has_the_figures_of_the_frame_however_it_is_parted(
+        self, embedded, tmp_path, monkeypatch, kind, seed, rows
+    ) -> None:
+        sale = shuffled(shop(seed, 12, rows=rows, pieces=seed != 2, **PROVEN), seed)
+        source, out = tmp_path / f"in.{kind}", tmp_path / "out.csv"
+        WRITE[kind](sale.frame, source)
+
+        monkeypatch.setattr(tabular, "_BLOCK_BYTES", 100)  # about a row
+        monkeypatch.setattr(tabular, "_PARQUET_ROWS", 1)
+        run = enrich_file(source, out, client=embedded, cache=False, tax={})
+        found = taxed(embedded, sale.frame)
+
+        written = pd.read_csv(out, dtype=str)
+        assert wrong(written, sale) == []
+        for name in ("sale_amount", "sale_shipping", "tax", "tax_error", "tax_review"):
+            assert (name in written) == (name in found)
+            if name in written:
+                assert texts(written[name]) == texts(found[name]), name
+        known = found["tax"].notna()
+        assert run.totals.tax == sum(found["tax"][known], Decimal(0))
+        assert run.totals.sales == sum(found["sale_amount"][known], Decimal(0))
+
+    @pytest.mark.parametrize("rows", ["repeated", "first"])
+    def test_lines_of_orders_in_another_currency_have_no_tax(self, embedded, rows) -> None:
+        """The lines are added up, and the discount is that of the order."""
+        fixed = {"subtotal": "none", "discount": True, "pieces": True, "currency": True}
+        sale = shop(41, 40, rows=rows, **{**PROVEN, **fixed})
+
+        found = taxed(embedded, sale.frame)
+
+        foreign = (sale.rate < 0)[sale.orders]
+        assert foreign.sum() > 5
+        assert found.loc[foreign, "tax"].isna().all()
+        assert set(found.loc[foreign, "tax_error"]) == {"amount: in EUR, not in US dollars"}
+        assert wrong(found, sale) == []
+
+
+WRITE = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "xlsx": lambda frame, path: frame.to_excel(path, index=False),
+    "parquet": lambda frame, path: frame.to_parquet(path),
+}
