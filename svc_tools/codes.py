@@ -239,7 +239,7 @@ _TAX_REVIEW = {
             "the columns of the order do not add up to its total: something is in it that has no"
             " column, such as a tip, a gift card or another discount, or the tax is in the amount"
         ),
-        "Look the order up in the shop: what was sold, and for how much before tax?",
+        "Look the order up in the shop, and enter what was sold for how much before tax.",
     ),
     "partial_rate": (
         "the tax was computed from a rate that lacks its local or district part: a lower bound",

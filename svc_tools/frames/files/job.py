@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 import pandas as pd
@@ -48,7 +49,8 @@ from svc_tools.frames.files.writing import (
     write_table,
 )
 from svc_tools.frames.lookup.deciding import MOST_ROWS
-from svc_tools.frames.lookup.orders import Counts, Marks, OrderIndex
+from svc_tools.frames.lookup.orders import Counts, Marks, OrderIndex, Orders
+from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
@@ -163,6 +165,7 @@ class FileJob:
             NoUsableRows: the file has rows, and none of them can be looked up.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
+        totals, nameless = total_rows(self.layout.reading.orders), False
         with stage(self._progress, "Reading", None, "rows") as shown:
             for chunk in self.rows.chunks(self.layout.used):
                 if stop is not None and stop.is_set():
@@ -177,11 +180,14 @@ class FileJob:
                         surveyed.refused[one.status, one.reason] += rows
                 surveyed.noted.update({name: queries.count(name) for name in REPAIRS})
                 surveyed.rests += queries.rests
+                nameless = nameless or bool(totals.nameless(frame).any())
                 if invoice:
                     self._split.see(frame[invoice])
                 surveyed.rows += len(frame)
                 shown.advance(len(frame))
         surveyed.whole = True
+        if nameless:
+            self._leave_out_totals()
         check_rows(self.kind, surveyed.rows)
         if surveyed.rows and not surveyed.places:
             every = ((*why, rows) for why, rows in surveyed.refused.items())
@@ -451,6 +457,22 @@ class FileJob:
         self.notes = [note for note in self.notes if note not in self._of_tax] + of_tax
         self._look_again()
 
+    def _leave_out_totals(self) -> None:
+        """Compute the amounts where an amount that could be used as it stands has totals below."""
+        source = self.layout.source
+        if source is None or not source.as_it_stands:
+            return
+        found = total_rows(source.reading.orders)
+        for chunk in self.rows.chunks():
+            if Orders(frame_of(chunk), source.reading).totals(found).any():
+                source = replace(source, as_it_stands=False)
+                self.layout = replace(self.layout, source=source)
+                terms = replace(self.terms, tax=self._given.tax)
+                self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
+                check_columns(self.kind, self._names())
+                self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
+                return
+
     def _look_again(self) -> None:
         """Read the orders of the file again, by the columns that were decided."""
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
@@ -605,7 +627,7 @@ class _FileWriting:
             orders.begin()
             for chunk in self._rows.chunks():
                 frame = orders.completed(frame_of(chunk, self._layout.used))
-                marks = orders.marks(frame, frame_of(chunk))
+                marks = orders.marks(frame, partial(frame_of, chunk))
                 enriched = self._enriched(frame, marks, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)

@@ -208,7 +208,7 @@ def _read_as(
     on_columns = used_notes(inputs.columns, {}, inputs.export)
     sums: dict[str, str] = {}
     if terms.tax is not None and source is not None:
-        goods, delivery = source.reading.in_words()
+        goods, delivery = source.reading.in_words() if source.computed else ("", "")
         used |= {"amount": source.terms.amount, "shipping": source.terms.shipping}
         on_columns += source.notes[:1] or [_from_column(used["amount"])]
         if goods and terms.tax.get("amount") is None and source.reading.meant:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_tools.cells import text_of
 from svc_tools.countries import is_abroad
@@ -33,9 +35,10 @@ from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
 from svc_tools.frames.money import Money, dollars, whole_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.lookup.sums import Sums
 
 
 class Dollars(NamedTuple):
@@ -171,6 +174,7 @@ class Orders:
     def __init__(self, frame: pd.DataFrame, reading: Reading) -> None:
         self.reading = reading
         self.frame = frame
+        self._read: dict[tuple[Hashable, str], tuple[np.ndarray, dict[int, str], int]] = {}
 
     @cached_property
     def codes(self) -> np.ndarray | None:
@@ -204,6 +208,10 @@ class Orders:
         place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
         if not place or not all(label in frame.columns for label in place.values()):
             return frame
+        day = columns.get("as_of")
+        dated = day is None or day not in frame.columns or not may_have_blanks(frame[day])
+        if dated and not all(may_have_blanks(frame[label]) for label in place.values()):
+            return frame
         empty = np.logical_and.reduce([blank_cells(frame[label]) for label in place.values()])
         done = frame
         if empty.any() and reading.billing:
@@ -217,15 +225,18 @@ class Orders:
             return done
         if empty.any():
             done = _of_order(done, [*place.values()], orders, empty)
-        day = columns.get("as_of")
-        if day is not None and day in frame.columns and (undated := blank_cells(frame[day])).any():
+        if not dated and day is not None and (undated := blank_cells(frame[day])).any():
             done = _of_order(done, [day], orders, undated)
         return done
 
     def with_places(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
         """The frame without further rows of an order whose first row is not in it."""
-        if self.codes is None or self.reading.order is None:
-            return self.frame
+        order, frame = self.reading.order, self.frame
+        place = [one for one in self.reading.place.values() if one in frame.columns]
+        if order is None or not all(may_have_blanks(frame[label]) for label in place):
+            return frame
+        if self.codes is None:
+            return frame
         alone = _without_place(self.completed(columns), columns)
         alone &= ~blank_cells(self.frame[self.reading.order])
         return self.frame[~alone] if alone.any() else self.frame
@@ -233,10 +244,10 @@ class Orders:
     @cached_property
     def further(self) -> np.ndarray:
         """The rows whose amounts count in another row of their order: empty there, or the same."""
-        frame, orders = self.frame, self.codes
-        none = np.zeros(len(frame), bool)
+        frame, none = self.frame, np.zeros(len(self.frame), bool)
         money = [label for label in self.reading.once if label in frame.columns]
-        if orders is None or not len(frame) or not money:
+        orders = self.codes if money else None
+        if orders is None or not len(frame):
             return none
         empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
         first = _first_rows(orders, ~empty)[orders]
@@ -293,8 +304,10 @@ class Orders:
     def cents_of(self, term: Term, named: str) -> tuple[np.ndarray, dict[int, str], int]:
         """A term's column as whole cents, why rows have none, and how many floats snapped."""
         if term.times is None:
-            mark = self.reading.marks.get(term.label, "point")
-            return whole_cents(self.frame[term.label], named, mark)
+            if (term.label, named) not in self._read:
+                mark = self.reading.marks.get(term.label, "point")
+                self._read[term.label, named] = whole_cents(self.frame[term.label], named, mark)
+            return self._read[term.label, named]
         table = money_table(self.frame, term.columns, self.reading.marks, named=[term.label])
         of = table.of(term)
         gone = np.flatnonzero(~of.filled).tolist()
@@ -343,28 +356,23 @@ class Orders:
         Args:
             marks: what is known of the rows from further chunks.
         """
-        reading, sums = self.reading, self.reading.sums
+        return Orders(self.stated(), self.reading).sale_as_stated(marks)
+
+    def sale_as_stated(self, marks: Marks | None = None) -> Sale:
+        """The same, where a further row of an order has its status in its own cells."""
+        reading, sums, counts = self.reading, self.reading.sums, Counts()
         if sums is None:
             raise RuntimeError("sale: it is not decided what the amounts are")
-        rows = Orders(self.stated(), reading)
         once = self.further if marks is None else marks.further
-        goods = rows._added(sums.goods, "amount", once)
-        delivery = None
-        if sums.delivery:
-            delivery = rows._added(sums.delivery, "shipping", once)
-        if reading.charges and delivery is None:
-            of_delivery = _worded(rows.frame, reading.charges)
-            delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
-            goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
-        no_sale, other = _worded(rows.frame, reading.no_sale), rows.of_another_kind
-        elsewhere = once if any(one.once or one.head for one in sums.goods) else np.zeros_like(once)
-        counts = Counts()
+        of_orders = any(term.once or term.head for term in sums.goods)
+        elsewhere = once if of_orders else np.zeros_like(once)
+        goods, delivery = self._parts(sums, once)
         kinds = row_kinds(
-            rows.frame,
+            self.frame,
             reading.kinds,
             goods.cents,
             orders=self.codes if reading.kinds.used else None,
-            numbers=rows.numbers,
+            numbers=self.numbers,
             counts_in=~elsewhere,
         )
         counts.kinds = kinds.counts
@@ -372,42 +380,70 @@ class Orders:
             goods = goods._replace(cents=signed(goods.cents, kinds, reading.refunds))
             if delivery is not None:
                 delivery = delivery._replace(cents=signed(delivery.cents, kinds, reading.refunds))
-        counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & (goods.cents != 0)))
-        counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & (goods.cents != 0)))
-        totals = rows._totals(marks)
+        no_sale = self._no_sale(goods, elsewhere, kinds.no_sale, counts)
+        totals = self._totals(marks)
         counts.rows["totals"] = int(np.count_nonzero(totals))
-        no_sale = no_sale | other | kinds.no_sale | totals
-        refunded = _worded(rows.frame, reading.refunded_by) & ~no_sale & ~once
-        counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
-        counted_in = ~(no_sale | elsewhere)
-        abroad = rows_abroad(
-            rows.frame,
-            reading.currencies_or_none,
-            [term.label for term in sums.goods],
-            orders=self.codes,
-            counts_in=counted_in,
-        )
-        foreign = {row: reason for row, reason in abroad.wrong.items() if counted_in[row]}
-        counts.rows["currency"] = len(foreign)
-        rows._count_refunds(once | no_sale, counts)
+        no_sale = no_sale | totals
+        foreign = self._foreign(sums, ~(no_sale | elsewhere), counts)
+        self._count_refunds(once | no_sale, counts)
+        off = (self.off(once) if marks is None else marks.off) & ~no_sale
+        off[[*foreign, *goods.wrong, *(delivery.wrong if delivery else ())]] = False
         goods = _without(goods, no_sale, foreign)
         delivery = None if delivery is None else _without(delivery, no_sale, {})
-        off = (rows.off(once) if marks is None else marks.off) & ~no_sale
-        off[[*foreign]] = False
+        counted = ~(no_sale | elsewhere) & ((goods.cents != 0) | off)
         counts.rows["off"] = int(np.count_nonzero(off & ~elsewhere))
-        counts.rows["counted"] = int(np.count_nonzero(counted_in & ((goods.cents != 0) | off)))
+        counts.rows["counted"] = int(np.count_nonzero(counted))
         if reading.export is None and off.any():
             why = f"amount: the amounts of the order do not add up to {reading.total!r}"
             reasons = dict.fromkeys(np.flatnonzero(off & ~elsewhere).tolist(), why)
             goods = _without(goods, np.zeros_like(off), reasons)
         return Sale(goods, delivery, counts, no_sale, elsewhere, off)
 
+    def _parts(self, sums: Sums, once: np.ndarray) -> tuple[Dollars, Dollars | None]:
+        """Goods and delivery."""
+        goods = self._added(sums.goods, "amount", once)
+        delivery = self._added(sums.delivery, "shipping", once) if sums.delivery else None
+        if self.reading.charges and delivery is None:
+            of_delivery = _worded(self.frame, self.reading.charges)
+            delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
+            goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
+        return goods, delivery
+
+    def _no_sale(
+        self, goods: Dollars, elsewhere: np.ndarray, by_kind: np.ndarray, counts: Counts
+    ) -> np.ndarray:
+        """The rows that are no sale by their words."""
+        reading, sold = self.reading, goods.cents != 0
+        no_sale, other = _worded(self.frame, reading.no_sale), self.of_another_kind
+        counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & sold))
+        counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & sold))
+        no_sale = no_sale | other | by_kind
+        refunded = _worded(self.frame, reading.refunded_by) & ~no_sale & ~self.further
+        counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
+        return np.asarray(no_sale)
+
+    def _foreign(self, sums: Sums, rows: np.ndarray, counts: Counts) -> dict[int, str]:
+        """Why rows in another currency than US dollars have no amount, by row."""
+        abroad = rows_abroad(
+            self.frame,
+            self.reading.currencies_or_none,
+            [term.label for term in sums.goods],
+            orders=self.codes if self.reading.currency is not None else None,
+            counts_in=rows,
+        )
+        foreign = {row: reason for row, reason in abroad.wrong.items() if rows[row]}
+        counts.rows["currency"] = len(foreign)
+        return foreign
+
     def stated(self) -> pd.DataFrame:
         """The frame with status and currency of the order in further rows that lack them."""
-        orders, reading = self.codes, self.reading
+        reading = self.reading
         named = [*reading.no_sale, *filter(None, [reading.currency])]
         labels = [label for label in named if label in self.frame.columns]
-        if orders is None or not labels:
+        if not labels or not all(may_have_blanks(self.frame[label]) for label in labels):
+            return self.frame
+        orders = self.codes
+        if orders is None:
             return self.frame
         empty = np.logical_and.reduce([blank_cells(self.frame[label]) for label in labels])
         return _of_order(self.frame, labels, orders, empty) if empty.any() else self.frame
@@ -473,19 +509,18 @@ class Orders:
             return np.zeros(len(self.frame), bool)
         return self.totals(total_rows(self.reading.orders))
 
-    def totals(self, found: TotalRows, whole: pd.DataFrame | None = None) -> np.ndarray:
+    def totals(
+        self, found: TotalRows, whole: Callable[[], pd.DataFrame] | None = None
+    ) -> np.ndarray:
         """The rows of totals among these, the next ones of a file.
 
         Args:
             found: what finds them.
-            whole: the rows with all columns of the file, where the frame has some of them.
+            whole: gives the rows with all columns of the file, where the frame has some of them.
         """
         sums = self.reading.sums
         if sums is None:
             return np.zeros(len(self.frame), bool)
-        if whole is None:
-            added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
-            whole = self.frame[[one for one in self.frame.columns if one not in added]]
         terms = (*sums.goods, *sums.delivery, *sums.tax, *([sums.total] if sums.total else []))
         money = {}
         for term in terms:
@@ -493,7 +528,12 @@ class Orders:
             missing = np.zeros(len(cents), bool)
             missing[[*wrong]] = True
             money[term.label] = Money(cents, missing)
-        return found.take(whole, money)
+        return found.take(self.frame, money, self._own if whole is None else whole)
+
+    def _own(self) -> pd.DataFrame:
+        """The frame without what lookups and taxes added."""
+        added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
+        return self.frame[[one for one in self.frame.columns if one not in added]]
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
         if self.reading.refunded is not None:
@@ -521,6 +561,8 @@ class Orders:
 
     def off(self, once: np.ndarray) -> np.ndarray:
         """The rows of orders that do not add up to their total, or that alone prove a part."""
+        if self.reading.total is None and not self.reading.weak:
+            return np.zeros(len(self.frame), bool)
         codes, exported = self.codes, self.reading.export is not None
         bad = self.bad(once, self.rest(once))
         if codes is None:
@@ -595,11 +637,8 @@ class OrderIndex:
         whole = Orders(whole, reading).completed(self._columns)
         if reading.order is None or not len(whole):
             return whole
-        orders = Orders(whole, reading)
-        whole, codes = orders.stated(), orders.codes
-        if codes is not None:
-            last = codes[-1]
-            self._head = whole.iloc[[int(np.argmax(codes == last))]] if last >= 0 else None
+        whole = Orders(whole, reading).stated()
+        self._head = _last_head(whole, reading.order)
         return whole if head is None else whole.iloc[1:].set_axis(frame.index)
 
     def see(self, frame: pd.DataFrame, exempt: tuple[np.ndarray, np.ndarray] | None) -> None:
@@ -634,7 +673,7 @@ class OrderIndex:
             self._exempt[flag, 0].add(numbers[first], keys[first])
             self._exempt[flag, 1].add(own[known & further])
 
-    def marks(self, frame: pd.DataFrame, whole: pd.DataFrame | None = None) -> Marks:
+    def marks(self, frame: pd.DataFrame, whole: Callable[[], pd.DataFrame] | None = None) -> Marks:
         """What is known of the rows of a completed chunk.
 
         Args:
@@ -733,6 +772,16 @@ class _Sums:
         return found
 
 
+def _last_head(frame: pd.DataFrame, order: Hashable) -> pd.DataFrame | None:
+    """The first row of the order that the last rows are of; `None` where they have no number."""
+    numbers = frame[order]
+    last = numbers.iloc[-1]
+    if text_of(last) is None:
+        return None
+    others = np.flatnonzero((numbers != last).fillna(value=True).to_numpy(bool))
+    return frame.iloc[[int(others[-1]) + 1 if len(others) else 0]]
+
+
 class _Most:
     """The largest cents by hash."""
 
@@ -785,6 +834,27 @@ def _first_rows(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero(there & (orders >= 0))[::-1]
     first[orders[rows]] = rows  # the first one is written last
     return first
+
+
+def may_have_blanks(column: pd.Series) -> bool:
+    """Whether a column may have empty cells: a quick look that misses none."""
+    if column.isna().any():
+        return True
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return not (
+            pd.api.types.is_numeric_dtype(column.dtype)
+            or pd.api.types.is_datetime64_any_dtype(column.dtype)
+        )
+    texts = pa.array(column, from_pandas=True)
+    short = pc.less(pc.utf8_length(texts), _LONGEST_BLANK)
+    if not pc.any(short).as_py():
+        return False
+    distinct = pc.unique(pc.filter(texts, short)).to_pylist()
+    return any(text_of(text) is None for text in distinct)
+
+
+_LONGEST_BLANK = 6
+"""A blank cell has fewer characters: n/a, #n/a, None."""
 
 
 def blank_cells(column: pd.Series) -> np.ndarray:

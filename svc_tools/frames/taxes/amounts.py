@@ -15,7 +15,6 @@ from svc_tools.frames.lookup.deciding import (
     money_of_file,
     rows_of_file,
 )
-from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of
@@ -40,7 +39,8 @@ class AmountsOfTax:
 
     Attributes:
         terms: the terms, with the channel of the export.
-        reading: what the columns mean; without sums where the amount is used as it stands.
+        reading: what the columns mean.
+        as_it_stands: whether the amount of each row is that of one column, which is used as it is.
         notes: what was decided, in sentences.
         waits: whether the rates, which are not known yet, may decide otherwise.
     """
@@ -49,17 +49,18 @@ class AmountsOfTax:
     reading: Reading = field(default_factory=Reading)
     notes: tuple[str, ...] = ()
     waits: bool = False
+    as_it_stands: bool = False
 
     @property
     def computed(self) -> bool:
         """Whether the amounts are computed from columns, and stand in columns of their own."""
-        return self.reading.sums is not None
+        return self.reading.sums is not None and not self.as_it_stands
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
         """The columns of money that are read."""
         sums = self.reading.sums
-        if sums is None:
+        if sums is None or self.as_it_stands:
             return tuple(one for one in (self.terms.amount, self.terms.shipping) if one is not None)
         terms = (*sums.goods, *sums.delivery)
         return tuple(dict.fromkeys(label for term in terms for label in term.columns))
@@ -181,8 +182,9 @@ def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions)
     if decided.reading.is_plain:
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
-        reading = replace(decided.reading, sums=None)
-        return AmountsOfTax(plain, reading, decided.notes, decided.waits)
+        return AmountsOfTax(
+            *(plain, decided.reading, decided.notes, decided.waits), as_it_stands=True
+        )
     return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
 
 
@@ -223,12 +225,12 @@ def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
     """Rows of whole orders that decide what the columns mean; all of a small frame."""
     if len(frame) <= MOST_ROWS:
         return frame
-    codes = Orders(frame, reading).codes if reading.order in frame.columns else None
-    if codes is None:
-        return frame.iloc[np.linspace(0, len(frame) - 1, MOST_ROWS).astype(np.int64)]
-    picked = np.unique(np.linspace(0, int(codes.max(initial=0)), MOST_ROWS // 4).astype(np.int64))
-    rows = np.flatnonzero(np.isin(codes, picked))
-    return frame.iloc[rows[: 4 * MOST_ROWS]]
+    spread = frame.iloc[np.linspace(0, len(frame) - 1, MOST_ROWS).astype(np.int64)]
+    if reading.order is None or reading.order not in frame.columns:
+        return spread
+    numbers = spread[reading.order].iloc[::4]
+    rows = np.flatnonzero(frame[reading.order].isin(numbers).to_numpy(bool))
+    return spread if len(rows) <= len(numbers) else frame.iloc[rows[: 4 * MOST_ROWS]]
 
 
 def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:

@@ -9,6 +9,7 @@ always that of the destination, on the whole amount.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
@@ -243,7 +245,18 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     rates = rates_known(sample, terms.prefix)
     former = {*columns_of_tax(frame, terms.prefix)}
     labels = [label for label in free_labels(frame) if label not in former]
-    return amounts_of_tax(sample, labels, terms, reading, rates)
+    source = amounts_of_tax(sample, labels, terms, reading, rates)
+    return replace(source, as_it_stands=False) if has_totals(frame, source) else source
+
+
+def has_totals(frame: pd.DataFrame, source: AmountsOfTax) -> bool:
+    """Whether a frame whose amounts could be used as they stand has rows of totals."""
+    if not source.as_it_stands:
+        return False
+    found = total_rows(source.reading.orders)
+    if not found.nameless(frame).any():
+        return False
+    return bool(Orders(frame, source.reading).totals(found).any())
 
 
 def _sold(
