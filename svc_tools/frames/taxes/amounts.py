@@ -125,6 +125,8 @@ def amounts_of_tax(
         return _of_export(export, labels, terms, plain)
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
+    if terms.invoice is not None and reading.orders.number == terms.invoice:
+        reading = replace(reading, orders=replace(reading.orders, number=None))
     answers = _answers(terms, labels)
     decided = money_of_file(
         frame, labels, reading, answers, rates=rates, final=final, semicolons=semicolons
