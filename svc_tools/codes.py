@@ -250,6 +250,13 @@ _TAX_REVIEW = {
         ),
         "Compute the part above the state's cap by hand: no cap is applied here.",
     ),
+    "amounts_do_not_add_up": (
+        (
+            "the amounts of the order do not add up, so that what of it is taxable is not known:"
+            " no tax is computed"
+        ),
+        "Compare the order with the shop: lines, discounts and total; then correct its amounts.",
+    ),
     "origin_sourced": (
         (
             "shipped within a state that taxes such sales, in whole or in part, by where they are"
