@@ -109,6 +109,13 @@ CASES = {
         ],
         ("140.00", "0.00", "100.00", "10.55", "40.00"),
     ),
+    "discounts_of_the_line_and_of_the_order": (  # 10 of the books, 50 shared: 100 and 40 of 140
+        [
+            one | {"Lineitem discount": "10.00" if one["Lineitem name"] == "Book" else "0.00"}
+            for one in order("#1", "90.00", LAMP, BOOK, **{"Discount Amount": "60.00"})
+        ],
+        ("90.00", "0.00", "64.29", "6.78", "25.71"),
+    ),
     "a_gift_card": (
         order("#1", "150.00", LAMP, ("Gift Card", "50.00", "no")),
         ("100.00", "0.00", "100.00", "10.55", "0.00"),
@@ -230,7 +237,7 @@ def test_a_file_has_the_same_figures_however_its_orders_are_parted(
         assert texts(written[rows]) == texts(expected[rows])
         (said,) = [note for note in run.notes if "taken off because" in note]
         assert said.startswith(
-            "7 lines, $295.00 taken off because the export marks them not taxable (`--without"
+            "8 lines, $320.71 taken off because the export marks them not taxable (`--without"
             " taxable`, in Python `taxable=False`, taxes them)"
         )
 
@@ -245,6 +252,20 @@ def test_a_csv_in_blocks_of_one_row_has_the_same_figures(
     enrich_file(tmp_path / "in.csv", tmp_path / "out.csv", client=embedded, tax={}, cache=False)
 
     assert texts(pd.read_csv(tmp_path / "out.csv", dtype=str)) == texts(expected)
+
+
+@pytest.mark.parametrize("chunk", [1, 1000])
+def test_orders_whose_lines_are_missing_are_said(embedded, tmp_path, monkeypatch, chunk) -> None:
+    own = frame(order("#1", "150.00", LAMP, BOOK), order("#2", "100.00", LAMP))[::2]
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", chunk)
+    own.to_parquet(tmp_path / "in.parquet", index=False)
+
+    run = enrich_file(
+        tmp_path / "in.parquet", tmp_path / "out.parquet", client=embedded, tax={}, cache=False
+    )
+
+    (said,) = [one for one in run.notes if "lines are missing" in one]
+    assert said.startswith("in 1 order taxed whole the lines do not add up to the amount: ")
 
 
 def test_two_orders_of_one_number_have_their_own_lines(embedded) -> None:

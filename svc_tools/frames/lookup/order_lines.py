@@ -238,6 +238,7 @@ class TakenOff(NamedTuple):
         off: rows of orders with such lines, which do not add up to their amount.
         untaxed_lines: how many lines are not taxable.
         no_sale_lines: how many are no sales.
+        short: rows of orders without such lines, which do not add up either: some may be missing.
     """
 
     untaxed: np.ndarray
@@ -245,12 +246,14 @@ class TakenOff(NamedTuple):
     off: np.ndarray
     untaxed_lines: np.ndarray
     no_sale_lines: np.ndarray
+    short: np.ndarray
 
     @classmethod
     def nothing(cls, rows: int) -> TakenOff:
         """Nothing of so many rows."""
         cents = np.zeros((4, rows), np.int64)
-        return cls(cents[0], cents[1], np.zeros(rows, bool), cents[2], cents[3])
+        off, short = np.zeros((2, rows), bool)
+        return cls(cents[0], cents[1], off, cents[2], cents[3], short)
 
     def only(self, rows: np.ndarray) -> TakenOff:
         """What is taken off these rows, and nothing of the others."""
@@ -265,15 +268,16 @@ def taken_off(figures: np.ndarray, heads: np.ndarray) -> TakenOff:
         heads: the rows that have the amount of their order.
     """
     whole = TakenOff.nothing(len(figures))
-    decided = np.flatnonzero(figures[:, _FIRST_COUNT : _FIRST_COUNT + 3].any(axis=1))
-    if len(decided):
-        for everywhere, here in zip(whole, _decided(figures[decided]), strict=True):
-            everywhere[decided] = here
-    return whole.only(heads)._replace(off=whole.off)
+    marked = figures[:, _FIRST_COUNT : _FIRST_COUNT + 3].any(axis=1)
+    rows = np.flatnonzero(marked | heads)
+    if len(rows):
+        for everywhere, here in zip(whole, _decided(figures[rows]), strict=True):
+            everywhere[rows] = here
+    return whole.only(heads)._replace(off=whole.off & marked, short=whole.short & heads & ~marked)
 
 
 def _decided(figures: np.ndarray) -> TakenOff:
-    """What is taken off orders of which some lines are marked."""
+    """What is taken off orders, each of which has a row here; `off` where they do not add up."""
     amount, taxed, untaxed, cards, tips, discount, shared, *counts = figures.T
     untaxed_lines, no_sale_lines, odd, wrong = counts
     fits, several = np.zeros((2, len(figures)), bool)
@@ -293,8 +297,8 @@ def _decided(figures: np.ndarray) -> TakenOff:
             fits |= here
     good = fits & ~several & (wrong == 0) & (odd == 0)
     good &= (amount != 0) | ((off_goods == 0) & (off_sale == 0))
-    of_all = TakenOff(off_goods, off_sale, ~good, untaxed_lines, no_sale_lines)
-    return of_all.only(good)._replace(off=~good)
+    of_all = TakenOff(off_goods, off_sale, ~good, untaxed_lines, no_sale_lines, ~fits)
+    return of_all.only(good)._replace(off=~good, short=~fits)
 
 
 def _shared_out(untaxed: np.ndarray, bearing: np.ndarray, rest: np.ndarray) -> np.ndarray:
@@ -304,7 +308,9 @@ def _shared_out(untaxed: np.ndarray, bearing: np.ndarray, rest: np.ndarray) -> n
     Half a cent stays with the taxed goods.
     """
     left = untaxed.copy()
-    for row in np.flatnonzero(rest).tolist():  # whole numbers of Python do not overflow
+    for row in np.flatnonzero(
+        (rest != 0) & (untaxed != 0)
+    ).tolist():  # whole numbers of Python do not overflow
         whole, part, less = int(bearing[row]), int(untaxed[row]), int(rest[row])
         taxed = (2 * (whole - part) * (whole - less) + whole) // (2 * whole)
         left[row] = whole - less - taxed
@@ -339,6 +345,7 @@ def taken_off_rows(
         off,
         (marked.untaxed & ~off).astype(np.int64),
         (no_sale & ~off).astype(np.int64),
+        np.zeros(len(frame), bool),
     )
 
 
@@ -375,6 +382,7 @@ class LineCounts:
         no_sale: how many are gift cards or tips.
         no_sale_cents: what these come to.
         off: orders whose lines do not add up.
+        short: orders without such lines that do not add up.
     """
 
     untaxed: int = 0
@@ -382,6 +390,7 @@ class LineCounts:
     no_sale: int = 0
     no_sale_cents: int = 0
     off: int = 0
+    short: int = 0
 
     def count(self, taken: TakenOff) -> None:
         """Add what is taken off rows."""
@@ -390,6 +399,7 @@ class LineCounts:
         self.no_sale += int(taken.no_sale_lines.sum())
         self.no_sale_cents += int(taken.no_sale.sum())
         self.off += int(np.count_nonzero(taken.off))
+        self.short += int(np.count_nonzero(taken.short))
 
     def add(self, other: LineCounts) -> None:
         """Add those of further rows."""
@@ -413,6 +423,11 @@ class LineCounts:
             said.append(
                 f"{counted(self.off, 'row')} without a tax because {LINES_OFF}: compare the order"
                 f" with the shop, or tax all of it ({_TAXED_WHOLE})"
+            )
+        if self.short:
+            said.append(
+                f"in {counted(self.short, 'order')} taxed whole the lines do not add up to the"
+                " amount: where lines are missing, so are perhaps some that are not taxable"
             )
         return said
 

@@ -436,7 +436,8 @@ class Orders:
             return taken.only(~unlike)._replace(off=unlike)
         figures = self.figures_of_orders(once) if marks is None else marks.lines
         taken = taken_off(figures, ~once & (amounts != 0))
-        return taken._replace(off=taken.off & ~once)
+        marks_lines = reading.lines.taxable is not None
+        return taken._replace(off=taken.off & ~once, short=taken.short & marks_lines)
 
     def taken_off_rows(self, amounts: np.ndarray) -> TakenOff:
         """What is taken off rows that each have an amount of their own.
