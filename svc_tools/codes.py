@@ -231,6 +231,13 @@ _MARKS = {
         "the lookup marked the rate for review; the reason column is not in the frame",
         "Look it up with the column lookup_review_reason, which says why.",
     ),
+    "mostly_not_taxable": (
+        (
+            "the export marks more than half of the state's sales as not taxable; the rows are not"
+            " listed one by one"
+        ),
+        "Check in the shop that these goods are not taxable there; to tax them: taxable=False.",
+    ),
 }
 """Why a review lists a row that has no reason in its columns: meaning, what to do."""
 _TAX_REVIEW = {

@@ -82,6 +82,11 @@ def in_shell(questions: Iterable[Question], options: Mapping[str, str]) -> str:
     return " ".join(_options_of(name, value, options) for name, value in found.items())
 
 
+def option(argument: str, value: object) -> str:
+    """The option of an argument with its value, such as `--taxable "Taxable?"`."""
+    return _options_of(argument, value, {})
+
+
 def _options_of(argument: str, value: object, options: Mapping[str, str]) -> str:
     if (whole := options.get(f"{argument} {value}")) is not None:
         return whole

@@ -61,7 +61,7 @@ _run = partial(typer.Option, rich_help_panel="The run")
 
 
 _ROLES = tuple(one.name for one in fields(Cells))
-_OF_TAX = ("shipping", "channel")
+_OF_TAX = ("shipping", "channel", "taxable")
 """What a tax of an export finds by itself, and can be left out."""
 
 
@@ -106,6 +106,7 @@ class Tax:
     no_tax: Annotated[bool, _tax("--no-tax", help="Add no tax.")] = False
     shipping: Annotated[str | None, _tax(help="Column of delivery charges.")] = None
     exempt: Annotated[str | None, _tax(help="Column of exempt lines.")] = None
+    taxable: Annotated[str | None, _tax(help="Column of taxable lines.")] = None
     invoice: Annotated[str | None, _tax(help="Column of invoices: round once each.")] = None
     rounding: Annotated[str | None, _tax(help="half_up, half_even, up or down.")] = None
     partial: Annotated[str | None, _tax(help="use: tax from partial rates too.")] = None
@@ -119,6 +120,8 @@ class Tax:
         if self.no_tax and given:
             named = next(iter(given)).replace("_", "-")
             raise ValueError(f"--{named} is for a tax, and --no-tax leaves the tax out")
+        if {"exempt", "taxable"} <= given.keys():
+            raise ValueError("--exempt and --taxable both say what is not taxed; leave one out")
         amount = {"amount": given.pop("tax")} if "tax" in given else {}
         return None if self.no_tax else {**amount, **given}
 

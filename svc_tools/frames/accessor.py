@@ -210,7 +210,11 @@ class SvcAccessor:
             exempt: what is not taxed. A column of truth values (or yes/no, true/false,
                 exempt/taxable) exempts whole rows, delivery included; a column of dollars, from 0
                 to the amount, a part of each row; `True` all rows; one amount that much of each
-                row. Where it is missing, the row has no tax.
+                row. Where it is missing, the row has no tax. A column such as "Taxable", which
+                says the opposite, is refused.
+            taxable: the opposite: a column that says what is taxable, as yes and no or as dollars.
+                Of an export that marks its lines (Shopify, Squarespace) those that are not taxable
+                are taken off without it; `False` taxes them, and gift cards and tips, too.
             rounding: how to round a fraction of a cent: "half_up" (half a cent away from zero),
                 "half_even", "up" (away from zero) or "down" (toward zero). Refunds mirror sales.
             invoice: the column of invoice numbers: the tax of an invoice is rounded once and its
@@ -236,7 +240,8 @@ class SvcAccessor:
             missing where the rate's parts are),
             `tax_low`, `tax_high` and `at_stake` (the same at the lowest and the highest rate of the
             places that fit, and their difference), `tax_review` (codes, separated by "; ");
-            with shipping `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
+            of an export `sale_amount`, `sale_shipping` and `sale_taxable`; with shipping
+            `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
             `tax_due_reason`. After a lookup with `columns="short"` it adds few of them: no parts
             and no range. docs/TAX.md has the rule of each, docs/COLUMNS.md their order. Columns of
             an earlier tax of this prefix are replaced.

@@ -32,7 +32,7 @@ RANGE_COLUMNS = ("rate_low", "rate_high")
 """The lowest and highest combined rate among the places that fit the query."""
 LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
 """The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
-SALE_COLUMNS = ("sale_amount", "sale_shipping")
+SALE_COLUMNS = ("sale_amount", "sale_shipping", "sale_taxable")
 """The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
 TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", *SALE_COLUMNS, "shipping_tax")
 """The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
@@ -54,6 +54,7 @@ COLUMN_MEANINGS = {
     "exempt_amount": "what of the sale is not taxed, US dollars",
     "sale_amount": "what the goods cost, as the columns of the export give it, US dollars",
     "sale_shipping": "the delivery charged, as the columns of the export give it, US dollars",
+    "sale_taxable": "what of sale_amount the export does not mark as not taxable, US dollars",
     "state_rate": "the rate's part for the state",
     "county_rate": "the rate's part for the county",
     "city_rate": "the rate's part for the city",

@@ -473,8 +473,11 @@ _ADVICE = {
     "dates_ambiguous": "choose the “Date format”",
     "no_usable_rows": "choose the columns of the place",
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
+    "says_the_opposite": "choose a column of what is exempt, or turn its yes and no round",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
+_NAMED = {"no_usable_rows", "dates_ambiguous", "flags_ambiguous", "says_the_opposite"}
+"""Codes of those that name the file or the column themselves."""
 _ADVICE_ON_DATES = {
     "column_ambiguous": "choose it, or “Rates of today”",
     "no_usable_rows": "choose the “Date format”, or another column under “Date of sale”",
@@ -495,8 +498,7 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
     if isinstance(error, SvcError) or not isinstance(error, ValueError):
         return trouble
     if isinstance(error, ColumnError):
-        # some of them name the file or the column themselves
-        named = error.code in {"no_usable_rows", "dates_ambiguous", "flags_ambiguous"}
+        named = error.code in _NAMED
         about = "" if named else f"{_LABELS.get(error.role, 'Columns')}: "
         own = _ADVICE_ON_DATES if error.role == "as_of" else {}
         advice = own.get(error.code) or _ADVICE[error.code]

@@ -49,14 +49,15 @@ from svc_tools.frames.files.writing import (
     write_table,
 )
 from svc_tools.frames.lookup.deciding import MOST_ROWS
-from svc_tools.frames.lookup.orders import Counts, Marks, OrderIndex, Orders
+from svc_tools.frames.lookup.order_index import OrderIndex
+from svc_tools.frames.lookup.orders import Counts, Marks, Orders
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.frames.taxes.amounts import rates_known, refuse_if_open
-from svc_tools.frames.taxes.tax_lines import flags_of
+from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.plan import Plan, Refused
@@ -394,10 +395,13 @@ class FileJob:
 
     def _exempt_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
         """Which rows are exempt, and of which that is not known; `None` without a column of it."""
-        label = (self.terms.tax or {}).get("exempt")
+        source = self.layout.source
+        if source is None:
+            return None
+        role, label = exempt_or_taxable(source.terms)
         if label is None or not is_label(frame, label):
             return None
-        flags = flags_of(frame, label)
+        flags = flags_of(frame, label, role)
         return None if flags is None else (flags.yes, flags.unknown)
 
     def _first(self) -> pd.DataFrame:

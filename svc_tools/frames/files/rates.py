@@ -96,7 +96,7 @@ class Layout:
 
 
 _OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-_TAX_COLUMN_ARGUMENTS = ("exempt", "invoice", "channel", "ship_from")
+_TAX_COLUMN_ARGUMENTS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _NO_AMOUNT = "no tax is added, because no column holds amounts; name the column of amounts"
 
 

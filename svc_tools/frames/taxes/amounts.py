@@ -15,12 +15,17 @@ from svc_tools.frames.lookup.deciding import (
     money_of_file,
     rows_of_file,
 )
-from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
+from svc_tools.frames.lookup.reading import (
+    Reading,
+    in_words,
+    lines_of_export,
+    reading_of_export,
+)
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of
 from svc_tools.frames.taxes.tax_lines import freight_of
 from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -76,10 +81,11 @@ class AmountsOfTax:
             self.terms,
             amount=columns.get("sale_amount", self.terms.amount),
             shipping=columns.get("sale_shipping", self.terms.shipping),
+            taxable=columns.get("sale_taxable", self.terms.taxable),
         )
 
 
-_FOUND = ("amount", "shipping", "channel", "invoice")
+_FOUND = ("amount", "shipping", "channel", "invoice", "taxable")
 _OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _OFF_AT_MOST = 0.1
 """The share of the rows that may not add up where the sums decide."""
@@ -111,10 +117,15 @@ def amounts_of_tax(
     Raises:
         ColumnAmbiguous: the columns leave open what the amounts are; it has all questions.
         ColumnMissing: no column holds amounts.
+        SaysOppositeError: what is exempt is named by a column of what is taxable, or the other way
+            round.
+        ValueError: both are named.
     """
+    _check_exempt(terms)
     plain = replace(
         terms,
         shipping=_unless_off(terms.shipping),
+        taxable=_unless_off(terms.taxable),
         channel=_unless_off(terms.channel),
         invoice=_unless_off(terms.invoice),
     )
@@ -143,6 +154,12 @@ def _of_export(
         terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
     delivery = False if _is_value(terms.shipping, labels) else terms.shipping
     reading = replace(reading.with_amounts(terms.amount, delivery), refunds=terms.refunds)
+    if terms.taxable is not False:
+        own = lines_of_export(export, labels)
+        marks = plain.taxable is None or (own is not None and own.taxable == plain.taxable)
+        lines = own if marks else lines_of_export(export, labels, taxable=False)
+        reading = replace(reading, lines=lines)
+        plain = replace(plain, taxable=None) if marks else plain
     if terms.channel is None:
         of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
         plain = replace(plain, channel=of_sales)
@@ -153,6 +170,22 @@ def _of_export(
     if export.marketplace and terms.channel is None:
         notes.append(f"{export.name}: the marketplace collects and remits the tax, so none is due")
     return AmountsOfTax(plain, reading, tuple(notes))
+
+
+def _check_exempt(terms: TaxOptions) -> None:
+    """Refuse what is exempt by a column that says what is taxable, and both at once."""
+    named = {
+        name: getattr(terms, name)
+        for name in ("exempt", "taxable")
+        if getattr(terms, name) not in (None, False)
+    }
+    if len(named) > 1:
+        raise ValueError(
+            f"exempt and taxable: {named['exempt']!r} and {named['taxable']!r} both say what is not"
+            " taxed; leave one of them out"
+        )
+    for name, label in named.items():
+        refuse_opposite(name, label)
 
 
 def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:

@@ -55,6 +55,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_in
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import (
     Lines,
+    exempt_or_taxable,
     flags_of,
     read_lines,
     rows_of_states,
@@ -97,7 +98,7 @@ class Cap(NamedTuple):
 
 
 _CHANNELS_SHOWN = 5
-_PARTLY_EXEMPT = "exempt: differs among the rows of the order, whose amount is that of all of them"
+_PARTLY = "differs among the rows of the order, whose amount is that of all of them"
 _READ = "2026-11-21"
 ORIGIN_SOURCED = {
     "AZ": OriginSourcing("all", "sellers within the state", "medium", _READ),
@@ -184,7 +185,7 @@ def add_tax(
     """
     prefix = terms.prefix
     source = source or amounts_of_frame(frame, terms)
-    sold, wrong = _sold(frame, source, terms, marks)
+    sold, wrong = _sold(frame, source, marks)
     if counts is not None and sold is not None:
         counts.add(sold.counts)
     own = {} if sold is None else _sale_columns(sold)
@@ -212,7 +213,8 @@ def add_tax(
     reviewed = _marks(frame, lines, terms, sales)
     reviewed["invoice_incomplete"] = incomplete
     if sold is not None:
-        reviewed["amounts_do_not_add_up"] = sold.off & ~sold.further
+        off = (sold.off & ~sold.further) | np.isin(np.arange(len(frame)), [*sold.lines_off])
+        reviewed["amounts_do_not_add_up"] = off
     if register is not None and sales.dates is not None:
         reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
     columns["tax_review"] = _review_column(reviewed, len(frame))
@@ -260,7 +262,7 @@ def has_totals(frame: pd.DataFrame, source: AmountsOfTax) -> bool:
 
 
 def _sold(
-    frame: pd.DataFrame, source: AmountsOfTax, terms: TaxOptions, marks: Marks | None
+    frame: pd.DataFrame, source: AmountsOfTax, marks: Marks | None
 ) -> tuple[Sale | None, dict[int, str]]:
     """The rows as sales, and why rows have no amount, by row."""
     if not source.computed:
@@ -271,33 +273,35 @@ def _sold(
     sold = orders.sale(marks)
     if marks is None:
         refuse_if_open(sold.counts, source.reading)
-    return sold, _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
+    return sold, _parted(frame, source.terms, orders, sold, marks) | sold.wrong
 
 
 def _parted(
-    frame: pd.DataFrame, exempt: Hashable | None, orders: Orders, sold: Sale, marks: Marks | None
+    frame: pd.DataFrame, terms: TaxOptions, orders: Orders, sold: Sale, marks: Marks | None
 ) -> dict[int, str]:
     """Why orders of which only some rows are exempt have no tax, by row."""
-    if exempt is None or not is_label(frame, exempt):
+    role, label = exempt_or_taxable(terms)
+    if label is None or not is_label(frame, label):
         return {}
+    why = f"{role}: {_PARTLY}"
     sums = orders.reading.sums
     of_orders = sums is not None and any(term.once for term in sums.goods)
     if marks is not None:
         rows = np.flatnonzero(marks.parted).tolist() if of_orders else []
-        return dict.fromkeys(rows, _PARTLY_EXEMPT)
+        return dict.fromkeys(rows, why)
     further = sold.further
     if not further.any():
         return {}
-    flags = flags_of(frame, exempt)
+    flags = flags_of(frame, label, role)
     if flags is None:  # dollars
         return {}
     rows = orders.parted(flags.yes, further & ~flags.unknown)
-    return dict.fromkeys(rows, _PARTLY_EXEMPT)
+    return dict.fromkeys(rows, why)
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
     """The columns that are added for a sale."""
-    parts = dict(zip(SALE_COLUMNS, (sold.amount, sold.shipping), strict=True))
+    parts = dict(zip(SALE_COLUMNS, (sold.amount, sold.shipping, sold.taxable), strict=True))
     columns: dict[str, ExtensionArray] = {}
     for name, part in parts.items():
         if part is not None:
