@@ -225,6 +225,23 @@ class SvcAccessor:
                 tax of a facilitated marketplace sale is not due from you. Adds `tax_due` too.
             ship_from: the state that goods are shipped from, a column or one state; marks sales
                 within states that tax those by their origin.
+            once: the columns of the whole order, such as `["Order Total"]`: where they stand on
+                several rows of an order, they count once for it. Columns that are not named, and
+                that the file leaves open, count on each row; `False`: all of those do.
+            contains_tax: whether the amount contains the tax that stands in another column: `True`
+                takes that tax off, `False` leaves the amount as it is.
+            contains_shipping: the same of the delivery in another column, which is taxed as
+                delivery either way.
+            parts: what a column is, such as `{"Service Fee": "untaxed"}`: "goods" is taxed as the
+                goods are, "delivery" as delivery is, a "discount" is taken off, "untaxed" is part
+                of the total and not taxed, "none" is not part of it.
+            refunds: what rows are that say refund and have an amount above 0: "subtract" takes them
+                off, "add" takes them for sales, "leave" gives them an amount of 0.
+            order: the column of the order's number; `False` where each row is a sale.
+            currency: the column of the currency; rows in another one than US dollars have no tax.
+                `False` where all rows are in US dollars.
+            decimal: what "1.000" and "1,000" are in columns that leave it open: "point" for the
+                decimal mark of the United States, or "comma".
             prefix: the prefix of the lookup.
             progress: print how many rows have no tax and why, and how many amounts snapped.
             errors: "raise" for an exception where a row has no tax; it has the frame.
@@ -242,6 +259,8 @@ class SvcAccessor:
             an earlier tax of this prefix are replaced.
 
         Raises:
+            ColumnAmbiguous: the columns leave open what the amounts are; it has all questions, and
+                a line of the arguments that answer them.
             ValueError: the frame has not been looked up, a column is missing or would overwrite
                 one of yours, or an argument is neither a column nor a valid value.
             TypeError: a column of amounts holds truth values.

@@ -14,7 +14,7 @@ import numpy as np
 
 from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
-from svc_tools.frames.lookup.doubts import question
+from svc_tools.frames.lookup.doubts import Doubt, question
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.levels import levels
@@ -256,22 +256,29 @@ def _as_named(
     """The amount that the user named, unless something proves that it contains the tax."""
     amount = answers.amount
     of = levels(table, orders, [one for one in (amount, answers.shipping) if one in table.columns])
-    if answers.money.once is not None:
-        of |= {label: "order" if label in (answers.money.once or ()) else "line" for label in of}
+    once = answers.money.once
+    open_ = tuple(label for label, one in of.items() if one == "unclear" and once is None)
+    of |= {label: "order" for label in of if label in (once or ())}
     goods = Term(amount, once=of.get(amount) == "order")
     delivery: tuple[Term, ...] = ()
     if answers.shipping not in {None, False}:
         delivery = (Term(answers.shipping, once=of.get(answers.shipping) == "order"),)
     plain = Sums((goods,), delivery, witness="given")
-    inside = _contained(table, orders, answers, rates)
+    of_levels = [Doubt("level", "once", open_, (open_, False), open_)] if open_ else []
+    found = _contained(table, orders, answers, rates)
     unused = tuple(
         (label, "not named as an amount")
         for label in table.columns
         if label not in {amount, answers.shipping} and table.kinds[label] != "price"
     )
-    if inside is None or answers.money.contains_tax is False:
-        open_ = answers.money.contains_tax is None and "tax" in table.kinds.values()
-        return _Found(plain, (), unused, waits=open_ and not final)
+    if found is None or answers.money.contains_tax is False:
+        if of_levels:
+            return _Found(None, tuple(map(question, of_levels)), unused)
+        may_be = answers.money.contains_tax is None and "tax" in table.kinds.values()
+        return _Found(plain, (), unused, waits=may_be and not final)
+    inside, doubts = found
+    if answers.money.contains_tax and doubts:
+        return _Found(None, tuple(map(question, doubts)), unused)
     if answers.money.contains_tax:
         return _Found(replace(inside, witness="given"), (), unused)
     tax = ", ".join(repr(term.label) for term in inside.tax) or "the tax"
@@ -281,7 +288,7 @@ def _as_named(
     asked = Question(
         "amount", columns, (True, False), likely=True, why=why, argument="contains_tax"
     )
-    return _Found(None, (asked,), unused)
+    return _Found(None, (*map(question, doubts), asked), unused)
 
 
 def _contained(
@@ -289,8 +296,11 @@ def _contained(
     orders: np.ndarray | None,
     answers: SalesAnswers,
     rates: RatesOfRows | None,
-) -> Sums | None:
-    """The sums by which a named amount contains the tax; `None` where nothing proves it."""
+) -> tuple[Sums, tuple[Doubt, ...]] | None:
+    """The sums by which a named amount contains the tax; `None` where nothing proves it.
+
+    With what is open about which columns are those of the whole order.
+    """
     amount = answers.amount
     if "tax" not in table.kinds.values() or amount not in table.columns:
         return None
@@ -299,7 +309,7 @@ def _contained(
     if sums is not None and sums.total is not None and sums.total.label == amount and sums.tax:
         proven = verdict.sums is not None or answers.money.contains_tax
         if proven:
-            return sums
+            return sums, _of_once(verdict)
     wanted = {"tax", "delivery", "delivery_discount"}
     few = {one for one, kind in table.kinds.items() if kind in wanted or one == amount}
     few_table = replace(
@@ -311,14 +321,19 @@ def _contained(
     )
     verdict = weigh(few_table, orders, answers.money)
     if answers.money.contains_tax and verdict.likeliest is not None:
-        return verdict.likeliest
+        return verdict.likeliest, _of_once(verdict)
     if rates is None or verdict.sums is not None:
         return None
     by_rates = settle(verdict, *rates).sums
     if by_rates is None or by_rates.witness != "rates":
         return None
     taken = {term.label for term in by_rates.goods if term.sign < 0}
-    return by_rates if taken & {term.label for term in by_rates.tax} else None
+    contained = taken & {term.label for term in by_rates.tax}
+    return (by_rates, _of_once(verdict)) if contained else None
+
+
+def _of_once(verdict: Verdict) -> tuple[Doubt, ...]:
+    return tuple(one for one in verdict.doubts if one.argument == "once")
 
 
 def _questions(

@@ -18,7 +18,7 @@ from svc_tools.frames.lookup.deciding import (
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
 from svc_tools.frames.lookup.sums import Answers
-from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.taxes.tax_lines import freight_of
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing
@@ -78,6 +78,8 @@ class AmountsOfTax:
         )
 
 
+_DECIDED = ("once", "contains_tax", "contains_shipping", "parts", "order", "currency", "decimal")
+"""The arguments that a recognized export needs no answer to: its table decides."""
 _FOUND = ("amount", "shipping", "channel", "invoice")
 _OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _OFF_AT_MOST = 0.1
@@ -110,6 +112,8 @@ def amounts_of_tax(
     Raises:
         ColumnAmbiguous: the columns leave open what the amounts are; it has all questions.
         ColumnMissing: no column holds amounts.
+        ValueError: an answer names a column that is not there, or is about a recognized export,
+            whose table decides.
     """
     plain = replace(
         terms,
@@ -119,11 +123,18 @@ def amounts_of_tax(
     )
     if _is_value(terms.amount, labels):
         return AmountsOfTax(plain)  # refused by the tax, which says what is expected
+    _check_named(frame, labels, terms)
     export = recognized(labels)
     if export is not None and export.found_amount(labels) is not None:
         return _of_export(export, labels, terms, plain)
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
+    elif terms.order is not None and terms.order != (reading.order or False):
+        roles = {**reading.place, "as_of": reading.orders.day}
+        columns = {role: label for role, label in roles.items() if label is not None}
+        reading = rows_of_file(frame, labels, columns, order=terms.order)
+    elif terms.order is not None:  # the number that was found is the right one
+        reading = replace(reading, orders=replace(reading.orders, question=None))
     answers = _answers(terms, labels)
     decided = money_of_file(
         frame, labels, reading, answers, rates=rates, final=final, semicolons=semicolons
@@ -131,10 +142,33 @@ def amounts_of_tax(
     return _as_decided(decided, labels, plain)
 
 
+def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOptions) -> None:
+    """Refuse answers about columns that are not there: what is misspelled would answer nothing."""
+    named = {
+        "once": [*(terms.once or ())],
+        "parts": [*(terms.parts or ())],
+        "order": [terms.order],
+        "currency": [terms.currency],
+    }
+    for argument, columns in named.items():
+        absent = [one for one in columns if one not in {None, False} and one not in labels]
+        require_columns(frame, (*absent,), f"{argument}: name it as the file has it")
+
+
 def _of_export(
     export: Export, labels: Sequence[Hashable], terms: TaxOptions, plain: TaxOptions
 ) -> AmountsOfTax:
-    """The amounts of a recognized export, as its table says, or as they are named."""
+    """The amounts of a recognized export, as its table says, or as they are named.
+
+    Raises:
+        ValueError: an answer is given to what the table decides.
+    """
+    answered = [name for name in _DECIDED if getattr(terms, name) not in (None, {})]
+    if answered:
+        raise ValueError(
+            f"{answered[0]}: the columns are those of {export.name}, of which this is known; leave"
+            " it out"
+        )
     reading = reading_of_export(export, labels)
     if terms.amount is None and "amount" in labels and "amount" not in export.used(labels):
         terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
