@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.plan import Plan
-    from svc_tools.places import Grain
 
 _EVERY = 30.0
 """Seconds between two lines in a log."""
@@ -153,6 +152,8 @@ class Files:
     encoding: Annotated[str | None, _file(help="Of a CSV, as cp1252.")] = None
     report: Annotated[Path | None, _file(help="Write a report: .xlsx, .html.")] = None
     report_columns: Annotated[str | None, _file(help="Your columns in it: a,b,c.")] = None
+    layout: Annotated[Path | None, _file(help="Read the columns by this layout.")] = None
+    save_layout: Annotated[Path | None, _file(help="Keep the layout for the next file.")] = None
     force: Annotated[bool, _file("--force", help="Replace the output.")] = False
 
 
@@ -255,6 +256,7 @@ def enrich(
             encoding=files.encoding,
             report=files.report,
             report_columns=_names_in(files.report_columns),
+            save_layout=files.save_layout,
             force=files.force or run.plan,
             progress=FileProgress(console, shown=not run.quiet),
         )
@@ -279,21 +281,25 @@ def _names_in(text: str | None) -> list[str] | None:
 
 def _terms(places: Places, tax: Tax, files: Files) -> Terms:
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
-    from svc_tools.frames.options import LookupOptions  # noqa: PLC0415 - as above
+    from svc_tools.frames.lookup.saved_layout import SalesLayout  # noqa: PLC0415 - as above
+    from svc_tools.frames.options import LookupOptions, options_of  # noqa: PLC0415 - as above
 
-    options = LookupOptions(
-        **places.given(),  # type: ignore[arg-type]  # checked there
-        prefix=files.prefix,
-        detail=files.detail,
-        columns=_names_in(files.columns),
-        tz=places.tz,
-        date_format=places.date_format,
-        as_of_grain=cast("Grain", places.as_of_grain),
-    )
+    kept = {} if files.layout is None else {"layout": SalesLayout.read(files.layout)}
+    of_lookup = {
+        **places.given(),
+        **kept,
+        "prefix": files.prefix,
+        "detail": files.detail,
+        "columns": _names_in(files.columns),
+        "tz": places.tz,
+        "date_format": places.date_format,
+        "as_of_grain": places.as_of_grain,
+    }
+    options = options_of(LookupOptions, "enrich", of_lookup)
     given = tax.given()
     left_out = places.left_out(_OF_TAX)
     _refuse_both(given or (), left_out)
-    return Terms(options, None if given is None else {**left_out, **given})
+    return Terms(options, None if given is None else {**left_out, **given, **kept})
 
 
 def _looked_up(job: FileJob, run: Run, service: Service) -> bool:

@@ -472,6 +472,7 @@ _ADVICE = {
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
     "dates_ambiguous": "choose the “Date format”",
     "no_usable_rows": "choose the columns of the place",
+    "column_taken": "choose a prefix, such as svc_, under “Prefix of added columns”",
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
@@ -485,6 +486,7 @@ _OF_DATES = {
     "no_usable_rows": "date_format",
 }
 """The field that settles an error about the column of dates, by its code."""
+_NAME_IT_THEMSELVES = {"no_usable_rows", "dates_ambiguous", "flags_ambiguous", "column_taken"}
 _READING_FAULTS = {"encoding", "delimiter", "sheet"}
 """Codes of errors of a file that another way of reading it may avoid."""
 
@@ -496,7 +498,7 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
         return trouble
     if isinstance(error, ColumnError):
         # some of them name the file or the column themselves
-        named = error.code in {"no_usable_rows", "dates_ambiguous", "flags_ambiguous"}
+        named = error.code in _NAME_IT_THEMSELVES
         about = "" if named else f"{_LABELS.get(error.role, 'Columns')}: "
         own = _ADVICE_ON_DATES if error.role == "as_of" else {}
         advice = own.get(error.code) or _ADVICE[error.code]

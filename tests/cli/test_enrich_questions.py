@@ -247,3 +247,99 @@ def test_a_named_amount_of_the_order_is_not_counted_on_each_of_its_rows_unasked(
     assert (asked.returncode, line_of(asked)) == (2, "--once Total")
     assert enrich(source, "--tax", "Total", "--once", "Total").returncode == 0
     assert taxes(source)[:2] == ["4.67", "0.00"]  # 10.55 % of 44.22
+
+
+def test_a_layout_answers_next_month(tmp_path):
+    source, kept = written(tmp_path / "in.csv", **SEVERAL), tmp_path / "shop.toml"
+    line = shlex.split(line_of(enrich(source)))
+    assert enrich(source, *line, "--save-layout", kept).returncode == 0
+    this_month = taxes(source)
+
+    assert enrich(source, "--layout", kept).returncode == 0
+    assert taxes(source) == this_month
+
+    written(source, **{name: cells[:2] for name, cells in SEVERAL.items()})
+    assert enrich(source, "--layout", kept).returncode == 0
+    assert taxes(source) == ["4.75", "0.00"]
+    assert enrich(source, "--layout", kept, "--contains-shipping", "yes").returncode == 0
+    assert taxes(source) == ["4.22", "0.00"]  # an option overrides the layout
+
+    written(source, **{name: cells for name, cells in SEVERAL.items() if name != "Total"})
+    refused = enrich(source, "--layout", kept)
+    assert refused.returncode == 2
+    assert "not in the file: 'Total'" in " ".join(refused.stderr.split())
+
+
+def test_a_question_that_a_layout_leaves_is_answered_by_its_line(tmp_path):
+    source, kept = tmp_path / "in.csv", tmp_path / "shop.toml"
+    written(source, Goods=PRICES, Discount=["0.00"] * 5)
+    assert enrich(source, "--save-layout", kept).returncode == 0
+
+    written(source, Goods=PRICES, Discount=["1.00", "0.00", "0.00", "0.00", "2.00"])
+    asked = enrich(source, "--layout", kept)
+    assert (asked.returncode, line_of(asked)) == (2, "--part Discount=discount")
+    assert "'Discount' was 0.00 throughout when" in " ".join(asked.stderr.split())
+    assert enrich(source, "--layout", kept, "--part", "Discount=discount").returncode == 0
+    assert taxes(source) == ["4.11", "6.33", "2.64", "9.50", "1.06"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("there.toml", (), "there.toml is there already"),
+        ("shop.txt", (), "expected a name that ends in .toml"),
+        ("none/shop.toml", (), "none"),
+    ],
+)
+def test_where_a_layout_cannot_be_kept_nothing_is_looked_up(tmp_path, name, options, said):
+    source = written(tmp_path / "in.csv", Goods=PRICES)
+    (tmp_path / "there.toml").write_text("mine", encoding="utf-8")
+
+    done = svc_tools(
+        *("enrich", source, "-o", tmp_path / "out.csv", "--embedded", "--save-layout"),
+        *(tmp_path / name, *options),
+    )
+
+    assert done.returncode == 2
+    assert said in "".join(done.stderr.split("\n"))
+    assert (tmp_path / "there.toml").read_text(encoding="utf-8") == "mine"
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_file_that_is_no_layout_is_refused(tmp_path):
+    source = written(tmp_path / "in.csv", Goods=PRICES)
+    (tmp_path / "bad.toml").write_text("version = 9\n", encoding="utf-8")
+
+    newer = enrich(source, "--layout", tmp_path / "bad.toml")
+    missing = enrich(source, "--layout", tmp_path / "none.toml")
+
+    assert (newer.returncode, missing.returncode) == (2, 2)
+    assert "a layout of version 9, which a newer release wrote" in " ".join(newer.stderr.split())
+    assert "No such file" in " ".join(missing.stderr.split())
+
+
+@pytest.mark.parametrize("own", [{"tax": TAX}, {"lookup_status": ["ok"] * 5, "tax": TAX}])
+def test_columns_that_have_our_names_are_kept_by_the_line_that_is_printed(tmp_path, own):
+    source = written(tmp_path / "in.csv", Goods=PRICES)
+    header, *rows = source.read_text(encoding="utf-8").splitlines()
+    cells = [",".join(row) for row in zip(*own.values(), strict=True)]
+    lines = [f"{header},{','.join(own)}", *map(",".join, zip(rows, cells, strict=True))]
+    source.write_text("\n".join(lines), encoding="utf-8")
+
+    refused = enrich(source)
+    assert (refused.returncode, line_of(refused)) == (2, "--prefix svc_")
+
+    assert enrich(source, *shlex.split(line_of(refused))).returncode == 0
+    with source.with_name("out.csv").open(newline="", encoding="utf-8") as file:
+        out = [*csv.DictReader(file)]
+    assert [row["tax"] for row in out] == TAX
+    assert [row["svc_tax"] for row in out] == ["4.22", "6.33", "2.64", "9.50", "1.27"]
+
+
+def test_where_a_prefix_is_taken_another_one_is_named(tmp_path):
+    source = written(tmp_path / "in.csv", Goods=PRICES, tax=TAX)
+    text = source.read_text(encoding="utf-8").splitlines()
+    lines = [f"{text[0]},svc_tax", *(f"{line},1.00" for line in text[1:])]
+    source.write_text("\n".join(lines), encoding="utf-8")
+
+    assert line_of(enrich(source)) == "--prefix svc2_"

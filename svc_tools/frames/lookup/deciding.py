@@ -54,6 +54,7 @@ class SalesAnswers:
         decimal: the decimal mark of columns that leave it open.
         money: what the columns of money are.
         others: columns that are named for something else.
+        read: columns of money, as a layout says.
     """
 
     amount: Hashable | None = None
@@ -64,6 +65,7 @@ class SalesAnswers:
     decimal: DecimalMark | None = None
     money: Answers = field(default_factory=Answers)
     others: tuple[Hashable, ...] = ()
+    read: tuple[Hashable, ...] = ()
 
 
 class RatesOfRows(NamedTuple):
@@ -131,6 +133,7 @@ def money_of_file(
     rates: RatesOfRows | None = None,
     final: bool = True,
     semicolons: bool = False,
+    saved: Sums | None = None,
 ) -> Decided:
     """What the columns of money of a file are.
 
@@ -142,6 +145,7 @@ def money_of_file(
         rates: the rates of the rows, where they are known.
         final: whether no more will be known of the rates.
         semicolons: whether semicolons separate the cells of the file.
+        saved: the sums of a layout, which are not decided again.
     """
     currencies = find_currency(sample[[*labels]], answers.amount, given=answers.currency)
     reading = replace(reading, currencies=currencies, refunds=answers.refunds)
@@ -152,8 +156,9 @@ def money_of_file(
         decimal=answers.decimal,
     )
     written = {label: mark for label, mark in marks.of.items() if mark != "point"}
-    reading = replace(reading, marks=written)
-    named = [one for one in (answers.amount, answers.shipping) if one in candidates]
+    reading = replace(reading, marks=written, decimal=answers.decimal or _shown(marks))
+    said = (answers.amount, answers.shipping, *answers.read)
+    named = [one for one in said if one in candidates]
     table = money_table(sample, candidates, marks.of, named=named)
     rows = _sales(sample, reading, table, named or list(table.columns))
     there = sample if rows.all() else sample[rows]
@@ -161,15 +166,25 @@ def money_of_file(
         table = money_table(there, candidates, marks.of, named=[*named, *table.columns])
     orders = order_rows(there, reading.orders)
     known = None if rates is None else RatesOfRows(*(one[rows] for one in rates))
-    found = (
-        _as_found(table, orders, answers, known, final=final)
-        if answers.amount is None
-        else _as_named(table, orders, answers, known, final=final)
-    )
+    if saved is not None:
+        found = _Found(
+            saved, refunds=(reading.refunded,) * bool(reading.refunded), weak=reading.weak
+        )
+    elif answers.amount is None:
+        found = _as_found(table, orders, answers, known, final=final)
+    else:
+        found = _as_named(table, orders, answers, known, final=final)
     refunded = found.refunds[0] if found.refunds else None
     reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
     asked = _questions(reading, marks, sample, found, table)
     return Decided(reading, _notes(reading, marks, found, answers), tuple(asked), found.waits)
+
+
+def _shown(marks: Marks) -> DecimalMark | None:
+    """The decimal mark that the columns are read with, where cells depend on it."""
+    depends = {label for label, one in marks.evidence.items() if one.mark != "none"}
+    read = {mark for label, mark in marks.of.items() if label in depends}
+    return "comma" if read == {"comma"} else "point" if read == {"point"} else None
 
 
 class _Found(NamedTuple):
@@ -189,7 +204,7 @@ def _candidates(
     """The columns that may hold money."""
     taken = {reading.orders.number, reading.orders.day, *reading.orders.place, reading.country}
     taken |= {*reading.place.values(), *reading.kinds.labels, reading.currency, *answers.others}
-    named = {answers.amount, answers.shipping, *answers.money.parts}
+    named = {answers.amount, answers.shipping, *answers.money.parts, *answers.read}
     return [
         label
         for label in labels

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from svc_tools.exports import recognized
 from svc_tools.frames.lookup.deciding import (
@@ -15,8 +16,10 @@ from svc_tools.frames.lookup.deciding import (
     money_of_file,
     rows_of_file,
 )
+from svc_tools.frames.lookup.figures import money_table, terms_of
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
+from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.taxes.tax_lines import freight_of
@@ -25,8 +28,6 @@ from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
-
-    import pandas as pd
 
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.deciding import Decided
@@ -43,12 +44,16 @@ class AmountsOfTax:
         reading: what the columns mean; without sums where the amount is used as it stands.
         notes: what was decided, in sentences.
         waits: whether the rates, which are not known yet, may decide otherwise.
+        given: the arguments as they were given.
+        decided: what the columns mean, with sums also where the amount is used as it stands.
     """
 
     terms: TaxOptions
     reading: Reading = field(default_factory=Reading)
     notes: tuple[str, ...] = ()
     waits: bool = False
+    given: TaxOptions | None = None
+    decided: Reading | None = None
 
     @property
     def computed(self) -> bool:
@@ -115,6 +120,7 @@ def amounts_of_tax(
         ValueError: an answer names a column that is not there, or is about a recognized export,
             whose table decides.
     """
+    terms, saved, notes = _by_layout(frame, labels, terms, reading)
     plain = replace(
         terms,
         shipping=_unless_off(terms.shipping),
@@ -123,10 +129,18 @@ def amounts_of_tax(
     )
     if _is_value(terms.amount, labels):
         return AmountsOfTax(plain)  # refused by the tax, which says what is expected
+    if saved is not None:
+        answers = _answers(replace(terms, currency=saved.currency or False), labels, saved)
+        kept = replace(saved, sums=None)
+        decided = money_of_file(
+            frame, labels, kept, answers, semicolons=semicolons, saved=saved.sums
+        )
+        return replace(_as_decided(decided, labels, plain, terms), notes=(*decided.notes, *notes))
     _check_named(frame, labels, terms)
     export = recognized(labels)
     if export is not None and export.found_amount(labels) is not None:
-        return _of_export(export, labels, terms, plain)
+        of_export = _of_export(export, labels, terms, plain)
+        return replace(of_export, given=terms, notes=(*of_export.notes, *notes))
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
     elif terms.order is not None and terms.order != (reading.order or False):
@@ -139,7 +153,8 @@ def amounts_of_tax(
     decided = money_of_file(
         frame, labels, reading, answers, rates=rates, final=final, semicolons=semicolons
     )
-    return _as_decided(decided, labels, plain)
+    found = _as_decided(decided, labels, plain, terms, notes)
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOptions) -> None:
@@ -186,15 +201,20 @@ def _of_export(
     return AmountsOfTax(plain, reading, tuple(notes))
 
 
-def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
-    """What the arguments of a tax say of a file of sales."""
+def _answers(
+    terms: TaxOptions, labels: Sequence[Hashable], saved: Reading | None = None
+) -> SalesAnswers:
+    """What the arguments of a tax, and a layout, say of a file of sales."""
+    sums = None if saved is None else saved.sums
+    read = [] if sums is None else [term for _, term in terms_of(sums)]
+    read += [] if sums is None or sums.total is None else [sums.total]
     return SalesAnswers(
         amount=terms.amount,
         shipping=False if _is_value(terms.shipping, labels) else terms.shipping,
         order=terms.order,
         currency=terms.currency,
         refunds=terms.refunds,
-        decimal=terms.decimal,
+        decimal=terms.decimal or (None if saved is None else saved.decimal),
         money=Answers(
             once=None if terms.once is None else tuple(terms.once or ()) or False,
             contains_tax=terms.contains_tax,
@@ -202,13 +222,70 @@ def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
             parts=terms.parts or {},
         ),
         others=tuple(one for name in _OTHERS if (one := getattr(terms, name)) in labels),
+        read=tuple(dict.fromkeys(term.label for term in read)),
     )
 
 
-def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions) -> AmountsOfTax:
-    """The amounts of a file that is no known export."""
+def _by_layout(
+    frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOptions, rows: Reading | None
+) -> tuple[TaxOptions, Reading | None, list[str]]:
+    """The terms with what their layout says of the amounts, unless an argument says otherwise.
+
+    Returns:
+        The terms; what the layout decided, `None` where the amounts are to be decided anew; and
+        what has changed since it was saved, in sentences.
+
+    Raises:
+        LayoutError: the file lacks a column that the layout reads.
+    """
+    if terms.layout is None:
+        return terms, None, []
+    layout = as_layout(terms.layout)
+    held = layout.of_tax()
+    given = [name for name in MONEY if getattr(terms, name) not in (None, {})]
+    layout.check(labels, amounts=not given)
+    said = {name: held[name] for name in MONEY if name in held and name not in given}
+    said["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
+    notes = [*layout.new(frame, labels), *layout.gone(labels)]
+    terms = replace(terms, **said)
+    changed = [*layout.no_longer_zero(frame)] if terms.amount is None else []
+    notes += [f"{label!r} {NOT_ZERO_ANY_MORE}" for label in changed]
+    reading = layout.reading
+    if rows is not None and not {*reading.orders.place, reading.orders.day} <= {*labels, None}:
+        day, place = rows.orders.day, rows.orders.place  # other columns are named instead
+        reading = replace(reading, orders=replace(reading.orders, day=day, place=place))
+        reading = replace(reading, place=rows.place, country=rows.country)
+    anew = given or changed or reading.sums is None or terms.amount is not None
+    return terms, None if anew else reading, notes
+
+
+NOT_ZERO_ANY_MORE = (
+    "was 0.00 throughout when the layout was saved, and is not any more, so that the file decides"
+    " anew what its amounts are"
+)
+
+
+def _as_decided(
+    decided: Decided,
+    labels: Sequence[Hashable],
+    plain: TaxOptions,
+    given: TaxOptions,
+    changed: Sequence[str] = (),
+) -> AmountsOfTax:
+    """The amounts of a file that is no known export.
+
+    Args:
+        decided: what its columns mean.
+        labels: the columns that are the user's own.
+        plain: the terms.
+        given: the terms as they were given.
+        changed: what has changed since its layout was saved, in sentences.
+    """
     if decided.questions:
-        raise ColumnAmbiguous.of(decided.questions, call="tax")
+        first, *others = decided.questions
+        because = "; ".join(one for one in changed if one.endswith(NOT_ZERO_ANY_MORE))
+        first = replace(first, why=f"{because}: {first.why}" if because else first.why)
+        raise ColumnAmbiguous.of([first, *others], call="tax")
     sums = decided.reading.sums
     if sums is None:
         raise ColumnMissing("amount", [*labels], "name the column of amounts: amount='…'")
@@ -216,8 +293,11 @@ def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions)
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
         reading = replace(decided.reading, sums=None)
-        return AmountsOfTax(plain, reading, decided.notes, decided.waits)
-    return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
+    else:
+        reading = decided.reading
+    return AmountsOfTax(
+        *(plain, reading, decided.notes, decided.waits), given=given, decided=decided.reading
+    )
 
 
 def refuse_if_off(sale: Sale, reading: Reading) -> None:
@@ -262,6 +342,32 @@ def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
     picked = np.unique(np.linspace(0, int(codes.max(initial=0)), MOST_ROWS // 4).astype(np.int64))
     rows = np.flatnonzero(np.isin(codes, picked))
     return frame.iloc[rows[: 4 * MOST_ROWS]]
+
+
+def with_late_parts(
+    frame: pd.DataFrame, sample: pd.DataFrame, labels: Sequence[Hashable], reading: Reading
+) -> pd.DataFrame:
+    """A sample with orders that have a part which is 0 throughout in it, and not in all rows."""
+    rows = late_rows(frame, zero_columns(sample, labels, reading))
+    if not len(rows):
+        return sample
+    taken = np.isin(np.arange(len(frame)), rows)
+    if reading.order in frame.columns:
+        codes = Orders(frame, reading).codes
+        if codes is not None:
+            taken |= np.isin(codes, codes[rows][codes[rows] >= 0])
+    taken &= ~frame.index.isin(sample.index) if frame.index.is_unique else True
+    return pd.concat([sample, frame[taken]])
+
+
+_MOST_LATE = 200
+
+
+def late_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
+    """The positions of the first rows of each of these columns that are not 0."""
+    found = money_table(frame, [*labels], named=labels).columns.values()
+    rows = [np.flatnonzero(one.cents)[:_MOST_LATE] for one in found]
+    return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
 
 
 def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:

@@ -72,7 +72,7 @@ def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) 
     noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
         for field in fields(terms)
-        if field.name not in {"prefix", "errors"}
+        if field.name not in {"prefix", "errors", "layout"}
     }
     if register is not None:
         file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None
