@@ -234,6 +234,13 @@ _MARKS = {
 }
 """Why a review lists a row that has no reason in its columns: meaning, what to do."""
 _TAX_REVIEW = {
+    "amounts_do_not_add_up": (
+        (
+            "the columns of the order do not add up to its total: something is in it that has no"
+            " column, such as a tip, a gift card or another discount, or the tax is in the amount"
+        ),
+        "Look the order up in the shop: what was sold, and for how much before tax?",
+    ),
     "partial_rate": (
         "the tax was computed from a rate that lacks its local or district part: a lower bound",
         _LOCAL_PART,
@@ -476,7 +483,7 @@ _OWN_RECORDS = frozenset(
         *("failed", "not_attempted", "invalid", "unsupported", "over_cap", "origin_unknown"),
         *("place_input_mismatch", "zip_not_used", "zip_of_another_state", "zip_crosses_state_line"),
         *("invoice_incomplete", "marketplace_record_only", *_MARKS, "no_tax", *_TAX_DUE),
-        "channel_unknown",
+        *("channel_unknown", "amounts_do_not_add_up"),
     }
 )
 """What is settled with one's own records, by hand or by another run, not on a state's page."""

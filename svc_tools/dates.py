@@ -400,6 +400,9 @@ class Dates:
         self._note = " and ".join(notes)
 
 
+_NAMED_MONTH = re.compile("[A-Za-z]{3}")
+
+
 class _Seen:
     """What the cells of a column show; day numbers count from so many days after day 0."""
 
@@ -442,6 +445,8 @@ class _Seen:
 
     def _see_date(self, found: date, value: object) -> None:
         exchangeable = found.day <= _MONTHS_OF_YEAR and found.day != found.month
+        if isinstance(value, str) and _NAMED_MONTH.search(value):
+            return  # it cannot have been exchanged, nor shows that others were
         if exchangeable and not self.converted:
             self.converted.append((text_of(value) or "").removesuffix(" 00:00:00"))
 

@@ -324,7 +324,13 @@ def test_a_sheet_whose_formulas_have_no_results_is_refused_rather_than_read_as_e
         ("next.csv", H + b'1,MA,"a\n2,MA,"d\n', "quote", "row 2 .* the next line"),
         ("two.csv", H + b'1,MA,12"\n2,MA,"d\n3,MA,e\n4,MA,"5"" f\n', "quote", "row 3 .* 2 lines"),
         ("never.csv", H + b'1,MA,12" and 3"\n2,MA,"d\n', "quote", "row 3 and never closed"),
-        ("title.csv", b"Report of May\n" + H + MA, "width", "above the names"),
+        (
+            "title.csv",
+            b"Report of May\n" + H + MA,
+            "header",
+            "stand in row 2; remove the rows above",
+        ),
+        ("odd.csv", b"Report of May\na,b,c\n1,2,3\n", "width", "above the names"),
         ("not.csv.gz", H + MA, "damaged", ""),
         (
             "cut.csv.gz",

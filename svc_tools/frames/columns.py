@@ -408,10 +408,10 @@ def _texts(column: pd.Series | None) -> list[str]:
     """Some distinct values of the column as text, from all of its rows."""
     if column is None:
         return []
-    values = pd.unique(column.iloc[:: max(1, len(column) // _ROWS_SAMPLED)].dropna())[
-        :_ROWS_SAMPLED
-    ]
-    return [text for value in values.tolist() if (text := text_of(value)) is not None]
+    values = column.iloc[:: max(1, len(column) // _ROWS_SAMPLED)].dropna().iloc[:_ROWS_SAMPLED]
+    single = (one for one in values.tolist() if isinstance(one, str | int | float | date))
+    there = (text for one in single if (text := text_of(one)) is not None)
+    return list(dict.fromkeys(there))
 
 
 def country_of_frame(

@@ -264,7 +264,7 @@ def columns_of_lookups(frame: pd.DataFrame) -> frozenset[Hashable]:
         # after a lookup of some columns the names of the others are the user's
         names = _LOOKED_UP if whole else (*_SHORT_LOOKUP, *DETAIL_COLUMNS)
         found.update(columns or [prefix + name for name in names])
-        found.update(_tax_columns(frame, prefix))
+        found.update(columns_of_tax(frame, prefix))
     return frozenset(found & labels)
 
 
@@ -285,7 +285,13 @@ def _dtype(frame: pd.DataFrame, name: str) -> str | None:
     return str(column.dtype) if isinstance(column, pd.Series) else None
 
 
-def _tax_columns(frame: pd.DataFrame, prefix: str) -> list[str]:
+def columns_of_taxes(frame: pd.DataFrame) -> set[Hashable]:
+    """The columns that taxes of all prefixes added."""
+    prefixes = frame.attrs.get(TAXED, [""])
+    return {name for prefix in prefixes for name in columns_of_tax(frame, str(prefix))}
+
+
+def columns_of_tax(frame: pd.DataFrame, prefix: str) -> list[str]:
     """The columns of a tax: all of them, or what is left of those stored with the frame."""
     names = [prefix + name for name in _TAXES if prefix + name in frame.columns]
     for every in (TAX_COLUMNS, _SHORT_TAX):
@@ -376,7 +382,7 @@ def without_tax(
     Raises:
         ColumnTaken: a column of the user's has one of the names.
     """
-    rest = frame.drop(columns=_tax_columns(frame, prefix))
+    rest = frame.drop(columns=columns_of_tax(frame, prefix))
     _forget_tax(rest, prefix)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:

@@ -33,7 +33,8 @@ from svc_tools.config import EmbeddedSvc, Source, service_name
 from svc_tools.dates import Dates
 from svc_tools.exports import named_export, recognized
 from svc_tools.frames.arrow import OntoRows
-from svc_tools.frames.columns import Inputs, free_labels
+from svc_tools.frames.columns import Inputs, free_labels, propose
+from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, READING, lookup_columns, stored
 from svc_tools.frames.queries import combined
@@ -193,7 +194,7 @@ def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
 def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
     """What the columns of an enriched frame mean, as its lookup or its tax has read them.
 
-    Where that is not stored with the frame, a recognized export is read again by its table.
+    Where that is not stored with the frame, it is read again.
     """
     with contextlib.suppress(KeyError, TypeError, ValueError):
         return Reading.from_plain(stored(frame, READING)[prefix])
@@ -202,7 +203,9 @@ def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
             return lookup.inputs.reading
     labels = free_labels(frame)
     export = recognized(labels)
-    return Reading() if export is None else reading_of_export(export, labels)
+    if export is not None:
+        return reading_of_export(export, labels)
+    return rows_of_file(frame, labels, propose(frame).found)
 
 
 def remember_reading(frame: pd.DataFrame, prefix: str, reading: Reading) -> None:

@@ -223,7 +223,7 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
 
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
-MARKETPLACES = {"amazon.txt", "etsy.csv"}
+MARKETPLACES = {"amazon.txt", "etsy.csv", "tiktok.csv", "ebay.csv"}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))

@@ -29,6 +29,7 @@ from svc_tools.places import STATES
 
 PICTURES = Path(__file__).parents[2] / "docs"
 SCRIPT = PICTURES.parent / "scripts" / "make_pictures.py"
+pytestmark = pytest.mark.timeout(120)  # the whole demo is run, with its pictures
 
 
 @pytest.fixture(scope="module")

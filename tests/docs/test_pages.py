@@ -117,7 +117,7 @@ def run(command, *, folder=None, **environment):
         command,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=110,
         check=False,
         cwd=folder,
         env=os.environ | environment,
@@ -370,6 +370,7 @@ def test_the_lists_of_states_are_what_the_service_says(service):
     assert by_name == {tier: said[tier] for tier in ("D", "E", "none")}
 
 
+@pytest.mark.timeout(120)  # asks for the rates of every state
 def test_the_table_of_the_states_is_what_the_service_gives():
     """After a change of rates: `python -m scripts.write_state_table`."""
     page = TEXTS["docs/RATES.md"]
@@ -440,6 +441,7 @@ def test_the_names_to_install_import_and_type_stand_together():
 
 @posix
 @pytest.mark.skipif(sys.platform == "win32", reason="the block is that of the other systems")
+@pytest.mark.timeout(120)  # unpacks pip
 def test_the_commands_of_the_installation_make_an_environment_and_enter_it(tmp_path):
     *made, install = blocks("sh", "README.md")[0].strip().splitlines()
     assert install == 'pip install ".[all]"'

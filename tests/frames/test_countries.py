@@ -117,6 +117,13 @@ def test_a_column_named_country_that_holds_none_is_not_used(embedded, cells):
     assert statuses(embedded, frame) == ["ok", "ok"]
 
 
+def test_columns_of_lists_and_objects_are_passed_over(embedded):
+    frame = pd.DataFrame({"Zip": ["98101", "10115"], "Country": ["US", "DE"]})
+    for cells in ([["US"], ["DE"]], [{"a": 1}, None], [object(), b"DE"]):
+        odd = frame.assign(Market=pd.Series(cells, dtype=object))
+        assert statuses(embedded, odd) == ["ok", "unsupported"]
+
+
 def test_codes_of_phones_are_no_codes_of_countries(embedded):
     frame = pd.DataFrame({"Zip": ["98101", "10115"], "Country": ["US", "DE"]})
     for codes in (["+1", "+49"], [1, 1]):

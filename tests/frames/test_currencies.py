@@ -11,7 +11,7 @@ from svc_tools.frames.lookup.currencies import (
     CurrencyCounts,
     currency_of,
     find_currency,
-    foreign_rows,
+    rows_abroad,
     heading_currency,
 )
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
@@ -78,7 +78,7 @@ def test_the_heading_of_a_column_of_money_may_name_a_currency(label, code):
 
 def read(frame, amounts=()):
     found = find_currency(frame)
-    return found, foreign_rows(frame, found, amounts)
+    return found, rows_abroad(frame, found, amounts)
 
 
 @pytest.mark.parametrize("name", ["Currency", "currency_code", "Ccy", "X", "Paid in", "Market"])
@@ -159,22 +159,24 @@ def test_currencies_without_dollars_under_another_name_are_a_question():
     assert (question.columns, question.likely) == (("Market",), "Market")
     assert question.values == ("Market", False)  # noqa: PD011 - no frame
     assert find_currency(pd.DataFrame({"Currency": ["EUR", "CAD"]})).question is None
+    alike = pd.DataFrame({"Market": ["EUR", "CAD"], "Site": ["EUR", "CAD"]})
+    assert find_currency(alike).question.columns == ("Market",)
 
 
 def test_a_few_cells_far_down_are_found():
-    values = [None] * 5_000 + ["EUR", "USD"]
+    values = [None] * 5_001 + ["EUR", "USD"]  # in none of the rows that a sample has
     found, foreign = read(pd.DataFrame({"Paid in": values}))
     assert found.used == "Paid in"
-    assert np.flatnonzero(foreign.rows).tolist() == [5_000]
+    assert np.flatnonzero(foreign.rows).tolist() == [5_001]
 
 
 def test_an_empty_cell_has_the_currency_of_its_order_or_else_is_in_dollars():
     frame = pd.DataFrame({"Currency": ["EUR", None, "USD", None, None]})
     found = find_currency(frame)
-    foreign = foreign_rows(frame, found, orders=np.array([0, 0, 1, 1, -1]))
+    foreign = rows_abroad(frame, found, orders=np.array([0, 0, 1, 1, -1]))
     assert foreign.rows.tolist() == [True, True, False, False, False]
     assert foreign.counts.sentences()[1] == "1 row without a value in 'Currency': US dollars"
-    only = foreign_rows(frame, found, counts_in=np.array([True, False, True, False, False]))
+    only = rows_abroad(frame, found, counts_in=np.array([True, False, True, False, False]))
     assert only.counts == CurrencyCounts({("Currency", "EUR"): 1}, {"Currency": 0})
 
 
@@ -192,12 +194,12 @@ def test_an_empty_cell_has_the_currency_of_its_order_or_else_is_in_dollars():
 )
 def test_the_heading_of_the_amount_counts_before_the_column(amounts, rows):
     frame = pd.DataFrame({"Currency": ["USD", "EUR"]})
-    foreign = foreign_rows(frame, find_currency(frame), amounts)
+    foreign = rows_abroad(frame, find_currency(frame), amounts)
     assert foreign.rows.tolist() == rows
 
 
 def test_a_foreign_heading_needs_no_column():
-    foreign = foreign_rows(pd.DataFrame({"Amount (EUR)": [1]}), CurrencyColumns(), ["Amount (EUR)"])
+    foreign = rows_abroad(pd.DataFrame({"Amount (EUR)": [1]}), CurrencyColumns(), ["Amount (EUR)"])
     assert foreign.wrong == {0: "amount: in EUR, not in US dollars"}
     assert foreign.counts.sentences() == [
         "1 row in another currency than US dollars by 'Amount (EUR)' ('EUR'): no tax"
@@ -249,8 +251,8 @@ def test_slices_give_the_counts_of_the_whole():
     found = find_currency(frame)
     counts = CurrencyCounts()
     for at in range(len(frame)):
-        counts.add(foreign_rows(frame.iloc[[at]], found).counts)
-    assert counts == foreign_rows(frame, found).counts
+        counts.add(rows_abroad(frame.iloc[[at]], found).counts)
+    assert counts == rows_abroad(frame, found).counts
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "string"])

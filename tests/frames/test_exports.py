@@ -133,7 +133,7 @@ def test_a_table_of_your_own_is_no_export_of_a_marketplace(embedded) -> None:
     own = pd.DataFrame([["2026-05-01", 1, 90.0, 100.0, "02134", 80.0]], columns=columns)
 
     rated = own.svc.lookup(client=embedded, cache=False, progress=False)
-    taxed = rated.svc.tax(progress=False)
+    taxed = rated.svc.tax("amount", progress=False)
 
     assert str(taxed["tax"][0]) == "5.00"
     assert "tax_due_reason" not in taxed
@@ -155,9 +155,11 @@ def test_an_argument_of_the_tax_overrides_only_itself(embedded) -> None:
     ("columns", "used"),
     [
         (["zip", "subtotal"], "subtotal"),
-        (["zip", "amount", "net_amount"], "amount"),
-        (["zip", "subtotal", "net_amount"], "several columns could hold the amount"),
-        (["zip", "price"], "there is no column 'amount'"),
+        (["zip", "price"], "price"),
+        (["zip", "total"], "total"),  # whatever it is called, where nothing stands beside it
+        (["zip", "amount", "net_amount"], "'amount' and 'net_amount' are different amounts"),
+        (["zip", "subtotal", "net_amount"], "'subtotal' and 'net_amount' are different amounts"),
+        (["zip", "sku"], "no column holds the amount"),
     ],
 )
 def test_the_amount_of_another_table_is_found_by_its_usual_name(embedded, columns, used) -> None:

@@ -470,7 +470,7 @@ def options(terms):
     one = terms.exempt not in exempt
     return {
         "rounding": terms.rounding,
-        "shipping": "delivery" if terms.shipping else None,
+        "shipping": "delivery" if terms.shipping else False,
         "exempt": str(Decimal(terms.exempt).scaleb(-2)) if one else exempt[terms.exempt],
         "invoice": "order" if terms.invoice else None,
         "partial": "use" if terms.partial else None,

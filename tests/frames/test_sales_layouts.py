@@ -108,7 +108,7 @@ def test_of_paypal_only_payments_and_refunds_are_sales(embedded, capsys) -> None
     assert taxed["tax_error"][9] == "amount: in EUR, not in US dollars"
     said = capsys.readouterr().err
     assert "4 rows of another kind than sales and refunds by 'Type': amount 0.00" in said
-    assert "2 rows cancelled or not paid by 'Status': amount 0.00" in said
+    assert "2 rows canceled or not paid by 'Status': amount 0.00" in said
 
 
 EBAY = {

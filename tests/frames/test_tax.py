@@ -278,6 +278,7 @@ def test_the_terms_are_remembered_by_prefix_and_survive_a_file(tmp_path):
         "nexus": None,
         "channel": None,
         "ship_from": None,
+        "taxable": None,
     }
     taxed.to_parquet(tmp_path / "taxed.parquet")
     back = pd.read_parquet(tmp_path / "taxed.parquet")

@@ -358,7 +358,7 @@ class TestSums:
     def test_two_equal_columns_prove_nothing(self) -> None:
         frame = file(Amount=PRICES, Converted_Amount=PRICES, Tax=TAX)
 
-        assert asked(read(frame)) == ["tax_beside"]
+        assert asked(with_rates(read(frame), 7000)) == ["tax_beside"]
 
     def test_amounts_less_a_fee_prove_nothing(self) -> None:
         fee = [one // 33 for one in PRICES]
@@ -372,6 +372,35 @@ class TestSums:
         frame = file(Net_Sales=PRICES, Tax=TAX, Total=total, Fees=fee, Net=less(total, fee))
 
         assert figures(read(frame), frame).goods.tolist() == PRICES
+
+    def test_an_amount_with_tips_in_it_is_no_goods(self) -> None:
+        tip, fee = [300, 0, 200, 500, 0], [one // 33 for one in PRICES]
+        total = plus(PRICES, tip)
+        frame = file(
+            Net_Sales=PRICES, Tax=[0] * 5, Tip=tip, Total=total, Fees=fee, Net=less(total, fee)
+        )
+
+        assert figures(read(frame), frame).goods.tolist() == PRICES
+
+    def test_a_discount_that_no_row_adds_up_with_is_no_part(self) -> None:
+        coupon = [0] * 19 + [500]
+        total = less(plus(PRICES, TAX) * 4, [one * 2 for one in coupon])
+        frame = file(Subtotal=PRICES * 4, Tax=TAX * 4, Discount=coupon, Total=total)
+
+        assert asked(read(frame))
+
+    def test_the_last_total_counts(self) -> None:
+        discount = [100, 455, 100, 889, 0]
+        amount = plus(PRICES, PRICES)
+        frame = file(
+            Price=PRICES,
+            Qty=["2"] * 5,
+            Amount=amount,
+            Discount=discount,
+            Total=less(amount, discount),
+        )
+
+        assert figures(read(frame), frame).goods.tolist() == less(amount, discount)
 
     def test_a_fee_inside_of_the_total_is_a_question(self) -> None:
         fee = [150, 0, 150, 150, 300]
@@ -455,6 +484,13 @@ class TestSums:
         frame = file(Subtotal=PRICES, Tax_1=thin, Taxes=TAX, Total=plus(PRICES, TAX))
 
         assert read(frame).sums.tax == (Term("Taxes"),)
+
+    def test_of_amounts_with_the_same_figures_the_fuller_one_is_kept(self) -> None:
+        thin = [*dollars(PRICES), ""]
+        verdict = read(file(Value=thin, Amount=[*PRICES, 0]))
+
+        assert verdict.sums.goods == (Term("Amount"),)
+        assert ("Value", "the same figures as 'Amount'") in verdict.unused
 
     def test_zero_columns_take_no_part(self) -> None:
         frame = file(Subtotal=PRICES, Tax=TAX, Shipping=[0] * 5, Total=plus(PRICES, TAX))
@@ -540,6 +576,11 @@ class TestRates:
         assert question(verdict.doubts[0]).why == (
             "by the rates, 6 rows of 'Amount' contain 'Tax' and 4 do not"
         )
+
+    def test_rates_that_fit_fewer_than_half_of_the_rows_decide_nothing(self) -> None:
+        frame = file(Order_Amount=PRICES * 2, Tax=[*TAX[:4], *[1] * 6])
+
+        assert asked(with_rates(read(frame))) == ["tax_beside"]
 
     def test_one_taxed_row_is_enough_where_it_fits_one_reading_alone(self) -> None:
         assert with_rates(read(file(Order_Amount=[11055], Tax=[1055]))).sums.witness == "rates"
@@ -711,7 +752,7 @@ def weighed(sales, frame=None) -> Verdict:
 class TestShops:
     """Files of shops of which the right figures are known."""
 
-    @settings(max_examples=160)
+    @settings(max_examples=120)
     @given(SEEDS)
     def test_what_is_decided_is_right(self, seed) -> None:
         sales = sales_file(seed)
@@ -742,7 +783,7 @@ class TestShops:
             assert verdict.sums is not None
             assert verdict.sums.witness == "sum"
 
-    @settings(max_examples=120)
+    @settings(max_examples=100)
     @given(SEEDS)
     def test_round_dollars_with_a_hidden_part_are_never_decided(self, seed) -> None:
         rng = np.random.default_rng(seed)
@@ -773,7 +814,7 @@ class TestShops:
 class TestInvariance:
     """What must not change the reading."""
 
-    @settings(max_examples=40)
+    @settings(max_examples=30)
     @given(SEEDS)
     def test_shuffled_rows_and_further_columns(self, seed) -> None:
         sales = sales_file(seed)
@@ -803,7 +844,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check)
 
-    @settings(max_examples=8)
+    @settings(max_examples=6)
     @given(SEEDS, st.integers(1, 40))
     def test_chunks_give_the_figures_of_the_whole(self, seed, size) -> None:
         sales = sales_file(seed, tax="added", total=True, lines="repeated", pieces="some")

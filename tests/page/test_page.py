@@ -31,6 +31,7 @@ PATHS = [
     "voila/files/panel.ipynb",
     f"voila/query/{NOBODY}",
 ]
+pytestmark = pytest.mark.timeout(120)  # each opening starts a kernel
 
 
 @pytest.fixture(scope="module")

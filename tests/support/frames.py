@@ -116,10 +116,15 @@ def _column(name, values):
 
 
 def taxed(lines, amounts, *, prefix="", detail=True, index=None, terms=None, **columns):
-    """That frame with the tax of the amounts; `terms` are arguments of `df.svc.tax()`."""
+    """That frame with the tax of the amounts; `terms` are arguments of `df.svc.tax()`.
+
+    A tax that was collected may be in the amounts: that is what a reconciliation finds.
+    """
     values = money(amounts)
     frame = looked_up(lines, prefix=prefix, detail=detail, index=index, amount=values, **columns)
-    return SvcAccessor(frame).tax("amount", prefix=prefix, progress=False, **(terms or {}))
+    return SvcAccessor(frame).tax(
+        "amount", prefix=prefix, progress=False, **{"contains_tax": False, **(terms or {})}
+    )
 
 
 # rows of orders with their rate, and their frame
@@ -222,4 +227,6 @@ def rated(**columns):
 
 def tax_of(amounts, terms=None, **columns):
     """The tax of amounts on some terms (arguments of `df.svc.tax()`), nothing printed."""
-    return rated(amount=amounts, **columns).svc.tax(progress=False, **(terms or {}))
+    return rated(amount=amounts, **columns).svc.tax(
+        progress=False, **{"contains_tax": False, **(terms or {})}
+    )

@@ -263,7 +263,7 @@ def test_a_sample_of_each_shop_gets_its_tax_by_one_button(tmp_path, monkeypatch,
     click(tab, tab.run_button)
     assert "svc-trouble" not in tab.message.html, tab.message.html
     expected = enrich_file(EXPORTS / name, tmp_path / "expected.csv", tax={}, client=embedded)
-    assert expected.totals.taxed > 190
+    assert expected.totals.taxed > 0.8 * expected.totals.rows
     assert tab.result.written.read_bytes() == expected.written.read_bytes()
     notes = unescape(tab.result.notes.value)
     assert notes.count("<p>") == len(expected.notes) - 1  # all but the columns, which fields show

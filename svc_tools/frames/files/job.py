@@ -56,7 +56,7 @@ from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
-from svc_tools.frames.taxes.amounts import late_rows, rates_known
+from svc_tools.frames.taxes.amounts import late_rows, rates_known, refuse_if_open
 from svc_tools.frames.taxes.tax_lines import flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
@@ -413,17 +413,23 @@ class FileJob:
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
-        chunks: list[pd.DataFrame] = []
+        first: list[pd.DataFrame] = []
+        wide: set[int] = set()
         for chunk in self.rows.chunks():
-            chunks.append(frame_of(chunk))
-            if sum(map(len, chunks)) >= MOST_ROWS:
+            if first:  # long texts mean nothing for the amounts, and would fill the memory
+                kept = [at for at in range(chunk.table.num_columns) if at not in wide]
+                first.append(frame_of(chunk, kept))
+            else:
+                first.append(frame_of(chunk))
+                wide = {at for at, one in enumerate(chunk.table.columns) if _is_wide(one)}
+            if sum(map(len, first)) >= MOST_ROWS:
                 break
-        if not chunks:
+        if not first:
             return frame_of(Chunk(self.rows.schema.empty_table()))
-        read = sum(map(len, chunks))
+        read = sum(map(len, first))
         if late := [row for row in self._late.rows if row >= read]:
-            chunks.append(self._rows_around(late))
-        return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
+            first.append(self._rows_around(late))
+        return first[0] if len(first) == 1 else pd.concat(first, ignore_index=True)
 
     def _rows_around(self, rows: list[int]) -> pd.DataFrame:
         """These rows with all columns, and a few above and below each, of the same orders."""
@@ -507,6 +513,12 @@ class FileJob:
 
 _NEAR = 5
 _MOST_LATE = 200
+_WIDE = 200
+"""Bytes of a cell, on average, from which on a column holds long texts."""
+
+
+def _is_wide(column: pa.ChunkedArray) -> bool:
+    return bool(column.nbytes > _WIDE * max(len(column), 1))
 
 
 @dataclass(slots=True)
@@ -671,7 +683,8 @@ class _FileWriting:
             orders.begin()
             for chunk in self._rows.chunks():
                 frame = orders.completed(frame_of(chunk, self._layout.used))
-                enriched = self._enriched(frame, orders.marks(frame), number, held)
+                marks = orders.marks(frame, frame_of(chunk))
+                enriched = self._enriched(frame, marks, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
                 if seen is not None:
@@ -681,6 +694,8 @@ class _FileWriting:
 
         with _whole_output(target) as place:
             self.notes += write_table(kind, place, schema, joined(), rows)
+            # before the file takes its name: later rows may show what the first ones did not
+            refuse_if_open(self._counts, self._layout.reading)
         self.notes += self._counts.sentences(self._layout.reading)
 
     def _split_lines(self, split: SplitInvoices, orders: OrderIndex) -> pd.DataFrame | None:

@@ -63,7 +63,7 @@ class Fit:
     @property
     def fitting(self) -> int:
         """How many rows add up."""
-        return int(self.fits.sum())
+        return int(np.count_nonzero(self.fits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def sums_that_fit(columns: Columns, totals: Sequence[Term]) -> list[Fit]:
         search = _Search(columns, total)
         for base, parts in search.sums(_FIRST_FIT, _SAMPLE_FIT, _PART_SAMPLE_FIT):
             fit = _fit(columns, total, base, parts)
-            if fit.fitting >= FIT * int(fit.rows.sum()) and _holds_for_parts(columns, fit):
+            if fit.fitting >= FIT * np.count_nonzero(fit.rows) and _holds_for_parts(columns, fit):
                 found.append(fit)
         if len(found) > _MOST_FOUND:
             raise TooManyColumnsError
@@ -110,17 +110,18 @@ def sums_that_fit(columns: Columns, totals: Sequence[Term]) -> list[Fit]:
 
 
 def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | None:
-    """Whether a total is a sum in half of its rows or more, and less or more in most others.
+    """Whether a total is a sum in half of its rows or more, where it is none in enough of them.
 
-    What is less lacks something that has no column, such as a discount.
+    "over" is an amount that is nearly another one, and more where it is not: what it is before a
+    discount. From any other something is taken, or may be, that has no column.
     """
     found: Literal["over"] | None = None
     for base, parts in _Search(columns, total).sums(*_NEAR):
         fit = _fit(columns, total, base, parts)
-        if fit.fitting >= NEAR_FIT * int(fit.rows.sum()):
+        if fit.fitting >= NEAR_FIT * np.count_nonzero(fit.rows):
             added = columns.cents[base] + sum(sign * columns.cents[one] for one, sign in fit.parts)
             rest = (columns.cents[total] - added)[fit.rows & ~fit.fits]
-            if int((rest < 0).sum()) >= int((rest > 0).sum()):
+            if parts or np.count_nonzero(rest < 0) >= np.count_nonzero(rest > 0):
                 return "short"
             found = "over"
     return found
@@ -230,6 +231,6 @@ def _holds_for_parts(columns: Columns, fit: Fit) -> bool:
     for part in columns.signs:
         if part not in {fit.total, fit.base}:
             on = fit.rows & (columns.cents[part] != 0)
-            if int(fit.fits[on].sum()) < PART_FIT * int(on.sum()):
+            if np.count_nonzero(fit.fits & on) < PART_FIT * np.count_nonzero(on):
                 return False
     return True

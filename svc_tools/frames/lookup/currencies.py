@@ -13,17 +13,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from svc_tools.cells import text_of
-from svc_tools.display import counted
+from svc_tools.display import counted, first_of
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
-from svc_tools.frames.lookup.order_numbers import by_order
+from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.questions import Question
 from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    import pandas as pd
 
 _SAMPLE = 1_000
 _MOST_CURRENCIES = 40
@@ -214,7 +215,8 @@ def rows_abroad(
             return Foreign(np.zeros(len(frame), np.int64), (_reason(str(named)),), counts)
     if columns.used is None or (labels and all(map(names_dollars, labels))):
         return Foreign(np.full(len(frame), -1, np.int64), (), CurrencyCounts())
-    codes, texts = _currencies(frame[columns.used])
+    codes, distinct = text_keys(frame[columns.used])
+    texts: list[str] = distinct.to_pylist()
     if orders is not None:
         codes = by_order(codes, orders)
     abroad = [at for at, text in enumerate(texts) if currency_of(text) != "USD"]
@@ -241,18 +243,7 @@ def _shown(text: str) -> str:
 
 
 def _listed(texts: Iterable[str]) -> str:
-    listed = [repr(text) for text in texts]
-    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
-
-
-def _currencies(column: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """The distinct texts of a column, and the code of each row; -1 where it is empty."""
-    codes, values = pd.factorize(column)
-    texts = [text_of(value) for value in list(values)]
-    known = {text: at for at, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    onto = np.array([*(-1 if text is None else known[text] for text in texts), -1], np.int64)
-    return onto[codes], [*known]
+    return ", ".join(first_of([repr(text) for text in texts], _SHOWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +379,9 @@ def _chosen(
 
 def _in_words(column: pd.Series) -> np.ndarray:
     """The currency of each row as a number: the same ones for the same currency."""
-    codes, texts = _currencies(column)
+    codes, texts = text_keys(column)
     order = {"USD": 0, **{one.code: at for at, one in enumerate(CURRENCIES, 1)}}
-    of_texts = [order.get(currency_of(text) or "", len(order) + 1) for text in texts]
+    of_texts = [order.get(currency_of(text) or "", len(order) + 1) for text in texts.to_pylist()]
     rows: np.ndarray = np.array([*of_texts, -1], np.int64)[codes]
     return rows
 

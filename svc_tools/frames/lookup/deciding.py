@@ -7,10 +7,13 @@ usual name. What is open after that are questions.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
@@ -26,17 +29,22 @@ from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
 from svc_tools.frames.money import Money
 from svc_tools.questions import Question
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    import pandas as pd
+    from collections.abc import Iterable, Mapping, Sequence
 
     from svc_tools.frames.decimal_marks import DecimalMark, Marks
     from svc_tools.frames.lookup.figures import MoneyTable
     from svc_tools.frames.lookup.row_kinds import RefundsAs
     from svc_tools.frames.lookup.witness import Verdict
 
+ANSWERS = (
+    *("once", "contains_tax", "contains_shipping", "parts"),
+    *("refunds", "order", "currency", "decimal"),
+)
+"""The arguments that answer questions about the columns of a file."""
+_ROWS_TRIED = 1_000
 MOST_ROWS = 20_000
 """So many rows, of whole orders, decide what the columns mean; the sums are checked on all."""
 
@@ -110,10 +118,12 @@ def rows_of_file(
         columns: the column of each role that the lookup reads.
         order: the column of the order's number, where it is named; `False` for none.
     """
-    sample = frame[[*labels]].iloc[:MOST_ROWS]
-    place = {role: label for role, label in columns.items() if role != "as_of"}
-    own = [label for label in labels if label not in columns.values()]
-    found = find_order(sample, columns.get("as_of"), tuple(place.values()), given=order)
+    plain = [label for label in labels if _is_plain(frame[label])]
+    sample = frame[plain].iloc[:MOST_ROWS]
+    place = {role: one for role, one in columns.items() if role != "as_of" and one in plain}
+    own = [label for label in plain if label not in columns.values()]
+    day = columns.get("as_of") if columns.get("as_of") in plain else None
+    found = find_order(sample, day, tuple(place.values()), given=order)
     kinds = find_kinds(sample, [label for label in own if label != found.number])
     return Reading(
         orders=found,
@@ -122,6 +132,18 @@ def rows_of_file(
         kinds=kinds,
         currencies=None,
     )
+
+
+def _is_plain(column: pd.Series | pd.DataFrame) -> bool:
+    """Whether a label is that of one column, and its cells are no lists or tables."""
+    if isinstance(column, pd.DataFrame):
+        return False
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    if kind is not None and pa.types.is_nested(kind):
+        return False
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return True
+    return all(isinstance(cell, Hashable) for cell in column.iloc[:_ROWS_TRIED].tolist())
 
 
 def money_of_file(
@@ -147,9 +169,11 @@ def money_of_file(
         semicolons: whether semicolons separate the cells of the file.
         saved: the sums of a layout, which are not decided again.
     """
-    currencies = find_currency(sample[[*labels]], answers.amount, given=answers.currency)
+    plain = [label for label in labels if _is_plain(sample[label])]
+    currencies = find_currency(sample[plain], answers.amount, given=answers.currency)
     reading = replace(reading, currencies=currencies, refunds=answers.refunds)
-    candidates = [one for one in _candidates(labels, reading, answers) if one in sample.columns]
+    may_be = _candidates(labels, reading, answers)
+    candidates = [label for label in may_be if _is_plain(sample[label])]
     marks = marks_of(
         {label: sample[label] for label in candidates},
         semicolons=semicolons,
@@ -160,6 +184,9 @@ def money_of_file(
     said = (answers.amount, answers.shipping, *answers.read)
     named = [one for one in said if one in candidates]
     table = money_table(sample, candidates, marks.of, named=named)
+    if not named and "amount" not in table.kinds.values():  # cells of it may be no amounts
+        named = [label for label in table.unread if kind_of(label) == "amount"][:1]
+        table = money_table(sample, candidates, marks.of, named=named) if named else table
     rows = _sales(sample, reading, table, named or list(table.columns))
     there = sample if rows.all() else sample[rows]
     if there is not sample:
@@ -171,7 +198,7 @@ def money_of_file(
             saved, refunds=(reading.refunded,) * bool(reading.refunded), weak=reading.weak
         )
     elif answers.amount is None:
-        found = _as_found(table, orders, answers, known, final=final)
+        found = _as_found(table, orders, answers, known, candidates=may_be, final=final)
     else:
         found = _as_named(table, orders, answers, known, final=final)
     refunded = found.refunds[0] if found.refunds else None
@@ -231,6 +258,7 @@ def _as_found(
     answers: SalesAnswers,
     rates: RatesOfRows | None,
     *,
+    candidates: Sequence[Hashable],
     final: bool,
 ) -> _Found:
     """What the sums prove, then the rates, then a usual name."""
@@ -241,6 +269,9 @@ def _as_found(
         none = np.zeros(table.rows, np.int64)
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
     sums = verdict.likeliest if waits else verdict.sums
+    if sums is None and not verdict.doubts:
+        sums = _by_its_name(candidates)
+    sums = _as_it_stands(sums)
     if sums is not None and answers.shipping is not None:
         sums = _with_delivery(sums, answers.shipping, verdict)
     return _Found(
@@ -251,6 +282,23 @@ def _as_found(
         verdict.weak_parts,
         waits,
     )
+
+
+def _as_it_stands(sums: Sums | None) -> Sums | None:
+    """The amount of a line instead of its price x quantity, where nothing else is in it."""
+    if sums is None or sums.total is None or sums.delivery or sums.tax or sums.others:
+        return sums
+    if len(sums.goods) > 1 or sums.goods[0].times is None or sums.by_order:
+        return sums
+    return replace(sums, goods=(sums.total,), total=None, witness="name")
+
+
+def _by_its_name(candidates: Sequence[Hashable]) -> Sums | None:
+    """The one column that is named as an amount, though no cell of it is one."""
+    named = [label for label in candidates if kind_of(label) == "amount"]
+    exact = [label for label in named if plain_name(label) == "amount"]
+    chosen = exact if len(exact) == 1 else named
+    return Sums((Term(chosen[0]),)) if len(chosen) == 1 else None
 
 
 def _with_delivery(sums: Sums, shipping: Hashable, verdict: Verdict) -> Sums:

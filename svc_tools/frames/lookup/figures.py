@@ -73,6 +73,7 @@ class MoneyTable:
     unread: tuple[Hashable, ...] = ()
     fine: dict[Hashable, Figures] = field(default_factory=dict)
     quantities: tuple[Hashable, ...] = ()
+    _products: dict[tuple[Hashable, ...], Figures] = field(default_factory=dict, repr=False)
 
     def of(self, term: Term) -> Figures:
         """The figures of a term's column, or of its price x quantity, without its sign.
@@ -83,7 +84,11 @@ class MoneyTable:
             return self.columns.get(term.label) or self._nothing()
         price = self.fine.get(term.label)
         number = self.fine.get(term.times)
-        return self._nothing() if price is None or number is None else _product(price, number)
+        if price is None or number is None:
+            return self._nothing()
+        if term.columns not in self._products:  # computed once: it is read again and again
+            self._products[term.columns] = _product(price, number)
+        return self._products[term.columns]
 
     def _nothing(self) -> Figures:
         return Figures(np.zeros(self.rows, np.int64), np.zeros(self.rows, bool))
@@ -126,7 +131,7 @@ def money_table(
             continue
         figures, parts = _read(frame[label], marks, fractions=kind == "price")
         if label not in certain and not _is_money(label, figures, kind):
-            if kind != "unknown" and figures.filled.any():
+            if kind != "unknown" and (figures.filled.any() or figures.wrong is not None):
                 unread.append(label)
             continue
         kinds[label] = kind

@@ -5,7 +5,7 @@ A column of the order counts once for each order; one of the line counts on ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -45,6 +45,9 @@ class Groups:
 
     codes: np.ndarray
     size: int
+    _found: dict[tuple[str, int], tuple[Figures, np.ndarray]] = field(
+        default_factory=dict, repr=False
+    )
 
     @classmethod
     def of(cls, orders: np.ndarray) -> Groups:
@@ -71,25 +74,27 @@ class Groups:
         """How many of these rows each order has."""
         return np.bincount(self.codes[rows], minlength=self.size)
 
-    def reduced(self, how: np.ufunc, values: np.ndarray) -> np.ndarray:
-        """The values of each order added up, or their least or greatest."""
-        by, starts = self._sorted
-        reduced: np.ndarray = how.reduceat(values[by], starts) if self.size else values[:0]
-        return reduced
-
     def total(self, figures: Figures) -> np.ndarray:
         """The sum of a column in each order."""
-        return self.reduced(np.add, figures.cents)
+        return self._reduced(np.add, figures, 0)
 
     def least(self, figures: Figures) -> np.ndarray:
         """The least figure of each order; the largest number where it has none."""
-        large = np.iinfo(np.int64).max
-        return self.reduced(np.minimum, np.where(figures.filled, figures.cents, large))
+        return self._reduced(np.minimum, figures, np.iinfo(np.int64).max)
 
     def greatest(self, figures: Figures) -> np.ndarray:
         """The greatest figure of each order; the smallest number where it has none."""
-        small = np.iinfo(np.int64).min
-        return self.reduced(np.maximum, np.where(figures.filled, figures.cents, small))
+        return self._reduced(np.maximum, figures, np.iinfo(np.int64).min)
+
+    def _reduced(self, how: np.ufunc, figures: Figures, instead: int) -> np.ndarray:
+        key = (how.__name__, id(figures))
+        if key not in self._found:  # the figures are kept, so that no others get their id
+            cents = figures.cents
+            if not figures.filled.all():
+                cents = np.where(figures.filled, cents, instead)
+            by, starts = self._sorted
+            self._found[key] = (figures, how.reduceat(cents[by], starts) if self.size else cents)
+        return self._found[key][1]
 
     def once(self, figures: Figures) -> Figures:
         """The figure of each order; wrong where its rows have several."""

@@ -20,10 +20,16 @@ from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes, order_rows
+from svc_tools.frames.lookup.order_numbers import (
+    OrderColumns,
+    order_hashes,
+    order_rows,
+    text_keys,
+)
 from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
 from svc_tools.frames.lookup.sums import Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
+from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
 from svc_tools.frames.money import Money, dollars, whole_cents
 
 if TYPE_CHECKING:
@@ -193,6 +199,8 @@ class Orders:
             columns: the column of each role that a lookup reads.
         """
         frame, reading = self.frame, self.reading
+        if reading.order is None and not reading.billing:
+            return frame
         place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
         if not place or not all(label in frame.columns for label in place.values()):
             return frame
@@ -235,9 +243,8 @@ class Orders:
         # after a filter the first row of the order may not be there
         alone = (first < 0) & empty & _without_place(frame, self.reading.place)
         same = np.ones(len(frame), bool)
-        if self.reading.items:  # an order's first row is the sum of its items
-            item = ~np.logical_and.reduce([blank_cells(frame[one]) for one in self.reading.items])
-            same = item & (_first_rows(orders, ~item)[orders] >= 0)
+        if self.reading.items:
+            same = self.item & (_first_rows(orders, ~self.item)[orders] >= 0)
         elif self.heads.any():
             same = ~self.heads & (orders >= 0)
             first = _first_rows(orders, self.heads)[orders]
@@ -252,14 +259,29 @@ class Orders:
         return further
 
     @cached_property
+    def item(self) -> np.ndarray:
+        """The rows of an item, where an order's first row is the sum of its items."""
+        if not self.reading.items:
+            return np.zeros(len(self.frame), bool)
+        item: np.ndarray = ~np.logical_and.reduce(
+            [blank_cells(self.frame[label]) for label in self.reading.items]
+        )
+        return item
+
+    @cached_property
+    def sizes(self) -> np.ndarray | None:
+        """The amounts without their signs, where one row of an order is the sum of the others."""
+        sums = self.reading.sums
+        labels = [] if sums is None else [term.label for term in sums.goods if term.head]
+        return np.abs(self.cents_of(Term(labels[0]), "amount")[0]) if labels else None
+
+    @cached_property
     def heads(self) -> np.ndarray:
         """The rows that hold the sum of the other rows of their order."""
         none = np.zeros(len(self.frame), bool)
-        sums, codes = self.reading.sums, self.codes
-        labels = [] if sums is None else [term.label for term in sums.goods if term.head]
-        if codes is None or not labels or not (codes >= 0).any():
+        codes, cents = self.codes, self.sizes
+        if codes is None or cents is None or not (codes >= 0).any():
             return none
-        cents = np.abs(self.cents_of(Term(labels[0]), "amount")[0])
         most = np.zeros(int(codes.max()) + 1, np.int64)
         np.maximum.at(most, codes[codes >= 0], cents[codes >= 0])
         largest = (codes >= 0) & (cents == most[codes]) & (cents > 0)
@@ -338,7 +360,12 @@ class Orders:
         elsewhere = once if any(one.once or one.head for one in sums.goods) else np.zeros_like(once)
         counts = Counts()
         kinds = row_kinds(
-            rows.frame, reading.kinds, goods.cents, orders=rows.numbers, counts_in=~elsewhere
+            rows.frame,
+            reading.kinds,
+            goods.cents,
+            orders=self.codes if reading.kinds.used else None,
+            numbers=rows.numbers,
+            counts_in=~elsewhere,
         )
         counts.kinds = kinds.counts
         if reading.refunds is not None:
@@ -368,6 +395,7 @@ class Orders:
         off = (rows.off(once) if marks is None else marks.off) & ~no_sale
         off[[*foreign]] = False
         counts.rows["off"] = int(np.count_nonzero(off & ~elsewhere))
+        counts.rows["counted"] = int(np.count_nonzero(counted_in & ((goods.cents != 0) | off)))
         if reading.export is None and off.any():
             why = f"amount: the amounts of the order do not add up to {reading.total!r}"
             reasons = dict.fromkeys(np.flatnonzero(off & ~elsewhere).tolist(), why)
@@ -435,7 +463,7 @@ class Orders:
         """For each row the code of its order's number, whatever its date; -1 where it has none."""
         if self.reading.order is None or not self.reading.kinds.used:
             return None
-        return order_rows(self.frame, OrderColumns(self.reading.order))
+        return text_keys(self.frame[self.reading.order]).codes
 
     def _totals(self, marks: Marks | None) -> np.ndarray:
         """The rows of totals, in a file that is no known export."""
@@ -445,11 +473,19 @@ class Orders:
             return np.zeros(len(self.frame), bool)
         return self.totals(total_rows(self.reading.orders))
 
-    def totals(self, found: TotalRows) -> np.ndarray:
-        """The rows of totals among these, the next ones of a file."""
+    def totals(self, found: TotalRows, whole: pd.DataFrame | None = None) -> np.ndarray:
+        """The rows of totals among these, the next ones of a file.
+
+        Args:
+            found: what finds them.
+            whole: the rows with all columns of the file, where the frame has some of them.
+        """
         sums = self.reading.sums
         if sums is None:
             return np.zeros(len(self.frame), bool)
+        if whole is None:
+            added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
+            whole = self.frame[[one for one in self.frame.columns if one not in added]]
         terms = (*sums.goods, *sums.delivery, *sums.tax, *([sums.total] if sums.total else []))
         money = {}
         for term in terms:
@@ -457,7 +493,7 @@ class Orders:
             missing = np.zeros(len(cents), bool)
             missing[[*wrong]] = True
             money[term.label] = Money(cents, missing)
-        return found.take(self.frame, money)
+        return found.take(whole, money)
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
         if self.reading.refunded is not None:
@@ -472,13 +508,16 @@ class Orders:
         rest = np.zeros(len(self.frame), np.int64)
         if sums is None or sums.total is None:
             return rest
+        unknown = np.zeros(len(rest), bool)
         parts = (*sums.goods, *sums.delivery, *sums.tax, *sums.others)
         inside = [term for term in parts if term not in sums.outside]
         for sign, term in [(1, sums.total), *((-1, term) for term in inside)]:
-            cents = self.cents_of(term, "amount")[0]
+            cents, missing, _ = self.cents_of(term, "amount")
+            if term is sums.total and self.reading.export is not None:
+                unknown[[*missing]] = True  # an export may leave its total empty
             cents = sign * term.sign * (np.abs(cents) if term.either_sign else cents)
             rest += np.where(once, 0, cents) if term.once or term.head else cents
-        return rest
+        return np.where(unknown, 0, rest)
 
     def off(self, once: np.ndarray) -> np.ndarray:
         """The rows of orders that do not add up to their total, or that alone prove a part."""
@@ -541,6 +580,7 @@ class OrderIndex:
         self._counted = _NO_HASHES
         self._totals = total_rows(reading.orders)
         self._with_amounts, self._off, self._left = _Hashes(), _Hashes(), _Sums()
+        self._heads, self._most = _Hashes(), _Most()
         self._exempt = {(yes, further): _Hashes() for yes in (True, False) for further in (0, 1)}
 
     def begin(self) -> None:
@@ -581,6 +621,9 @@ class OrderIndex:
             self._left.add(own[numbered & (rest != 0)], rest[numbered & (rest != 0)])
             rest = np.zeros_like(rest)
         self._off.add(own[numbered & orders.bad(further, rest)])
+        self._heads.add(own[numbered & ~orders.item] if self._reading.items else _NO_HASHES)
+        if (cents := orders.sizes) is not None:
+            self._most.add(own[numbered], cents[numbered])
         if exempt is None:
             return
         yes, unknown = exempt
@@ -591,17 +634,25 @@ class OrderIndex:
             self._exempt[flag, 0].add(numbers[first], keys[first])
             self._exempt[flag, 1].add(own[known & further])
 
-    def marks(self, frame: pd.DataFrame) -> Marks:
-        """What is known of the rows of a completed chunk."""
+    def marks(self, frame: pd.DataFrame, whole: pd.DataFrame | None = None) -> Marks:
+        """What is known of the rows of a completed chunk.
+
+        Args:
+            frame: its rows.
+            whole: the rows with all columns of the file, where the frame has some of them.
+        """
         orders = Orders(frame, self._reading)
         known = self._reading.export is not None
-        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals)
+        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole)
         if not self._applies(frame):
             return Marks.none(len(frame))._replace(totals=totals, off=orders.off(orders.further))
         further, with_amounts = self._counted_before(orders)
         numbers, keys, undated = orders.keys()
         own, numbered = np.where(undated, numbers, keys), orders.numbered
         further |= ~with_amounts & self._with_amounts.has(own) & numbered
+        further |= orders.item & numbered & self._heads.has(own)
+        if (cents := orders.sizes) is not None:
+            further |= numbered & (cents < self._most.of(own))
         parted = np.zeros(len(frame), bool)
         for flag in (True, False):
             first, others = self._exempt[flag, 0].all, self._exempt[not flag, 1].all
@@ -680,6 +731,27 @@ class _Sums:
         """Which of these keys come to something."""
         found: np.ndarray = np.isin(keys, self._keys)
         return found
+
+
+class _Most:
+    """The largest cents by hash."""
+
+    def __init__(self) -> None:
+        self._keys, self._cents = _NO_HASHES, np.zeros(0, np.int64)
+
+    def add(self, keys: np.ndarray, cents: np.ndarray) -> None:
+        """Take cents with their keys into account."""
+        self._keys, codes = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
+        most = np.zeros(len(self._keys), np.int64)
+        np.maximum.at(most, codes, np.concatenate([self._cents, cents]))
+        self._cents = most
+
+    def of(self, keys: np.ndarray) -> np.ndarray:
+        """The largest cents of each key; 0 where it is not known."""
+        if not len(self._keys):
+            return np.zeros(len(keys), np.int64)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._cents[at], 0)
 
 
 def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.ndarray:

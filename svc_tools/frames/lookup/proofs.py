@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 ROWS_THAT_PROVE = 3
 """Distinct rows that must add up before a sum is proven."""
 _ROWS_OF_A_PART = 2
+_FIRST_ROWS = 1_000
+"""Rows in which distinct ones are looked for before all are."""
 _NEARLY_ALL = 0.95
 _MOST_APART = 8
 _LIST_OF_BASES: tuple[Kind, ...] = ("amount", "quantity", "unknown", "price", "payment")
@@ -125,7 +127,7 @@ def best_sum(view: View, goods: AbstractSet[object] = frozenset()) -> Proof:
     if not fits:
         return Proof("none", None, nothing, nothing, nothing)
     missing = {id(one): _outside(one, view) for one in fits}
-    valid = _outermost([one for one in fits if not missing[id(one)]])
+    valid = _outermost([one for one in fits if not missing[id(one)]], all_fits, view)
     best = valid[0] if valid else min(fits, key=lambda one: len(missing[id(one)]))
     unexplained = _unexplained(best, all_fits, totals, view)
     nearly = {one: nearly_adds_up(columns, one) for one in unexplained}
@@ -162,11 +164,15 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
     )
 
 
-def _outermost(fits: list[Fit]) -> list[Fit]:
-    """The sums without those of amounts that are only what another total starts from."""
-    inner = {one.base for one in fits if one.parts}
-    outer = [one for one in fits if one.total not in inner]
-    return outer or fits
+def _outermost(valid: list[Fit], fits: Sequence[Fit], view: View) -> list[Fit]:
+    """The sums without those of amounts from which a discount is still taken."""
+    before = {
+        one.base
+        for one in fits
+        if any(view.kinds[part] in {"discount", "wrap"} for part, _ in one.parts)
+    }
+    after = [one for one in valid if one.total not in before]
+    return after or valid
 
 
 def _unexplained(best: Fit, fits: Sequence[Fit], totals: Sequence[Term], view: View) -> list[Term]:
@@ -200,7 +206,9 @@ def _columns(view: View, goods: AbstractSet[object]) -> tuple[Columns, list[Term
 def _different(view: View, terms: list[Term], goods: AbstractSet[object]) -> list[Term]:
     """The terms without those that have the figures of one before them; the fuller one first."""
     usable = [one for one in terms if view.kinds[one] != "wrap" or one.label in goods]
-    usable.sort(key=lambda one: (_base_rank(view.kinds[one]), -int(view.figures[one].filled.sum())))
+    usable.sort(
+        key=lambda one: (_base_rank(view.kinds[one]), -np.count_nonzero(view.figures[one].filled))
+    )
     kept: dict[int, list[Term]] = {}
     for term in usable:
         cents = view.figures[term].cents
@@ -225,13 +233,13 @@ def _signs(kind: Kind, written: int) -> tuple[int, ...]:
 def _written(view: View, term: Term) -> int:
     """-1 where a column is written with a minus on sales, else 1."""
     signs = np.sign(view.figures[term].cents) * view.sale
-    return -1 if int((signs < 0).sum()) > int((signs > 0).sum()) else 1
+    return -1 if np.count_nonzero(signs < 0) > np.count_nonzero(signs > 0) else 1
 
 
 def _adds(figures: Figures, sign: int) -> bool:
     """Whether a part makes the total larger."""
-    there = figures.cents[figures.cents != 0]
-    return bool(sign * np.median(there) > 0)
+    signs = np.sign(figures.cents)
+    return sign * int(signs.sum()) > 0
 
 
 def _totals(fits: list[Fit], view: View) -> set[Term]:
@@ -399,6 +407,11 @@ def _distinct(fit: Fit, view: View, on: np.ndarray) -> int:
 def _count_distinct(columns: Sequence[np.ndarray], rows: np.ndarray) -> int:
     """How many distinct rows there are, counted no further than needed."""
     left = np.flatnonzero(rows)
+    few = _distinct_of(columns, left[:_FIRST_ROWS])
+    return few if few == ROWS_THAT_PROVE else _distinct_of(columns, left)
+
+
+def _distinct_of(columns: Sequence[np.ndarray], left: np.ndarray) -> int:
     for count in range(ROWS_THAT_PROVE):
         if not len(left):
             return count

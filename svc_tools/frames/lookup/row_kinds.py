@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
-from svc_tools.display import counted
-from svc_tools.frames.lookup.order_numbers import by_order
+from svc_tools.display import counted, first_of
+from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.frames.money import dollars, sums_by
 from svc_tools.places import state_code
 from svc_tools.questions import Question
@@ -295,14 +295,11 @@ class _Read(NamedTuple):
 
 def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read:
     """A column by its distinct texts, each judged once."""
-    codes, values = pd.factorize(column)
-    texts = [text_of(value) for value in list(values)]
-    known = {text: at for at, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    onto = np.array([*(-1 if text is None else known[text] for text in texts), -1], np.int64)
-    rows = onto[codes]
+    rows, distinct = text_keys(column)
+    texts: list[str] = distinct.to_pylist()
     if orders is not None and of.reads != "flag":
         rows = by_order(rows, orders)
-    return _Read(of.label, of.reads, rows, [*known], [of.judge(text) for text in known])
+    return _Read(of.label, of.reads, rows, texts, [of.judge(text) for text in texts])
 
 
 def _count(
@@ -370,9 +367,7 @@ _ENDED_BY = "canceled or not paid by"
 
 
 def _listed(words: Iterable[str]) -> str:
-    listed = [repr(text[:30]) for text in words]
-    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
+    return ", ".join(first_of([repr(text[:30]) for text in words], _SHOWN))
 
 
 def _words_of(column: pd.Series) -> list[str] | None:

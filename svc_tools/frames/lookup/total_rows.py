@@ -67,6 +67,7 @@ class TotalRows:
             frame: the rows.
             money: the columns of money in these rows, each with its amounts.
         """
+        frame = frame.loc[:, ~frame.columns.duplicated(keep=False)]
         totals = np.zeros(len(frame), bool)
         running = {label: _Running(of.cents) for label, of in money.items()}
         sums = {label: self._sums.setdefault(label, _Sum()) for label in money}

@@ -105,10 +105,14 @@ class Verdict:
         table, groups = self.file.table, self.file.groups
         by_row = groups is None or len(self.weak) == table.rows
         weak = self.weak if by_row or groups is None else self.weak[groups.codes]
+        answers = self.file.answers
+        said = {"tax": answers.contains_tax, "delivery": answers.contains_shipping}
         return tuple(
             label
             for label, one in table.columns.items()
             if table.kinds[label] in SIGNS and one.cents.any() and weak[one.cents != 0].all()
+            # what the user says of a part needs no row that proves it
+            if label not in answers.parts and said.get(table.kinds[label]) is None
         )
 
     @property
@@ -377,7 +381,8 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in further)))
     doubts += _doubts_between(readings, "beside")
-    return _answered(Verdict(file, sums, tuple(doubts), readings=readings, by_name=True))
+    alone = len(file.filled("amount")) <= 1  # of two equal ones, one is a total without the others
+    return _answered(Verdict(file, sums, tuple(doubts), readings=readings, by_name=alone))
 
 
 def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.deciding import Decided
-    from svc_tools.frames.lookup.orders import Sale
+    from svc_tools.frames.lookup.orders import Counts
     from svc_tools.frames.options import TaxOptions
 
 
@@ -300,26 +300,27 @@ def _as_decided(
     )
 
 
-def refuse_if_off(sale: Sale, reading: Reading) -> None:
-    """Refuse sums that hold in fewer rows of a whole file than in those that decided.
+def refuse_if_open(counts: Counts, reading: Reading) -> None:
+    """Refuse what the rows that decided did not show, and the whole file does.
 
     Raises:
-        ColumnAmbiguous: more than a tenth of the rows do not add up.
+        ColumnAmbiguous: more than a tenth of the rows do not add up, or there are refunds that are
+            written with a positive amount.
     """
-    sums = reading.sums
-    if sums is None or sums.witness != "sum" or sums.total is None:
-        return
-    counted = ~(sale.no_sale | sale.further) & (sale.amount.cents != 0) | sale.off
-    off, rows = np.count_nonzero(sale.off), np.count_nonzero(counted)
-    if off <= _OFF_AT_MOST * rows:
-        return
-    why = (
-        f"{in_words(sums.goods)} and the other columns add up to {reading.total!r} in some rows,"
-        f" and not in {off:,} of {rows:,}"
-    )
-    label = sums.goods[0].label
-    asked = Question("amount", (label, reading.total), (label, reading.total), label, why, "amount")
-    raise ColumnAmbiguous.of([asked], call="tax")
+    sums, asked = reading.sums, list[Question]()
+    if reading.refunds is None and (refunds := counts.kinds.question()) is not None:
+        asked.append(refunds)
+    off, rows = counts.rows["off"], counts.rows["counted"]
+    proven = sums is not None and sums.witness == "sum"
+    if sums is not None and proven and off > _OFF_AT_MOST * rows:
+        why = (
+            f"{in_words(sums.goods)} and the other columns add up to {reading.total!r} in some"
+            f" rows, and not in {off:,} of {rows:,}"
+        )
+        columns = (sums.goods[0].label, reading.total)
+        asked.append(Question("amount", columns, columns, columns[0], why, "amount"))
+    if asked:
+        raise ColumnAmbiguous.of(asked, call="tax")
 
 
 def _unless_off(given: Hashable | None) -> Hashable | None:
@@ -373,12 +374,17 @@ def late_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
 def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:
     """The rates of the rows of an enriched frame, where they are whole; `None` without a lookup."""
     rate, status = f"{prefix}combined_rate", f"{prefix}lookup_status"
+    freight_column = f"{prefix}freight_taxable"
+    for name in (rate, status, freight_column):
+        if (frame.columns == name).sum() > 1:
+            return None  # refused by the tax, which names it
     if not {rate, status} <= {*frame.columns}:
         return None
     rates = rates_of(frame, rate)
-    units = np.where((frame[status] == "ok").to_numpy(bool) & ~rates.missing, rates.units, 0)
+    whole = frame[status].eq("ok").fillna(value=False).to_numpy(bool)
+    units = np.where(whole & ~rates.missing, rates.units, 0)
     freight = np.full(len(frame), -1, np.int64)
-    if f"{prefix}freight_taxable" in frame.columns:
-        untaxed, unknown = freight_of(frame, f"{prefix}freight_taxable")
+    if freight_column in frame.columns:
+        untaxed, unknown = freight_of(frame, freight_column)
         freight = np.where(unknown, -1, np.where(untaxed, 0, 1))
     return RatesOfRows(units, freight)

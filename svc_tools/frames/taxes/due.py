@@ -16,6 +16,7 @@ import numpy as np
 
 from svc_tools.dates import Dates as DateReading
 from svc_tools.frames.columns import distinct_values, is_label
+from svc_tools.frames.lookup.deciding import ANSWERS
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
 from svc_tools.frames.queries import read_days
 from svc_tools.frames.results import lookups_of
@@ -72,7 +73,7 @@ def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) 
     noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
         for field in fields(terms)
-        if field.name not in {"prefix", "errors", "layout"}
+        if field.name not in {"prefix", "errors", "layout", *ANSWERS}  # the reading has the answers
     }
     if register is not None:
         file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None

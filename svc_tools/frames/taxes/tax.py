@@ -27,6 +27,7 @@ from svc_tools.frames.lookup_columns import (
     RANGE_COLUMNS,
     SALE_COLUMNS,
     TAXED,
+    columns_of_tax,
     names_of_lookup,
     placed,
     require_columns,
@@ -39,7 +40,7 @@ from svc_tools.frames.results import reading_of, remember_reading
 from svc_tools.frames.taxes.amounts import (
     amounts_of_tax,
     rates_known,
-    refuse_if_off,
+    refuse_if_open,
     sample_of,
     with_late_parts,
 )
@@ -212,6 +213,8 @@ def add_tax(
     sales = _sales(frame, lines, terms)
     reviewed = _marks(frame, lines, terms, sales)
     reviewed["invoice_incomplete"] = incomplete
+    if sold is not None:
+        reviewed["amounts_do_not_add_up"] = sold.off & ~sold.further
     if register is not None and sales.dates is not None:
         reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
     columns["tax_review"] = _review_column(reviewed, len(frame))
@@ -246,7 +249,9 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     if len(sample) < len(frame):
         sample = with_late_parts(frame, sample, free_labels(frame), reading)
     rates = rates_known(sample, terms.prefix)
-    return amounts_of_tax(sample, free_labels(frame), terms, reading, rates)
+    former = {*columns_of_tax(frame, terms.prefix)}
+    labels = [label for label in free_labels(frame) if label not in former]
+    return amounts_of_tax(sample, labels, terms, reading, rates)
 
 
 def _sold(
@@ -260,7 +265,7 @@ def _sold(
     orders = Orders(frame, source.reading)
     sold = orders.sale(marks)
     if marks is None:
-        refuse_if_off(sold, source.reading)
+        refuse_if_open(sold.counts, source.reading)
     return sold, _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
 
 
