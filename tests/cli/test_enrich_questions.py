@@ -342,3 +342,14 @@ def test_where_a_prefix_is_taken_another_one_is_named(tmp_path):
     source.write_text("\n".join(lines), encoding="utf-8")
 
     assert line_of(enrich(source)) == "--prefix svc2_"
+
+
+def test_which_amount_and_whether_it_is_the_orders_are_asked_at_once(tmp_path):
+    totals = each_twice(["50.00", "61.00", "29.00", "97.00", "16.00"])
+    source = written(tmp_path / "in.csv", Order=ORDERS, Subtotal=each_twice(PRICES), Total=totals)
+
+    line = line_of(enrich(source))
+
+    assert line == "--once Subtotal --once Total --tax Subtotal"
+    assert enrich(source, *shlex.split(line)).returncode == 0
+    assert taxes(source) == each_twice_less(["4.22", "6.33", "2.64", "9.50", "1.27"])

@@ -368,7 +368,9 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     base = amounts[0]
     sums = Sums((base,), by_order=base.once or base.head)
     if doubt is not None:
-        return Verdict(file, None, (doubt,), readings=(Reading(sums, {}, {}, alone=False),))
+        levels = _level_doubts(file, sums, [file.term(one) for one in doubt.columns])
+        only = (Reading(sums, {}, {}, alone=False),)
+        return Verdict(file, None, (*levels, doubt), readings=only)
     said = file.answers.parts
     untaxed = [file.term(one, -1) for one in file.filled("other") if said.get(one) == "untaxed"]
     goods = (base, *untaxed)
