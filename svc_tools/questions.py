@@ -7,13 +7,14 @@ of a command for a shell. Where nothing seems likely, it has `…` in its place.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from svc_tools.operating_system import is_windows, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable
 
 OPEN: Final = "…"
 """Stands in a line for a value that the user has to choose."""
@@ -43,13 +44,18 @@ class Question:
 
 
 def answers(questions: Iterable[Question]) -> dict[str, object]:
-    """The likeliest value by argument, in the order of the questions; lists are joined."""
+    """The likeliest value by argument, in the order of the questions.
+
+    Lists are joined, and so are mappings.
+    """
     found: dict[str, object] = {}
     for one in questions:
         likely = OPEN if one.likely is None else one.likely
         before = found.get(one.argument, likely)
         if isinstance(before, list | tuple) and isinstance(likely, list | tuple):
             found[one.argument] = [*dict.fromkeys([*before, *likely])]
+        elif isinstance(before, Mapping) and isinstance(likely, Mapping):
+            found[one.argument] = {**likely, **before}
         else:
             found[one.argument] = before
     return found
@@ -76,7 +82,8 @@ def in_shell(questions: Iterable[Question], options: Mapping[str, str]) -> str:
         questions: what is asked.
         options: the option of an argument where it has another name (`"amount": "--tax"`), or all
             that stands for one value of it (`"amount False": "--no-tax"`). By default `zip` is
-            `--zip`, and `False` for `country` is `--without country`.
+            `--zip`, `False` for `country` is `--without country`, and a mapping has one option for
+            each of its pairs (`"Service Fee=untaxed"`).
     """
     found = answers(questions)
     return " ".join(_options_of(name, value, options) for name, value in found.items())
@@ -97,6 +104,8 @@ def _options_of(argument: str, value: object, options: Mapping[str, str]) -> str
     if value is True:
         return name
     each = value if isinstance(value, list | tuple) else [value]
+    if isinstance(value, Mapping):
+        each = [f"{label}={what}" for label, what in value.items()]
     return " ".join(f"{name} {_quoted(str(one))}" for one in each)
 
 

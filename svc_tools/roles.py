@@ -4,6 +4,7 @@ ColumnError              a column cannot be used for its role
 ├── ColumnMissing        no column has the role
 ├── ColumnAmbiguous      several columns could have it
 ├── ColumnsOfTwoParties  the columns found may belong to different parties
+├── ColumnTaken          columns have the names of those that are added
 ├── FlagsAmbiguous       a column of exempt lines holds only 0 and 1
 ├── SaysOpposite         a column of exempt lines says what is taxable, or the other way round
 ├── DatesAmbiguous       the dates could be month first or day first
@@ -234,6 +235,30 @@ def _questions_of_parties(found: Mapping[str, Hashable], fact: str) -> tuple[Que
 
 _WHOLE_PLACES = ({"zip"}, {"address", "city"}, {"city", "state"}, {"lat", "lng"})
 _SHIPPED_TO = "the place shipped to counts"
+
+
+class ColumnTaken(ColumnError):  # noqa: N818 - as above
+    """Columns have the names of those that a lookup or a tax adds; a prefix makes others of these.
+
+    Attributes:
+        columns: those columns.
+        prefix: one with which no column has such a name.
+    """
+
+    code = "column_taken"
+    role = "prefix"
+
+    def __init__(self, columns: Sequence[Hashable], prefix: str, *, of_tax: bool = False) -> None:
+        super().__init__(columns, prefix)
+        self.columns, self.prefix, self.of_tax = tuple(columns), prefix, of_tax
+        listed = ", ".join(map(repr, columns))
+        added = "a tax adds" if of_tax else "a lookup or a tax adds"
+        has = "has the name of one" if len(columns) == 1 else "have the names of some"
+        self.fact = f"{listed} of your columns {has} that {added}"
+        self.advice = f"put a prefix before the names of those that are added: prefix={prefix!r}"
+        if of_tax:
+            self.advice += ", in the lookup and in the tax"
+        self.questions = (Question("prefix", self.columns, (prefix,), prefix, self.fact, "prefix"),)
 
 
 class DatesAmbiguous(ColumnError):  # noqa: N818 - as above

@@ -183,6 +183,8 @@ def _open_questions(error: Exception, options: Mapping[str, str]) -> list[str]:
         ]
     if all(one.likely is None for one in asked):
         return []
+    if getattr(error, "code", "") == "column_taken":
+        return ["Add:", line]
     because = f" ({asked[0].because})" if len(asked) == 1 and asked[0].because else ""
     return [f"What seems likeliest{because}:", line]
 
@@ -216,6 +218,7 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
 
 
 _ADVICE = {
+    "column_taken": "put a prefix before the names of those that are added, with --prefix",
     "columns_of_two_parties": (
         "name the columns by their options, and leave one out with --without"
     ),

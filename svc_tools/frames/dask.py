@@ -41,6 +41,7 @@ from svc_tools.frames.options import (
     LookupOptions,
     TaxArguments,
     TaxOptions,
+    check_layout,
     options_of,
     takes,
 )
@@ -195,6 +196,7 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
     dates, grain = options.dates(), options.as_of_grain
     first = partial(_some_rows, ddf)
+    check_layout(options, free_labels(ddf._meta))  # noqa: SLF001 - as above
     found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=first)
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())

@@ -21,7 +21,8 @@ from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.lookup.reading import in_words
-from svc_tools.frames.options import LookupOptions, TaxOptions
+from svc_tools.frames.lookup.saved_layout import as_layout
+from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.exports import Export
     from svc_tools.frames.files.result import FileRun
+    from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
     from svc_tools.progress import Progress
@@ -65,6 +67,8 @@ def enrich_file(
     force: bool = False,
     cache: CacheChoice = None,
     locked: str | Path | None = None,
+    layout: SalesLayout | str | Path | None = None,
+    save_layout: str | Path | None = None,
     resume: bool = True,
     concurrency: int = 16,
     deadline: float | None = None,
@@ -104,6 +108,9 @@ def enrich_file(
         force: replace existing files.
         cache: as for `df.svc.lookup()`.
         locked: a lock file used instead of the service; no request is sent.
+        layout: a layout, or the path of one, by which the columns are read without a question, as
+            for `df.svc.lookup()` and `df.svc.tax()`.
+        save_layout: a file in which the layout of the source is kept for the next one.
         resume: use the results in the cache; `False` requests every place again.
         concurrency: concurrent requests.
         deadline: seconds after which no more requests are sent.
@@ -122,16 +129,19 @@ def enrich_file(
         ValueError: columns are ambiguous or missing, as in `df.svc.lookup()` and `df.svc.tax()`.
     """
     started = time.monotonic()
-    options = LookupOptions(
-        **(lookup or {}),  # type: ignore[arg-type]  # checked there
-        prefix=prefix,
-        detail=detail,
-        columns=columns,
-        tz=tz,
-        date_format=date_format,
-        as_of_grain=as_of_grain,
-    )
-    terms = Terms(options, tax)
+    kept = None if layout is None else as_layout(layout)
+    of_lookup = {
+        **(lookup or {}),
+        "prefix": prefix,
+        "detail": detail,
+        "columns": columns,
+        "tz": tz,
+        "date_format": date_format,
+        "as_of_grain": as_of_grain,
+        "layout": kept,
+    }
+    options = options_of(LookupOptions, "lookup", of_lookup)
+    terms = Terms(options, tax if tax is None or kept is None else {**tax, "layout": kept})
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(
             FileJob(
@@ -143,6 +153,7 @@ def enrich_file(
                 encoding=encoding,
                 report=None if report is None else Path(report),
                 report_columns=report_columns,
+                save_layout=None if save_layout is None else Path(save_layout),
                 force=force,
                 progress=progress,
             )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.exports import Export, Sum
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.decimal_marks import DecimalMark, Mark
     from svc_tools.frames.lookup.row_kinds import RefundsAs
 
 
@@ -55,6 +55,8 @@ class Reading:
         marks: how columns of money are written that have no decimal point.
         refunds: what refunds written with a positive amount are.
         lines: the columns of the lines, where they say what is not taxable or no sale.
+        decimal: the decimal mark that columns of money show, or that the user named; `None` where
+            no cell depends on it.
         weak: parts that hardly a row proves: rows in which they are not 0 are to check.
         meant: what the amount is, in words.
     """
@@ -80,6 +82,7 @@ class Reading:
     marks: Mapping[Hashable, Mark] = field(default_factory=dict)
     refunds: RefundsAs | None = None
     lines: LineColumns | None = None
+    decimal: DecimalMark | None = None
     weak: tuple[Hashable, ...] = ()
     meant: str = ""
 
@@ -287,15 +290,15 @@ def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
     return text
 
 
-_LABELS = ("country", "refunded", "signed", "refunds")
+_LABELS = ("country", "refunded", "signed", "refunds", "decimal")
 _SEVERAL = ("once", "of_order", "items", "weak")
 _BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by", "marks")
 
 
 def _sums_from(plain: Mapping[str, Any]) -> Sums:
     parts: dict[str, Any] = {
-        name: tuple(Term(**one) for one in plain[name])
-        for name in ("goods", "delivery", "tax", "others")
+        name: tuple(Term(**one) for one in plain.get(name, []))
+        for name in ("goods", "delivery", "tax", "others", "outside")
     }
     if plain.get("total") is not None:
         parts["total"] = Term(**plain["total"])

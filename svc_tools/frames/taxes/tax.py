@@ -20,9 +20,11 @@ from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.layouts import of_tax_for_layout
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import (
+    LAYOUT,
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
     SALE_COLUMNS,
@@ -32,6 +34,7 @@ from svc_tools.frames.lookup_columns import (
     placed,
     require_columns,
     require_one,
+    stored,
     tax_columns,
     without_tax,
 )
@@ -41,6 +44,7 @@ from svc_tools.frames.taxes.amounts import (
     rates_known,
     refuse_if_open,
     sample_of,
+    with_late_parts,
 )
 from svc_tools.frames.taxes.due import (
     Sales,
@@ -225,6 +229,8 @@ def add_tax(
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)
+    if (kept := of_tax_for_layout(source)) is not None:
+        taxed.attrs[LAYOUT] = {**stored(taxed, LAYOUT), prefix: kept}
     if source.computed:
         remember_reading(taxed, prefix, source.reading)
     of_rows = sold.counts.sentences(source.reading) if sold else []
@@ -244,6 +250,8 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     """
     reading = reading_of(frame, terms.prefix)
     sample = sample_of(frame, reading)
+    if len(sample) < len(frame):
+        sample = with_late_parts(frame, sample, free_labels(frame), reading)
     rates = rates_known(sample, terms.prefix)
     former = {*columns_of_tax(frame, terms.prefix)}
     labels = [label for label in free_labels(frame) if label not in former]
