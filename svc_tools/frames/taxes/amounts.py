@@ -43,12 +43,19 @@ class AmountsOfTax:
         reading: what the columns mean; without sums where the amount is used as it stands.
         notes: what was decided, in sentences.
         waits: whether the rates, which are not known yet, may decide otherwise.
+        unused: those of the sentences that say which columns were not used.
     """
 
     terms: TaxOptions
     reading: Reading = field(default_factory=Reading)
     notes: tuple[str, ...] = ()
     waits: bool = False
+    unused: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """The sentences about what is used."""
+        return tuple(one for one in self.notes if one not in self.unused)
 
     @property
     def computed(self) -> bool:
@@ -182,8 +189,9 @@ def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions)
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
         reading = replace(decided.reading, sums=None)
-        return AmountsOfTax(plain, reading, decided.notes, decided.waits)
-    return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
+    else:
+        reading = decided.reading
+    return AmountsOfTax(plain, reading, decided.notes, decided.waits, decided.unused)
 
 
 def refuse_if_open(counts: Counts, reading: Reading) -> None:
