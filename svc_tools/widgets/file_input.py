@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from svc_tools.frames.files.enriching import FileView
+    from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.questions import Question
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
@@ -234,7 +235,7 @@ class ColumnsForm:
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.export, self.question = ipywidgets.HTML(), note("")
         self.questions = QuestionMenus(answered)
-        self._questions = ipywidgets.VBox([self.questions.view])
+        self._asked: list[str] = []
         self.decided = ipywidgets.HTML()
         self.decided.add_class("svc-note")
         self.preview = table((), (), "")
@@ -255,10 +256,6 @@ class ColumnsForm:
             box.children = (*box.children, self._why[role])
             self._explain(role)
         prefix = field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate.")
-        self.more = Disclosure(
-            "More: place name, coordinates, prefix",
-            grid(*(self.fields[role] for role in _SELDOM), prefix),
-        )
         self._error = ipywidgets.HTML()
         self._error.add_class("svc-error")
         self._boxes = {**self.fields, "date_format": self._format, "tz": self._tz}
@@ -266,9 +263,14 @@ class ColumnsForm:
         when = [self.fields["as_of"], self._one_date, self._format, self._tz]
         where = [self.fields[role] for role in ("state", "zip", "address", "city", "country")]
         tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
-        parts = [heading("Columns", 4), self.export, self.preview, self._questions, self.question]
-        parts += [grid(*when), grid(where[0], self._one_state, *where[1:]), grid(*tax)]
-        parts += [self.decided]
+        seldom = [*(self.fields[role] for role in _SELDOM), prefix]
+        self._grids = {
+            grid(): boxes for boxes in (when, [where[0], self._one_state, *where[1:]], tax, seldom)
+        }
+        *usual, more = self._grids
+        self.more = Disclosure("More: place name, coordinates, prefix", more)
+        parts = [heading("Columns", 4), self.export, self.preview, self.questions.view]
+        parts += [*usual, self.decided]
         self.view = ipywidgets.VBox([*parts, self.more.view])
         for widget in (*self.roles.values(), *self._others()):
             widget.observe(self._edited, "value")
@@ -300,6 +302,7 @@ class ColumnsForm:
                 for role in ("amount", "shipping")
                 if role in {*view.found, *sums}
             }
+            self._asked = [*asked.keys() | view.unclear.keys()]
             self.questions.clear()
             self.questions.ask(menus)
             self._asked_about = self.roles["amount"].value if menus else None
@@ -318,6 +321,7 @@ class ColumnsForm:
             )
         finally:
             self._filling = False
+        self._place()
         self.more.reveal(opened=any(self.roles[role].value != _NONE for role in _SELDOM))
         self.mark(None)
         self._show_extras()
@@ -366,10 +370,11 @@ class ColumnsForm:
                 given[role] = False
         return {**given, **(self.questions.answers() if self._asks() else {})}
 
-    def show_decided(self, decided: Sequence[str], unused: Sequence[str]) -> None:
+    def show_source(self, source: AmountsOfTax) -> None:
         """Show how a run has read the amounts, unless they are those of an export."""
         if not self._is_export:
-            self.decided.value = _decided(decided, unused, waits=False)
+            off = [_TAKEN_OFF] if source.reading.contains_tax else []
+            self.decided.value = _decided([*source.decided, *off], source.unused, waits=False)
             self._show_extras()
 
     def ask(self, questions: Sequence[Question]) -> None:
@@ -385,6 +390,7 @@ class ColumnsForm:
                     widget.value = _CHOOSE
                     self._shown.pop(one.argument, None)
                     self._explain(one.argument, one)
+                    self._asked.append(one.argument)
             if menus:
                 if not self._asks():  # those before were about another amount
                     self.questions.clear()
@@ -393,6 +399,7 @@ class ColumnsForm:
         finally:
             self._filling = False
         self.question.value = ""
+        self._place()
         self._show_extras()
         first = next((one.argument for one in questions if one.argument in self.roles), None)
         if menus:
@@ -424,7 +431,7 @@ class ColumnsForm:
         """
         self.questions.unmark()
         if role is not None and role not in self._boxes:
-            self.questions.mark(text)
+            self.questions.mark("Choose an answer.")
         for name, box in self._boxes.items():
             widget, *others = (one for one in box.children if one is not self._error)
             widget.remove_class("svc-invalid")
@@ -461,6 +468,16 @@ class ColumnsForm:
     def _others(self) -> tuple[ipywidgets.Widget, ...]:
         return self.one_state, self.one_date, self.date_format, self.tz, self.prefix
 
+    def _place(self) -> None:
+        """Put the fields that are asked about with the questions, and the others into their grids.
+
+        An answered one stays there until another file is opened.
+        """
+        asked = [box for role, box in self.fields.items() if role in self._asked]
+        for grid_, boxes in self._grids.items():
+            grid_.children = [box for box in boxes if box not in asked]
+        self.questions.show(asked, self.question if self.question.value else None)
+
     def _explain(self, role: str, asked: Question | None = None) -> None:
         """Say below a field what is asked about it; else what it is for."""
         text = self._helps.get(role, "") if asked is None else help_of(asked)
@@ -480,6 +497,7 @@ class ColumnsForm:
             self._changed()
 
     def _show_extras(self) -> None:
+        self.questions.set_shown(shown=self._asks())
         state, dated = self.roles["state"].value, self.roles["as_of"].value
         column = dated is not None and dated[0] == "column"
         amount = self.roles["amount"].value
@@ -489,7 +507,6 @@ class ColumnsForm:
             self._format: column,
             self._tz: column,
             **{self.fields[role]: amount not in {None, _NONE} for role in _OF_TAX},
-            self._questions: self._asks(),
             self.decided: self._shown.get("amount") == amount and bool(self.decided.value),
         }.items():
             set_visible(box, shown)
@@ -504,7 +521,7 @@ _SPECIAL: Mapping[str, list[tuple[str, tuple[str, str]]]] = {
 
 
 _LONGEST_SUM = 200
-_BY_ANSWERS = "As the file shows, by the answers above"
+_BY_ANSWERS = "By the answers above"
 """The amount while questions about it are open."""
 
 
@@ -530,14 +547,12 @@ def _export(view: FileView) -> str:
 
 def _decided(decided: Sequence[str], unused: Sequence[str], *, waits: bool) -> str:
     """What the file shows of its amounts, and, to be opened, what it does not use."""
-    said = [_sentence(capital(one)) for one in decided]
-    said += [_BY_RATES] if waits else []
+    said = [_sentence(capital(one)) for one in (*decided, *([_BY_RATES] if waits else []))]
     return (f"<p>{escape(' '.join(said))}</p>" if said else "") + unused_html(unused)
 
 
-_BY_RATES = (
-    "Where the rates of the places show that it contains a tax, that is taken off, and said."
-)
+_TAKEN_OFF = "it contains the tax, which is taken off"
+_BY_RATES = "the rates of the places check this: tax or delivery in it is taken off, and said"
 
 
 def unused_html(sentences: Sequence[str]) -> str:

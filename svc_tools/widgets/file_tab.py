@@ -131,7 +131,8 @@ class FileTab:
         notes = (in_words(text, view.path.name) for text in view.notes)
         sheets = "Choose another sheet under “How the file is read”." if view.sheets[1:] else ""
         what = "" if view.export is None else f": {view.export.name}"
-        opened = [f"{view.path.name} is open{what}.", *notes, sheets]
+        asked = f"{open_questions(view.questions)} Choose above." if view.questions else ""
+        opened = [f"{view.path.name} is open{what}.", *notes, sheets, asked]
         self.message.show_note(" ".join(filter(None, opened)))
 
     def _run(self) -> None:
@@ -266,7 +267,7 @@ class FileTab:
             return
         layout = self._job.layout
         if layout.source is not None:
-            self.columns.show_decided(layout.source.decided, layout.source.unused)
+            self.columns.show_source(layout.source)
         if run.stopped is None:
             self.plan.hide()
         else:
@@ -391,8 +392,8 @@ class FileTab:
         self._name_run()
         self.code.show("")
         there = "Every place is looked up, and none is looked up again." if after else ""
-        press = f"choose above, then press “{self.run_button.description}”."
-        self.message.show_note(f"{open_questions(error.questions)}: {press} {there}".strip())
+        press = f"Choose above, then press “{self.run_button.description}”."
+        self.message.show_note(f"{open_questions(error.questions)} {press} {there}".strip())
 
     def _answered(self) -> None:
         """A question was answered."""

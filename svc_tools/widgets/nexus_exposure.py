@@ -276,7 +276,7 @@ class ExposureSection(Section):
                 self.columns[one.argument].index = 0
         self.questions.ask(questions)
         self.message.show_note(
-            f"{open_questions(questions)}: choose above, then press “{self.file.submit_label}”."
+            f"{open_questions(questions)} Choose above, then press “{self.file.submit_label}”."
         )
         self.questions.focus()
 

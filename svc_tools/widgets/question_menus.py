@@ -41,14 +41,16 @@ class QuestionMenus:
 
     Attributes:
         menus: the menus, in the same order.
-        view: all of them; hidden without any.
+        view: all of them, and the fields that are asked about, too; hidden without any.
     """
 
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed = changed
         self._asked: dict[Hashable, Question] = {}
         self._menus: dict[Hashable, ipywidgets.Dropdown] = {}
-        self._enabled = True
+        self._fields: tuple[ipywidgets.Widget, ...] = ()
+        self._intro: ipywidgets.Widget | None = None
+        self._enabled = self._shown = True
         self._error = ipywidgets.HTML()
         self._error.add_class("svc-error")
         self._boxes = ipywidgets.VBox()
@@ -70,12 +72,25 @@ class QuestionMenus:
     @property
     def is_open(self) -> bool:
         """Whether a question is not answered yet."""
-        return any(menu.value == OPEN for menu in self._menus.values())
+        return self._shown and any(menu.value == OPEN for menu in self._menus.values())
 
     def clear(self) -> None:
         """Ask nothing."""
         self._asked, self._menus = {}, {}
         self._draw()
+
+    def show(
+        self, fields: Sequence[ipywidgets.Widget] = (), intro: ipywidgets.Widget | None = None
+    ) -> None:
+        """Show fields that are asked about, too, before the menus, and what is said of them."""
+        self._fields, self._intro = tuple(fields), intro
+        self._draw()
+
+    def set_shown(self, *, shown: bool) -> None:
+        """Set whether the menus are shown; those that are not are not open."""
+        if shown != self._shown:
+            self._shown = shown
+            self._draw()
 
     def ask(self, questions: Iterable[Question]) -> None:
         """Ask these too; one that was asked before is open again."""
@@ -150,13 +165,15 @@ class QuestionMenus:
 
     def _draw(self, marked: Hashable = None) -> None:
         """Show the questions, with the error at the marked one."""
-        boxes = []
-        for about, one in self._asked.items():
+        boxes: list[ipywidgets.Widget] = [*self._fields]
+        asked = self._asked if self._shown else {}
+        for about, one in asked.items():
             box = field(self._menus[about], help_of(one))
             if about == marked:
                 box.children = (*box.children, self._error)
             boxes.append(box)
-        self._boxes.children = boxes
+        intro = [self._intro] if self._intro is not None and self._fields else []
+        self._boxes.children = [*intro, *boxes]
         what = counted(len(boxes), "question")
         self._title.value = f"<h4>{escape(capital(what))} about the columns</h4>"
         set_visible(self.view, bool(boxes))
@@ -185,9 +202,10 @@ def _joined(before: Any, value: Any) -> Any:  # noqa: ANN401 - values of argumen
 
 
 def open_questions(questions: Sequence[Question]) -> str:
-    """How many questions are open, in words."""
-    are = "is" if len(questions) == 1 else "are"
-    return f"{capital(counted(len(questions), 'question'))} about the columns {are} open"
+    """How many questions are open, in a sentence; of a single one what was seen, too."""
+    if len(questions) == 1:
+        return f"1 question about the columns is open: {questions[0].why}."
+    return f"{len(questions)} questions about the columns are open."
 
 
 def title_of(one: Question) -> str:
@@ -212,7 +230,9 @@ def title_of(one: Question) -> str:
 
 def help_of(one: Question) -> str:
     """What was seen, and the likeliest answer with its reason, in sentences."""
-    (text,) = in_sentences([one], lambda each: answer_in_words(each, each.likely))
+    (text,) = in_sentences(
+        [one], lambda each: f"“{answer_in_words(each, each.likely)}”", choices=False
+    )
     return f"{capital(text)}."
 
 
@@ -246,7 +266,7 @@ _PARTS = {
     "none": "Not in the amount: leave it out",
 }
 _FIXED: Mapping[tuple[str, object], str] = {
-    ("refunds", "subtract"): "Refunds: take them off the sales",
+    ("refunds", "subtract"): "Take them off the sales",
     ("refunds", "add"): "They are sales",
     ("refunds", "leave"): "Leave them out (0.00)",
     ("decimal", "comma"): "The comma: 1.000 is one thousand, 1,000 is one",
@@ -256,4 +276,4 @@ _FIXED: Mapping[tuple[str, object], str] = {
 
 
 def _quoted(label: object) -> str:
-    return f"“{plain(label)}”"
+    return f"'{plain(label)}'"

@@ -311,7 +311,7 @@ def _of_tax(frame: pd.DataFrame, proposed: Proposal, *, semicolons: bool) -> _Of
     words = {
         role: in_words(terms, quoted=False) for role, terms in filled.items() if role not in single
     }
-    if "amount" in words and export is None and source.reading.contains_tax:
+    if "amount" in words and source.reading.contains_tax:
         words["amount"] += " (it contains the tax, which is taken off)"
     return replace(seen, found={**beside, **single}, sums=words)
 
