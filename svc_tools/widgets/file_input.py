@@ -366,7 +366,7 @@ class ColumnsForm:
                 continue
             if kind == "column":
                 given[role] = name
-            elif kind == "none" and role in self._found:  # the export has one
+            elif kind == "none" and role == "shipping" and role in self._found:
                 given[role] = False
         return {**given, **(self.questions.answers() if self._asks() else {})}
 

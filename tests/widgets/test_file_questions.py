@@ -244,6 +244,15 @@ def test_what_was_decided_is_shown_and_what_is_not_used_is_a_line_that_opens(tab
     assert taxes(tab) == ["6.60", "4.13", "2.06", "5.78"]
 
 
+def test_an_exempt_column_that_is_not_to_be_used_is_left_out_of_the_command(tab, tmp_path):
+    rows = rows_of([("100.00", "yes"), ("100.00", "no")])
+    opened(tab, tmp_path / "sales.csv", (*HEAD, "Amount", "Exempt"), rows)
+    tab.columns.roles["exempt"].value = ("none", "")
+    run(tab)
+    assert taxes(tab) == ["8.25", "8.25"]
+    assert "--without" not in tab.code.command
+
+
 def test_names_in_questions_never_become_markup(tab, tmp_path):
     rows = rows_of([("100.00", "Sale"), ("100.00", "Refund")])
     opened(tab, tmp_path / "sales.csv", (*HEAD, "Amount", "<b>Type"), rows)
