@@ -32,6 +32,7 @@ class Question:
         why: what was seen, in a sentence without a full stop.
         argument: the argument that answers it, such as `once`.
         because: why `likely` seems likeliest, in words; may be empty where `why` says it.
+        choices: what each value stands for, for hosts that do not list them in words.
     """
 
     role: str
@@ -41,6 +42,7 @@ class Question:
     why: str
     argument: str
     because: str = ""
+    choices: str = ""
 
 
 def answers(questions: Iterable[Question]) -> dict[str, object]:
@@ -122,19 +124,28 @@ def _quoted(word: str) -> str:
 
 
 def in_sentences(
-    questions: Iterable[Question], answer: Callable[[Question], str] | None = None
+    questions: Iterable[Question],
+    answer: Callable[[Question], str] | None = None,
+    *,
+    choices: bool = True,
 ) -> list[str]:
     """Each question in a sentence without a full stop: what was seen, what is likeliest, and why.
 
     Args:
         questions: what is asked.
         answer: how the likeliest value of a question is written; by default as in Python.
+        choices: whether to say what each value stands for.
     """
     written = _in_python if answer is None else answer
+    seen = [(one, _seen(one, choices=choices)) for one in questions]
     return [
-        one.why if one.likely is None else f"{one.why}; likeliest: {written(one)}{_reason(one)}"
-        for one in questions
+        text if one.likely is None else f"{text}; likeliest: {written(one)}{_reason(one)}"
+        for one, text in seen
     ]
+
+
+def _seen(one: Question, *, choices: bool) -> str:
+    return f"{one.why}; {one.choices}" if choices and one.choices else one.why
 
 
 def _in_python(one: Question) -> str:

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
+    from typing import Any
 
     import numpy as np
 
@@ -283,6 +284,26 @@ class FileJob:
         self._source = lock.source
         self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
         self.notes += lock.notes
+
+    @property
+    def looked_up(self) -> bool:
+        """Whether every place was looked up, as far as the service let it."""
+        return self._run is not None and self._run.stopped is None
+
+    def answer(self, tax: Mapping[str, Any] | None) -> None:
+        """Compute the tax by other arguments from now on; the results so far are used.
+
+        They are those of the job, with answers to what it left open; `invoice` stays as it was.
+
+        Raises:
+            ColumnAmbiguous: more is open.
+        """
+        former = self._of_tax
+        self._given = replace(self._given, tax=tax)
+        with names_explained(self.source, self.rows):
+            self._lay_out(self._first(), self.layout.inputs)
+        self.notes = [note for note in self.notes if note not in former] + self._of_tax
+        self._look_again()
 
     def finish(self, started: float, stop: threading.Event | None = None) -> FileRun:
         """Write the rows with their results, and the report if requested.

@@ -96,12 +96,14 @@ class Decided:
         questions: what is open.
         waits: whether the rates, which are not known yet, may decide what the sums leave open; the
             reading is then the likeliest one.
+        unused: those of the sentences that say which columns were not used.
     """
 
     reading: Reading
     notes: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     waits: bool = False
+    unused: tuple[str, ...] = ()
 
 
 def rows_of_file(
@@ -204,7 +206,9 @@ def money_of_file(
     refunded = found.refunds[0] if found.refunds else None
     reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
     asked = _questions(reading, marks, sample, found, table)
-    return Decided(reading, _notes(reading, marks, found, answers), tuple(asked), found.waits)
+    unused = _unused(reading, found)
+    notes = (*_notes(reading, marks, found, answers), *unused)
+    return Decided(reading, notes, tuple(asked), found.waits, unused)
 
 
 def _shown(marks: Marks) -> DecimalMark | None:
@@ -421,7 +425,7 @@ def _questions(
 
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
-    """What was decided about the money, in sentences."""
+    """What was decided about the money, in sentences; without the columns that were not used."""
     sums, said = found.sums, [*marks.notes()]
     if sums is not None:
         goods, delivery = in_words(sums.goods), in_words(sums.delivery)
@@ -434,7 +438,10 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
         said.append(parts + how)
-    said += [f"{label!r} was not used: {why}" for label, why in found.unused]
-    said += reading.kinds.sentences()
-    said += reading.currencies_or_none.sentences()
     return tuple(said)
+
+
+def _unused(reading: Reading, found: _Found) -> tuple[str, ...]:
+    """The columns of money, status and currency that were not used, in sentences."""
+    said = [f"{label!r} was not used: {why}" for label, why in found.unused]
+    return (*said, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())

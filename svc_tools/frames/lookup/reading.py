@@ -139,6 +139,14 @@ class Reading:
         """The column of the total, where there is one."""
         return None if self.sums is None or self.sums.total is None else self.sums.total.label
 
+    @property
+    def contains_tax(self) -> bool:
+        """Whether the amount is what is left of a column after the tax in it is taken off."""
+        if self.sums is None:
+            return False
+        taken = {term.label for term in self.sums.goods if term.sign < 0}
+        return bool(taken & {term.label for term in self.sums.tax})
+
     def as_plain(self) -> dict[str, Any]:
         """The reading in plain values, which JSON and TOML can hold."""
         plain = {

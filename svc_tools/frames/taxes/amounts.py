@@ -51,6 +51,7 @@ class AmountsOfTax:
         notes: what was decided, in sentences.
         waits: whether the rates, which are not known yet, may decide otherwise.
         given: the arguments as they were given.
+        unused: those of the sentences that say which columns were not used.
     """
 
     terms: TaxOptions
@@ -59,6 +60,12 @@ class AmountsOfTax:
     waits: bool = False
     as_it_stands: bool = False
     given: TaxOptions | None = None
+    unused: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """The sentences about what is used."""
+        return tuple(one for one in self.notes if one not in self.unused)
 
     @property
     def computed(self) -> bool:
@@ -330,6 +337,7 @@ def _as_decided(
         *(plain, decided.reading, decided.notes, decided.waits),
         as_it_stands=decided.reading.is_plain,
         given=given,
+        unused=decided.unused,
     )
 
 
