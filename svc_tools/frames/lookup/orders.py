@@ -213,7 +213,8 @@ class Orders:
         if not {*named} <= {*self.frame.columns}:
             return None
         rows = order_rows(self.frame, columns)
-        if rows is None and self.reading.once:  # after a filter an order may lack its first row
+        if rows is None and columns.number is not None and self.reading.once:
+            # after a filter an order may lack its first row
             return np.where(self.numbered, np.arange(len(self.frame)), -1)
         return rows
 

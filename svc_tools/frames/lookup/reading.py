@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from svc_tools.exports import PLACE_ROLES, named_export
-from svc_tools.frames.lookup.currencies import CurrencyColumns
+from svc_tools.frames.lookup.currencies import CurrencyColumns, heading_currency
 from svc_tools.frames.lookup.order_lines import LineColumns
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_rows
 from svc_tools.frames.lookup.row_kinds import KindColumn, KindColumns
@@ -124,8 +124,9 @@ class Reading:
         sums = self.sums
         if sums is None or self.export is not None:
             return False
-        protected = self.kinds.used or self.currency or self.marks or self.weak
         terms = (*sums.goods, *sums.delivery)
+        abroad = any(heading_currency(term.label) not in {None, "USD"} for term in terms)
+        protected = abroad or self.kinds.used or self.currency or self.marks or self.weak
         alone = len(sums.goods) == 1 and len(sums.delivery) <= 1
         plain = all(not (term.once or term.head or term.times) and term.sign == 1 for term in terms)
         return alone and plain and not protected and sums.total is None
