@@ -116,7 +116,7 @@ class OrderIndex:
         if not known and self._has_seen:
             off = np.where(numbered, self._off.has(own) | self._left.has(own), off)
         lines, unlike = self._marks_of_lines(orders, numbers, keys, further)
-        return Marks(further, ~further & parted, totals, off, lines, unlike)
+        return Marks(further, parted & numbered, totals, off, lines, unlike)
 
     def _see_lines(self, orders: Orders, own: np.ndarray, further: np.ndarray) -> None:
         """Record what the lines of a chunk add to their orders."""

@@ -130,7 +130,7 @@ class Sale(NamedTuple):
         counts: what was counted.
         no_sale: rows that are no sale; their amounts are 0.
         further: rows whose amounts count in another row of their order; here they are 0. None
-            where the amount is that of each row.
+            where a part of the amount is that of each row.
         off: rows whose order does not add up to its total.
         taxable: the amount less what the export marks not taxable; `None` where it marks nothing.
         lines_off: why the lines of some rows' orders leave open what is taxable, by row.
@@ -370,14 +370,13 @@ class Orders:
         orders, whole = order_hashes(self.frame, self.reading.orders)
         return numbers, orders, ~whole & self.numbered
 
-    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> list[int]:
-        """The first rows of orders of which others, among these, are exempt where it is not."""
+    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The rows of orders of which some rows, among these, are exempt where the first is not."""
         orders = self.codes
         if orders is None:
-            return []
+            return np.zeros(len(self.frame), bool)
         head = _first_rows(orders, ~rows)[orders]
-        parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
-        return parted
+        return _any_of_order(orders, rows & (head >= 0) & (exempt != exempt[head]))
 
     def amounts(self, label: Hashable, named: str) -> Dollars:
         """A column of money, counted once for each order where it is that of the order."""
@@ -397,8 +396,8 @@ class Orders:
         if sums is None:
             raise RuntimeError("sale: it is not decided what the amounts are")
         once = self.further if marks is None else marks.further
-        of_orders = any(term.once or term.head for term in sums.goods)
-        elsewhere = once if of_orders else np.zeros_like(once)
+        of_orders = all(term.once or term.head for term in (*sums.goods, *sums.delivery))
+        elsewhere = once if of_orders else np.zeros_like(once)  # a line's own amount counts in it
         goods, delivery = self._parts(sums, once)
         taken = self.taken_off(goods.cents, once, marks)
         goods, delivery = _without_cards(goods, delivery, taken)

@@ -281,11 +281,11 @@ def _sold(
     sold = orders.sale(marks)
     if marks is None:
         refuse_if_open(sold.counts, source.reading)
-    return sold, _parted(frame, source.terms, orders, sold, marks) | sold.wrong
+    return sold, _parted(frame, source.terms, orders, marks) | sold.wrong
 
 
 def _parted(
-    frame: pd.DataFrame, terms: TaxOptions, orders: Orders, sold: Sale, marks: Marks | None
+    frame: pd.DataFrame, terms: TaxOptions, orders: Orders, marks: Marks | None
 ) -> dict[int, str]:
     """Why orders of which only some rows are exempt have no tax, by row."""
     role, label = exempt_or_taxable(terms)
@@ -293,18 +293,19 @@ def _parted(
         return {}
     why = f"{role}: {_PARTLY}"
     sums = orders.reading.sums
-    of_orders = sums is not None and any(term.once for term in sums.goods)
+    if sums is None or not any(term.once for term in sums.goods):
+        return {}
+    further = orders.further if marks is None else marks.further
     if marks is not None:
-        rows = np.flatnonzero(marks.parted).tolist() if of_orders else []
-        return dict.fromkeys(rows, why)
-    further = sold.further
-    if not further.any():
-        return {}
-    flags = flags_of(frame, label, role)
-    if flags is None:  # dollars
-        return {}
-    rows = orders.parted(flags.yes, further & ~flags.unknown)
-    return dict.fromkeys(rows, why)
+        parted = marks.parted
+    else:
+        flags = flags_of(frame, label, role) if further.any() else None
+        if flags is None:  # dollars, or no order has several rows
+            return {}
+        parted = orders.parted(flags.yes, further & ~flags.unknown)
+    if all(term.once for term in sums.goods):
+        parted = parted & ~further
+    return dict.fromkeys(np.flatnonzero(parted).tolist(), why)
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
