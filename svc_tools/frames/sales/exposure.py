@@ -21,7 +21,8 @@ from svc_tools.display import counted
 from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
-from svc_tools.frames.lookup.orders import OrderIndex, Orders, foreign_rows
+from svc_tools.frames.lookup.order_index import OrderIndex
+from svc_tools.frames.lookup.orders import Orders, foreign_rows
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.options import dates_of
 from svc_tools.frames.queries import factorized
