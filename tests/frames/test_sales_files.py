@@ -375,3 +375,239 @@ WRITE = {
     "xlsx": lambda frame, path: frame.to_excel(path, index=False),
     "parquet": lambda frame, path: frame.to_parquet(path),
 }
+
+
+def seattle(**columns) -> pd.DataFrame:
+    """Sales in Seattle on one day, as texts; cents are dollars, "_" in a name is a blank."""
+    size = len(next(iter(columns.values())))
+    made = {name.replace("_", " "): values for name, values in columns.items()}
+    placed = {"Ship State": ["WA"] * size, "Ship Zip": ["98101"] * size}
+    return pd.DataFrame({"Order Date": ["2026-08-14"] * size} | placed | made, dtype=str)
+
+
+PRICES = ["19.99", "45.50", "120.25", "88.99", "230.50"]
+TAXES = ["2.11", "4.80", "12.69", "9.39", "24.32"]  # 10.55 %
+INNOCENT = {
+    "a total that is the goods": (seattle(Subtotal=PRICES, Total=PRICES), PRICES),
+    "two items of one price": (
+        seattle(Order_ID=["1", "1", "2", "2"], Amount=["20.00", "20.00", "35.50", "20.00"]),
+        ["20.00", "20.00", "35.50", "20.00"],
+    ),
+    "order numbers that begin anew each year": (
+        seattle(Order_ID=["1", "2", "3", "1", "2"], Amount=PRICES).assign(
+            **{"Order Date": ["2025-08-14"] * 3 + ["2026-08-14"] * 2}
+        ),
+        PRICES,
+    ),
+    "a subscription on three days": (
+        seattle(Subscription_ID=["7"] * 3, Amount=["29.00"] * 3).assign(
+            **{"Order Date": ["2026-06-14", "2026-07-14", "2026-08-14"]}
+        ),
+        ["29.00"] * 3,
+    ),
+    "product types of returns": (
+        seattle(Product_Type=["Return Labels", "Mugs", "Cancelled stamps"], Amount=PRICES[:3]),
+        PRICES[:3],
+    ),
+    "a country of origin": (
+        seattle(Country_of_Origin=["China", "DE", "US"], Amount=PRICES[:3]),
+        PRICES[:3],
+    ),
+    "a customer named Total Fitness": (
+        seattle(
+            Order_ID=["1", "2", "3"],
+            Customer=["Ann Roe", "Total Fitness", "Sum 41"],
+            Amount=["10.00", "10.00", "20.00"],
+        ),
+        ["10.00", "10.00", "20.00"],
+    ),
+    "statuses of items and of their delivery": (
+        seattle(
+            Fulfillment_Status=["Canceled", "Returned", "Shipped"],
+            Item_Status=["Returned", "OK", "Cancelled"],
+            Amount=PRICES[:3],
+        ),
+        PRICES[:3],
+    ),
+}
+
+
+def tax_of(amounts) -> list[str]:
+    """10.55 % of each, half a cent up."""
+    return dollars((int(Decimal(one) * 100) * 10550 + 50_000) // 100_000 for one in amounts)
+
+
+class TestInnocentFiles:
+    """Files that look as if something were wrong: never asked about, and right."""
+
+    @pytest.mark.parametrize("name", INNOCENT)
+    def test_it_is_not_asked_about(self, embedded, tmp_path, name) -> None:
+        frame, amounts = INNOCENT[name]
+        right = tax_of(amounts)
+        if "each year" in name:
+            right = texts(taxed(embedded, frame.drop(columns="Order ID"))["tax"])
+            assert right[3:] == tax_of(amounts[3:])
+        frame.to_csv(tmp_path / "in.csv", index=False)
+
+        enrich_file(
+            *(tmp_path / "in.csv", tmp_path / "out.csv"), client=embedded, cache=False, tax={}
+        )
+
+        assert texts(taxed(embedded, frame)["tax"]) == right
+        assert texts(pd.read_csv(tmp_path / "out.csv", dtype=str)["tax"]) == right
+
+    def test_whole_dollars_between_semicolons_are_dollars(self, embedded, tmp_path) -> None:
+        frame = seattle(Amount=["10", "25", "120"])
+        frame.to_csv(tmp_path / "in.csv", index=False, sep=";")
+
+        enrich_file(
+            *(tmp_path / "in.csv", tmp_path / "out.csv"), client=embedded, cache=False, tax={}
+        )
+
+        found = pd.read_csv(tmp_path / "out.csv", dtype=str, sep=None, engine="python")
+        assert texts(found["tax"]) == tax_of(["10", "25", "120"])
+
+    def test_the_demo_is_not_asked_about(self, embedded) -> None:
+        found = taxed(embedded, pd.read_csv(DEMO, dtype=str).iloc[:400])
+
+        amounts = found["sale_amount"] if "sale_amount" in found else found["amount"]
+        lines = [Decimal(one) * int(many) for one, many in zip(
+            found["unit_price"], found["quantity"], strict=True)]  # fmt: skip
+        assert [Decimal(str(one)) for one in amounts] == lines
+        assert "amounts_do_not_add_up" not in " ".join(found["tax_review"].dropna())
+
+
+class ByHand(NamedTuple):
+    """How a sample is added up by hand, and what that comes to."""
+
+    order: str | None
+    goods: str
+    collected: str | None
+    total: str | None
+    refunded: str | None
+    no_sale: dict[str, tuple[str, ...]]
+    sums: tuple[int, str, str, str, str]
+    """Orders; goods of those that are sales; collected and total of all, refunded of the sales."""
+
+
+HAND: dict[str, ByHand] = {
+    "shopify.csv": ByHand(
+        *("Name", "Subtotal", "Taxes", "Total", "Refunded Amount"),
+        {"Financial Status": ("voided",)},
+        (120, "72207.06", "5278.75", "79715.66", "3161.00"),
+    ),
+    "amazon.txt": ByHand(
+        *(None, "item-price + gift-wrap-price - item-promotion-discount", "item-tax", None, None),
+        {"order-status": ("Cancelled",)},
+        (200, "74948.56", "5179.66", "", ""),
+    ),
+    "stripe.csv": ByHand(
+        *(None, "Amount", None, None, "Amount Refunded"),
+        {"Status": ("Failed",)},
+        (200, "132538.91", "", "", "1283.99"),
+    ),
+    "etsy.csv": ByHand(
+        *("Order ID", "Order Value - Discount Amount", "Sales Tax", "Order Total", None),
+        {"Status": ("Canceled",)},
+        (200, "109769.66", "7739.66", "119063.98", ""),
+    ),
+    "woocommerce.csv": ByHand(
+        *("Order Number", "Order Subtotal Amount - Cart Discount Amount"),
+        *("Order Total Tax Amount", "Order Total Amount", "Order Refund Amount"),
+        {"Order Status": ("Cancelled",)},
+        (130, "75848.49", "5362.17", "88232.41", "148.49"),
+    ),
+    "square.csv": ByHand(
+        *("Order", "Order Subtotal", "Order Tax Total", "Order Total", "Order Refunded Amount"),
+        {"Fulfillment Status": ("Canceled",)},
+        (133, "78343.88", "5538.93", "85761.76", "1075.00"),
+    ),
+    "bigcommerce.csv": ByHand(
+        "Order ID",
+        "Order Total (ex tax) - Shipping Cost (ex tax) - Handling Cost (ex tax)",
+        *("Tax Total", "Order Total (inc tax)", "Refund Amount"),
+        {"Order Status": ("Cancelled",)},
+        (200, "125492.37", "8195.44", "134909.22", "332.99"),
+    ),
+    "squarespace.csv": ByHand(
+        *("Order ID", "Subtotal - Discount Amount", "Taxes", "Total", "Amount Refunded"),
+        {"Financial Status": ("VOIDED", "CANCELED", "CANCELLED", "EXPIRED", "PENDING")},
+        (25, "13222.90", "924.04", "14300.24", "18.99"),
+    ),
+    "wix.csv": ByHand(
+        *("Order number", "Total - Total tax - Shipping rate"),
+        *("Total tax", "Total", "Refunded amount"),
+        {"Payment status": ("Voided", "Declined", "Canceled", "Cancelled")},
+        (24, "7456.82", "461.98", "8094.85", "6.50"),
+    ),
+    "tiktok.csv": ByHand(
+        "Order ID",
+        "Order Amount - Taxes - Shipping Fee After Discount - Retail Delivery Fee",
+        *("Taxes", "Order Amount", "Order Refund Amount"),
+        {"Order Status": ("Canceled", "Cancelled", "Current order status.")},
+        (24, "16043.31", "1688.96", "21052.08", "12.50"),
+    ),
+    "edd.csv": ByHand(
+        *("ID", "Amount ($) - Tax ($)", "Tax ($)", "Amount ($)", None),
+        {"Status": ("Abandoned", "Failed", "Pending")},
+        (40, "26273.45", "1601.71", "27932.13", ""),
+    ),
+    "woocommerce_meta.csv": ByHand(
+        *("order_id", "_order_total - _order_tax - _order_shipping - _order_shipping_tax"),
+        *("_order_tax", "_order_total", None),
+        {"order_status": ("wc-cancelled", "wc-failed", "wc-pending")},
+        (40, "46391.81", "3208.01", "49770.84", ""),
+    ),
+}
+
+
+def dollars_in(cell) -> Decimal:
+    try:
+        return Decimal(cell.strip().lstrip("$").replace(",", "") or "0")
+    except ArithmeticError:  # a row that describes the columns
+        return Decimal(0)
+
+
+def by_hand(name) -> tuple[int, str, str, str, str]:
+    """The sums of a sample with nothing but a pencil: the first row of each order counts."""
+    how = HAND[name]
+    text = (EXPORTS / name).read_text("utf-8-sig")
+    rows = list(csv.DictReader(text.splitlines(), delimiter="\t" if "txt" in name else ","))
+    seen: dict[str, dict[str, str]] = {}
+    for place, row in enumerate(rows):
+        seen.setdefault(str(place) if how.order is None else row[how.order], row)
+    orders = list(seen.values())
+    sold = [
+        row for row in orders if not any(row[label] in words for label, words in how.no_sale.items())
+    ]
+    plus, *minus = how.goods.split(" - ")
+    goods = sum(dollars_in(row[one]) for row in sold for one in plus.split(" + "))
+    # Amazon writes some discounts with a minus
+    goods -= sum(abs(dollars_in(row[one])) for row in sold for one in minus)
+    of = ((how.collected, orders), (how.total, orders), (how.refunded, sold))
+    sums = (sum(dollars_in(row[one]) for row in rows) if one else "" for one, rows in of)
+    return (len(orders), *map(str, (goods, *sums)))
+
+
+class TestSamples:
+    """The sample exports, added up by hand once for each order."""
+
+    @pytest.mark.parametrize("name", HAND)
+    def test_its_columns_come_to_what_they_do_by_hand(self, embedded, capsys, name) -> None:
+        how = HAND[name]
+        assert by_hand(name) == how.sums
+        separator = "\t" if name.endswith("txt") else ","
+        frame = pd.read_csv(EXPORTS / name, sep=separator, dtype=str)
+
+        rated = frame.svc.lookup(client=embedded, cache=False, progress=False)
+        found = rated.svc.tax()
+
+        _, goods, collected, _, refunded = how.sums
+        assert str(found["sale_amount"].sum()) == goods
+        if how.collected is not None:
+            own = found.drop(columns=["tax_due", "tax_due_reason"], errors="ignore")
+            totals = own.svc.reconcile(collected=how.collected).totals
+            assert str(totals.collected) == collected
+        said = " ".join(capsys.readouterr().err.split())
+        if how.refunded is not None:
+            assert f"${Decimal(refunded):,}): the file does not say when" in said
