@@ -7,6 +7,7 @@ The columns of a status or type are found by their names and by what they hold (
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -63,7 +64,7 @@ class KindColumn:
             return self.means if text.casefold() in _YES else "sale"
         if self.reads == "moment":
             return self.means if _DATED.search(text) else "sale"
-        words = plain_name(text).split("_")
+        words = _without_accents(text).split("_")
         if self.ledger and " ".join(words) in _LEDGER_NO_SALE:
             return "no sale"
         return _judged(words, of_type=self.reads == "type", invoices=self.invoices)
@@ -96,7 +97,8 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
 
     Those of the order, payment, sale, transaction or invoice are used, and those that just say
     status or type; not those of customers, products, deliveries and so on, whose words may be the
-    same.
+    same. A column of another name is the status where every text in it is the word of one, and one
+    of them says that there is no sale, or a refund.
 
     Args:
         frame: the rows, or a sample of them.
@@ -109,8 +111,9 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
     for label in once:
         named = _by_name(label)
         if named is None:
-            continue
-        found = _by_content(named, _words_of(frame[label]), of)
+            found = _by_words(frame[label], label)
+        else:
+            found = _by_content(named, _words_of(frame[label]), of)
         if isinstance(found, KindColumn):
             used.append(found)
         elif found is not None:
@@ -503,8 +506,44 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     return read
 
 
+def _by_words(column: pd.Series, label: Hashable) -> KindColumn | str | None:
+    """A column whose name does not say that it is a status, by its words alone."""
+    if not _holds_texts(column):
+        return None
+    texts = _words_of(column)
+    read = KindColumn(label, "status")
+    if not texts or all(text[:1].isdigit() for text in texts):
+        return None
+    kinds = [read.judge(text) for text in texts]
+    if {*kinds} <= {None, "sale"}:
+        return None
+    plain = [*map(_words, texts)]
+    known = [kind is not None or text in _OPEN for kind, text in zip(kinds, plain, strict=True)]
+    if not all(known) and (_VOID | _REFUNDS | _REFUNDED).isdisjoint(plain):
+        return None
+    abouts = (_NOTES.get(word) or _about(word) for word in plain_name(label).split("_"))
+    if about := next(filter(None, abouts), ""):
+        return f"it is about {about}" + _although(texts)
+    return read if all(known) else "not all of its words are those of a status" + _although(texts)
+
+
+def _holds_texts(column: pd.Series) -> bool:
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    return pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
+
+
 def _words(text: str) -> str:
-    return " ".join(plain_name(text).split("_"))
+    return " ".join(_without_accents(text).split("_"))
+
+
+def _without_accents(text: str) -> str:
+    """A text as names are compared, with the letters of other languages: "Annulé" is `annule`."""
+    if text.isascii():
+        return plain_name(text)
+    apart = unicodedata.normalize("NFKD", text)
+    return plain_name("".join(one for one in apart if not unicodedata.combining(one)))
 
 
 def _are_states(texts: list[str] | None) -> bool:
@@ -581,6 +620,7 @@ _READS: dict[str, Reads] = {
     "action": "type",
     "mode": "type",
     "transaction": "type",
+    **dict.fromkeys(("estado", "estatus", "zustand", "statut", "stato", "situacao"), "status"),
 }
 _SURELY = _set("status, statuses, substatus, type, kind")
 _SUFFIXES = _set("code, name, label, text, description, desc, value, current, of")
@@ -615,6 +655,11 @@ _OTHERS = dict(
         """
     )
 )
+_NOTES = {
+    **dict.fromkeys(("note", "notes", "comment", "comments", "memo", "remarks"), "notes"),
+    **dict.fromkeys(("description", "message", "reason", "tag", "tags"), "notes"),
+    **dict.fromkeys(("name", "title"), "names"),
+}
 _FLAGS: dict[str, Kind] = {
     **dict.fromkeys(
         ("canceled", "cancelled", "voided", "void", "deleted", "test", "abandoned"), "no sale"
@@ -634,11 +679,16 @@ _FILLERS = (
         " automatically, manually, post, was, is, has, been, fully, full, in, and, due, to"
     )
 )
-_ENDED = _set(
-    "canceled, cancelled, cancel, cancellation, void, voided, failed, declined, denied, expired,"
-    " abandoned, rejected, deleted"
+_VOID = _set(
+    "canceled, cancelled, cancel, cancellation, void, voided,"
+    " cancelado, cancelada, cancelacion, anulado, anulada, anulacion, annule, annulee, annulation,"
+    " storniert, storno, stornierung, abgebrochen, annulliert, annullato, annullata, geannuleerd"
 )
-_VOID = _set("canceled, cancelled, cancel, cancellation, void, voided")
+_ENDED = _VOID | _set(
+    "failed, declined, denied, expired, abandoned, rejected, deleted,"
+    " rechazado, rechazada, fallido, fallida, refuse, refusee, echoue, echouee, abgelehnt,"
+    " fehlgeschlagen, rifiutato"
+)
 _PARTLY = _set("partial, partially, partly, part")
 _DOUBTFUL = _set(
     "not, never, non, no, requested, request, requests, pending, delivery, deliver, shipping,"
@@ -648,9 +698,15 @@ _DOUBTFUL = _set(
 _REFUNDS = _set(
     "refund, refunds, return, returns, reversal, reversals, chargeback, chargebacks, charge back,"
     " credit memo, credit memos, credit note, credit notes, creditmemo, creditnote,"
-    " merchandise return, item return, product return, dispute"
+    " merchandise return, item return, product return, dispute,"
+    " reembolso, reembolsos, devolucion, devoluciones, erstattung, erstattungen, ruckerstattung,"
+    " gutschrift, retoure, rucksendung, remboursement, remboursements, avoir, rimborso, reso"
 )
-_REFUNDED = _set("refunded, returned, reversed, charged back, disputed")
+_REFUNDED = _set(
+    "refunded, returned, reversed, charged back, disputed,"
+    " reembolsado, reembolsada, devuelto, devuelta, erstattet, ruckerstattet, zuruckgegeben,"
+    " rembourse, remboursee, retourne, retournee, rimborsato"
+)
 _UNPAID = _set(
     "unpaid, not paid, pending payment, payment pending, awaiting payment, waiting for payment,"
     " on hold awaiting payment, payment required, requires payment, requires payment method,"
@@ -671,8 +727,23 @@ _SALES = _set(
     active, finished, accepted, posted, final, ready, ready for pickup, picked up, in transit, new
     awaiting shipment, awaiting fulfillment, awaiting pickup, dispatched, invoiced, paid in full
     partially paid, overpaid, overdue, past due, live, unshipped, unfulfilled, archived
+    venta, pedido, completado, completada, pagado, pagada, enviado, enviada, entregado, entregada
+    en proceso, procesado, procesada, cerrado, cerrada, aprobado, aprobada, confirmado, confirmada
+    verkauf, bestellung, abgeschlossen, bezahlt, versendet, versandt, geliefert, zugestellt
+    erledigt, bestatigt, in bearbeitung, offen
+    vente, commande, termine, terminee, paye, payee, expedie, expediee, livre, livree, en cours
+    confirme, confirmee, validee, valide, completato, completata, pagato, spedito, consegnato
     """
 )
+_OPEN = _set(
+    """
+    pending, on hold, hold, backordered, back order, back ordered, backorder, preorder, pre order
+    awaiting, waiting, queued, scheduled, in review, under review, review, in progress, started
+    requested, cancellation requested, refund requested, return requested, partially canceled
+    partially cancelled, pendiente, en espera, ausstehend, wartend, en attente, in attesa
+    """
+)
+"""Words of a status that leave open whether there is a sale."""
 _OF_SUBSCRIPTIONS = _set("subscription, subscriptions, plan, renewal, mrr, billing cycle")
 _SUBSCRIBED = _set("active, inactive, trial, trialing, in trial, paused, past due, non renewing")
 _LEDGER = _set("invoice, sales receipt, credit memo, journal entry, bill")
