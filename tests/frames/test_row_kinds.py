@@ -15,6 +15,7 @@ from svc_tools.frames.lookup.row_kinds import (
     row_kinds,
     signed,
 )
+from svc_tools.roles import ColumnAmbiguous
 
 CENTS = 100_00
 
@@ -418,3 +419,40 @@ def test_slices_of_a_file_give_what_the_whole_gives(rows, size, answer):
 def test_any_text_is_judged(text):
     for reads in ("status", "type", "flag", "moment"):
         KindColumn("x", reads).judge(text)
+
+
+@pytest.mark.parametrize("quantities", [[-1, 1], ["-1", "1"], ["(1)", "1"], [-1.0, None]])
+def test_a_negative_quantity_beside_a_positive_amount_is_asked_about(quantities):
+    _, kinds = read(Qty=quantities)
+    assert kinds.refund.tolist() == [True, False]
+    assert kinds.counts.question().argument == "refunds"
+    assert signed(np.array([CENTS, CENTS]), kinds, "subtract").tolist() == [-CENTS, CENTS]
+
+
+def test_a_negative_quantity_with_a_negative_amount_changes_nothing():
+    _, kinds = read([-CENTS, CENTS], Qty=[-1, 1])
+    assert not kinds.refund.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "quantities"),
+    [("Qty", [1, 2]), ("Stock Qty", [-1, 2]), ("Qty change", [-1, 1]), ("Amount", [-1, 1])],
+)
+def test_other_quantities_are_no_refunds(name, quantities):
+    found, kinds = read(**{name: quantities})
+    assert not kinds.refund.any()
+    assert not found.used
+
+
+def test_a_return_by_its_quantity_is_a_question_of_the_tax_and_not_of_price_x_quantity():
+    place = {"State": "WA", "Zip": "98101", "Order Date": "2026-08-14", "combined_rate": "0.10550"}
+    place["lookup_status"] = "ok"
+    own = pd.DataFrame({"Order": ["1", "2"], "Qty": ["-1", "1"], "Amount": ["100", "50"]})
+    with pytest.raises(ColumnAmbiguous) as caught:
+        own.assign(**place).svc.tax(progress=False)
+    assert [one.argument for one in caught.value.questions] == ["refunds"]
+    taxed = own.assign(**place).svc.tax(refunds="subtract", progress=False)
+    assert taxed["tax"].astype(str).tolist() == ["-10.55", "5.28"]
+    priced = pd.DataFrame({"Qty": ["-1", "1", "2"], "Unit Price": ["100.50", "50.40", "7.10"]})
+    taxed = priced.assign(**place).svc.tax(progress=False)
+    assert taxed["taxable_amount"].astype(str).tolist() == ["-100.50", "50.40", "14.20"]

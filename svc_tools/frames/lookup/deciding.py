@@ -234,7 +234,12 @@ def _candidates(
 ) -> list[Hashable]:
     """The columns that may hold money."""
     taken = {reading.orders.number, reading.orders.day, *reading.orders.place, reading.country}
-    taken |= {*reading.place.values(), *reading.kinds.labels, reading.currency, *answers.others}
+    taken |= {
+        *reading.place.values(),
+        *reading.kinds.words.labels,
+        reading.currency,
+        *answers.others,
+    }
     named = {answers.amount, answers.shipping, *answers.money.parts, *answers.read}
     return [
         label
@@ -413,15 +418,25 @@ def _questions(
     """Everything that is open, each once."""
     asked = [reading.orders.question if reading.asks_for_order(sample) else None]
     asked += [reading.currencies_or_none.question, marks.question()]
-    amounts = [term.label for term in found.sums.goods] if found.sums else [*table.columns]
-    if reading.refunds is None and reading.kinds.used and amounts:
-        label = amounts[0]
-        cents = money_table(sample, [label], reading.marks, named=[label]).columns.get(label)
-        if cents is not None:
-            numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
-            kinds = row_kinds(sample, reading.kinds, cents.cents, orders=numbers)
-            asked.append(kinds.counts.question())
+    asked.append(_about_refunds(reading, sample, found, table))
     return [*(one for one in asked if one is not None), *found.doubts]
+
+
+def _about_refunds(
+    reading: Reading, sample: pd.DataFrame, found: _Found, table: MoneyTable
+) -> Question | None:
+    """What refunds with a positive amount are; an amount of price x quantity has a sign."""
+    terms = found.sums.goods if found.sums else [*map(Term, table.columns)]
+    if reading.refunds is not None or not reading.kinds.used or not terms:
+        return None
+    term = terms[0]
+    of = money_table(sample, term.columns, reading.marks, named=[term.label])
+    if term.label not in of.columns:
+        return None
+    numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
+    by_price = term.times is None and of.kinds[term.label] == "price"
+    columns = reading.kinds.words if by_price or reading.of_whole_orders else reading.kinds
+    return row_kinds(sample, columns, of.of(term).cents, orders=numbers).counts.question()
 
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:

@@ -403,7 +403,7 @@ class Orders:
         goods, delivery = _without_cards(goods, delivery, taken)
         kinds = row_kinds(
             self.frame,
-            reading.kinds,
+            reading.kinds.words if reading.of_whole_orders else reading.kinds,
             goods.cents,
             orders=self.codes if reading.kinds.used else None,
             numbers=self.numbers,

@@ -17,6 +17,7 @@ import pandas as pd
 
 from svc_tools.cells import text_of
 from svc_tools.display import counted, first_of
+from svc_tools.frames.lookup.kinds import kind_of
 from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.frames.money import dollars, sums_by
 from svc_tools.places import state_code
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
 """What a row is by a word: a sale; none; a voided one; a refund, which is a row of its own; a sale
 that was refunded, in whole or in part."""
-Reads: TypeAlias = Literal["status", "type", "flag", "moment"]
-"""How a column says it: the status or type of a row in words, yes or no, or the moment of it."""
+Reads: TypeAlias = Literal["status", "type", "flag", "moment", "quantity"]
+"""How a column says it: the status or type of a row in words, yes or no, the moment of it, or by a
+quantity below 0."""
 RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
 """What refunds written with a positive amount are: taken off, sales like others, or no sale."""
 
@@ -64,6 +66,8 @@ class KindColumn:
             return self.means if text.casefold() in _YES else "sale"
         if self.reads == "moment":
             return self.means if _DATED.search(text) else "sale"
+        if self.reads == "quantity":
+            return self.means if _BELOW_0.match(text) else "sale"
         words = _without_accents(text).split("_")
         if self.ledger and " ".join(words) in _LEDGER_NO_SALE:
             return "no sale"
@@ -87,6 +91,11 @@ class KindColumns:
         """The columns that are read."""
         return [column.label for column in self.used]
 
+    @property
+    def words(self) -> KindColumns:
+        """Those that say it in words, without quantities."""
+        return replace(self, used=tuple(one for one in self.used if one.reads != "quantity"))
+
     def sentences(self) -> list[str]:
         """Which columns were not used, for the user."""
         return [f"{label!r} was not used: {why}" for label, why in self.not_used]
@@ -98,7 +107,7 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
     Those of the order, payment, sale, transaction or invoice are used, and those that just say
     status or type; not those of customers, products, deliveries and so on, whose words may be the
     same. A column of another name is the status where every text in it is the word of one, and one
-    of them says that there is no sale, or a refund.
+    of them says that there is no sale, or a refund. Quantities below 0 are those of refunds.
 
     Args:
         frame: the rows, or a sample of them.
@@ -111,7 +120,7 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
     for label in once:
         named = _by_name(label)
         if named is None:
-            found = _by_words(frame[label], label)
+            found = _by_quantity(frame[label], label) or _by_words(frame[label], label)
         else:
             found = _by_content(named, _words_of(frame[label]), of)
         if isinstance(found, KindColumn):
@@ -302,7 +311,7 @@ def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read
     """A column by its distinct texts, each judged once."""
     rows, distinct = text_keys(column)
     texts: list[str] = distinct.to_pylist()
-    if orders is not None and of.reads != "flag":
+    if orders is not None and of.reads not in {"flag", "quantity"}:
         rows = by_order(rows, orders)
     return _Read(of.label, of.reads, rows, texts, [of.judge(text) for text in texts])
 
@@ -506,6 +515,18 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     return read
 
 
+def _by_quantity(column: pd.Series, label: Hashable) -> KindColumn | None:
+    """A column of quantities of which some are below 0; not of those in stock or sent back."""
+    words = plain_name(label).split("_")
+    if kind_of(label) != "quantity" or any(map(_about, words)) or not _ON_HAND.isdisjoint(words):
+        return None
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        below = bool((column < 0).any())
+    else:
+        below = any(_BELOW_0.match(str(text)) for text in pd.factorize(column)[1])
+    return KindColumn(label, "quantity", "refund") if below else None
+
+
 def _by_words(column: pd.Series, label: Hashable) -> KindColumn | str | None:
     """A column whose name does not say that it is a status, by its words alone."""
     if not _holds_texts(column):
@@ -606,6 +627,8 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(" ".join(one.split()) for one in text.replace("\n", ",").split(",")) - {""}
 
 
+_BELOW_0 = re.compile(r"\s*(?:[-\u2212]|\()\s*[0-9.,]*[1-9][0-9.,]*\)?\s*$")
+_ON_HAND = _set("available, hand, change, adjusted, adjustment, balance, remaining, delta")
 _DATED = re.compile("[1-9]")
 _YES = _set("true, yes, y, t, 1, 1.0")
 _NO = _set("false, no, n, f, 0, 0.0")
