@@ -16,10 +16,10 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.decimal_marks import marks_of
-from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
+from svc_tools.frames.lookup.currencies import find_currency, heading_unit, rows_abroad
 from svc_tools.frames.lookup.doubts import Doubt, question
-from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
+from svc_tools.frames.lookup.figures import money_table, terms_of
+from svc_tools.frames.lookup.kinds import kind_of, may_be_money, names_money
 from svc_tools.frames.lookup.levels import levels
 from svc_tools.frames.lookup.order_numbers import find_order, order_rows
 from svc_tools.frames.lookup.reading import Reading, in_words
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.row_kinds import RefundsAs
     from svc_tools.frames.lookup.witness import Verdict
 
+NO_AMOUNTS = "it holds other texts than amounts"
 ANSWERS = (
     *("once", "contains_tax", "contains_shipping", "parts"),
     *("refunds", "order", "currency", "decimal"),
@@ -97,6 +98,7 @@ class Decided:
         waits: whether the rates, which are not known yet, may decide what the sums leave open; the
             reading is then the likeliest one.
         unused: those of the sentences that say which columns were not used.
+        passed: the columns of money that were not used, each with why.
     """
 
     reading: Reading
@@ -104,6 +106,7 @@ class Decided:
     questions: tuple[Question, ...] = ()
     waits: bool = False
     unused: tuple[str, ...] = ()
+    passed: tuple[tuple[Hashable, str], ...] = ()
 
 
 def rows_of_file(
@@ -206,9 +209,10 @@ def money_of_file(
     refunded = found.refunds[0] if found.refunds else None
     reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
     asked = _questions(reading, marks, sample, found, table)
-    unused = _unused(reading, found)
+    passed = [*_in_other_units(labels, reading, answers), *_passed(found, sample)]
+    unused = _unused(reading, passed)
     notes = (*_notes(reading, marks, found, answers), *unused)
-    return Decided(reading, notes, tuple(asked), found.waits, unused)
+    return Decided(reading, notes, tuple(asked), found.waits, unused, tuple(passed))
 
 
 def _shown(marks: Marks) -> DecimalMark | None:
@@ -245,7 +249,11 @@ def _candidates(
         label
         for label in labels
         if label in named
-        or (label not in taken and (may_be_money(label) or kind_of(label) == "quantity"))
+        or (
+            label not in taken
+            and heading_unit(label) is None
+            and (may_be_money(label) or kind_of(label) == "quantity")
+        )
     ]
 
 
@@ -279,7 +287,7 @@ def _as_found(
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
     sums = verdict.likeliest if waits else verdict.sums
     if sums is None and not verdict.doubts:
-        sums = _by_its_name(candidates)
+        sums = _by_its_name(candidates, empty=not table.columns and not table.unread)
     sums = _as_it_stands(sums)
     if sums is not None and answers.shipping is not None:
         sums = _with_delivery(sums, answers.shipping, verdict)
@@ -302,12 +310,22 @@ def _as_it_stands(sums: Sums | None) -> Sums | None:
     return replace(sums, goods=(sums.total,), total=None, witness="name")
 
 
-def _by_its_name(candidates: Sequence[Hashable]) -> Sums | None:
-    """The one column that is named as an amount, though no cell of it is one."""
+def _by_its_name(candidates: Sequence[Hashable], *, empty: bool) -> Sums | None:
+    """The one column that is named as an amount, though no cell of it is one.
+
+    Of several the usual one where none has any cell but 0: no figure depends on it.
+    """
     named = [label for label in candidates if kind_of(label) == "amount"]
-    exact = [label for label in named if plain_name(label) == "amount"]
-    chosen = exact if len(exact) == 1 else named
-    return Sums((Term(chosen[0]),)) if len(chosen) == 1 else None
+    if len({*named}) < len(named):
+        return None
+    for usual in ("amount", *_USUAL) if empty else ("amount",):
+        exact = [label for label in named if plain_name(label) == usual]
+        if len(exact) == 1:
+            return Sums((Term(exact[0]),))
+    return Sums((Term(named[0]),)) if named and (empty or len(named) == 1) else None
+
+
+_USUAL = ("subtotal", "sub_total", "order_subtotal", "order_amount", "line_total", "order_total")
 
 
 def _with_delivery(sums: Sums, shipping: Hashable, verdict: Verdict) -> Sums:
@@ -456,7 +474,52 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
     return tuple(said)
 
 
-def _unused(reading: Reading, found: _Found) -> tuple[str, ...]:
+def _in_other_units(
+    labels: Iterable[Hashable], reading: Reading, answers: SalesAnswers
+) -> list[tuple[Hashable, str]]:
+    """The columns of money that are not in dollars by their headings."""
+    named = {answers.amount, answers.shipping, *answers.money.parts, *answers.read}
+    named |= {*reading.kinds.labels, reading.currency, reading.order}
+    return [
+        (label, f"it is in {unit} by its name, not in dollars")
+        for label in labels
+        if label not in named and may_be_money(label) and (unit := heading_unit(label)) is not None
+    ]
+
+
+def _passed(found: _Found, sample: pd.DataFrame) -> list[tuple[Hashable, str]]:
+    """The other columns of money that are not used, without those that only seem to be money."""
+    terms = [] if found.sums is None else [term for _, term in terms_of(found.sums)]
+    terms += [] if found.sums is None or found.sums.total is None else [found.sums.total]
+    used = {label for term in terms for label in term.columns}
+    left = [(label, why) for label, why in found.unused if label not in used]
+    return [(label, why) for label, why in left if why != NO_AMOUNTS or _is_money(sample, label)]
+
+
+def _is_money(sample: pd.DataFrame, label: Hashable) -> bool:
+    """Whether a column is named as money, or some of its cells are amounts."""
+    if names_money(label):
+        return True
+    read = money_table(sample, [label], named=[label]).columns.get(label)
+    return read is not None and bool(read.filled.any())
+
+
+def _unused(reading: Reading, passed: Sequence[tuple[Hashable, str]]) -> tuple[str, ...]:
     """The columns of money, status and currency that were not used, in sentences."""
-    said = [f"{label!r} was not used: {why}" for label, why in found.unused]
+    by_reason: dict[str, list[Hashable]] = {}
+    for label, why in passed:
+        by_reason.setdefault(why, []).append(label)
+    said = [_not_used(labels, why) for why, labels in by_reason.items()]
     return (*said, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())
+
+
+def _not_used(labels: Sequence[Hashable], why: str) -> str:
+    """One sentence for all columns that are not used for one reason."""
+    *others, last = map(repr, labels)
+    if not others:
+        return f"{last} was not used: {why}"
+    return f"{', '.join(others)} and {last} were not used: {_OF_SEVERAL.get(why, why)}"
+
+
+_OF_SEVERAL = {"a payment": "payments", "the price of one piece": "prices of one piece"}
+_OF_SEVERAL[NO_AMOUNTS] = "they hold other texts than amounts"
