@@ -31,6 +31,8 @@ _IN_WORDS = {
     "lat": "latitude",
     "lng": "longitude",
     "as_of": "date of the sale",
+    "contains_tax": "tax",
+    "contains_shipping": "delivery",
     "registered_at": "day of the registration",
 }
 

@@ -128,3 +128,31 @@ def test_an_empty_amount_is_found_by_its_name(name, column):
     for frame in (own, more):
         taxed = rated(frame).svc.tax(progress=False)
         assert taxed["tax"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "says"),
+    [
+        ({"amount": "Amount", "parts": {"Discount": "discount"}}, ValueError, "parts: beside"),
+        ({"amount": "Amount", "contains_shipping": True}, ValueError, "contains_shipping: beside"),
+        ({"amount": "Amount", "contains_shipping": False}, ValueError, "contains_shipping: beside"),
+        ({"contains_tax": True}, ColumnMissing, "no column holds the tax"),
+        ({"amount": "Amount", "contains_tax": True}, ColumnMissing, "no column holds the tax"),
+    ],
+)
+def test_an_argument_without_effect_is_refused(arguments, kind, says):
+    own = pd.DataFrame({"Amount": ["100", "50"], "Discount": ["10", "5"], "Shipping": ["1", "2"]})
+    with pytest.raises(kind, match=says) as caught:
+        taxes(own, **arguments)
+    assert "leave" in str(caught.value)
+
+
+def test_a_delivery_that_no_column_holds_cannot_be_contained():
+    with pytest.raises(ColumnMissing, match="no column holds the delivery"):
+        taxes(pd.DataFrame({"Amount": ["100", "50"]}), contains_shipping=True)
+
+
+def test_arguments_that_change_nothing_and_are_true_are_taken():
+    own = pd.DataFrame({"Amount": ["100", "50"], "Discount": ["10", "5"]})
+    assert taxes(own, amount="Amount", parts={"Discount": "none"}) == ["10.55", "5.28"]
+    assert taxes(own, amount="Amount", contains_tax=False) == ["10.55", "5.28"]

@@ -161,6 +161,7 @@ def amounts_of_tax(
     if export is not None and export.found_amount(labels) is not None:
         of_export = _of_export(export, labels, terms, plain)
         return replace(of_export, given=terms, notes=(*of_export.notes, *notes))
+    _check_effect(labels, terms)
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
     elif terms.order is not None and terms.order != (reading.order or False):
@@ -198,6 +199,39 @@ def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOpti
                 " dollars; add a column in dollars and name that, or rename the column if it is in"
                 " dollars"
             )
+
+
+def _check_effect(labels: Sequence[Hashable], terms: TaxOptions) -> None:
+    """Refuse answers that would change nothing of the amounts.
+
+    Raises:
+        ColumnMissing: an amount shall contain a tax or a delivery, and no column holds that.
+        ValueError: an answer about columns that a named amount is read without.
+    """
+    for argument, kind in (("contains_tax", "tax"), ("contains_shipping", "delivery")):
+        there = any(kind_of(one) == kind and may_be_money(one) for one in labels)
+        there = there or (kind == "delivery" and terms.shipping in labels)
+        there = there or (kind == "delivery" and "delivery" in (terms.parts or {}).values())
+        if getattr(terms, argument) and not there:
+            advice = (
+                f"{argument} takes off what such a column holds: add it to the file, or leave"
+                f" {argument} out"
+            )
+            raise ColumnMissing(argument, [*labels], advice)
+    if terms.amount is None or terms.contains_tax:
+        return
+    as_named = f"beside amount={terms.amount!r}, which is read as it stands, it has no effect"
+    used = [label for label, part in (terms.parts or {}).items() if part != "none"]
+    if used:
+        raise ValueError(
+            f"parts: {as_named} on {used[0]!r}; leave amount out, so that the amount is computed"
+            " from the columns, or leave parts out"
+        )
+    if terms.contains_shipping is not None:
+        raise ValueError(
+            f"contains_shipping: {as_named}; leave amount out, or leave contains_shipping out and"
+            " name the column of the delivery with shipping= where it is charged beside the amount"
+        )
 
 
 def _of_export(
