@@ -156,3 +156,50 @@ def test_arguments_that_change_nothing_and_are_true_are_taken():
     own = pd.DataFrame({"Amount": ["100", "50"], "Discount": ["10", "5"]})
     assert taxes(own, amount="Amount", parts={"Discount": "none"}) == ["10.55", "5.28"]
     assert taxes(own, amount="Amount", contains_tax=False) == ["10.55", "5.28"]
+
+
+LINES = {"Order ID": ["1", "1", "1", "2"], "Amount": ["100", "10.55", "8", "50"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("Item Name", ["Lamp", "Sales Tax", "Shipping", "Lamp"]),
+        ("Line Type", ["Product", "Tax", "Freight", "Product"]),
+        ("Item Type", ["product", "TIP", "delivery fee", "product"]),
+        ("Product", ["Lamp", "Gift Card - $10.55", "Shipping & Handling", "Tip Jar"]),
+    ],
+)
+def test_lines_of_a_tax_a_tip_or_a_gift_card_are_no_sales_and_those_of_a_delivery_delivery(
+    capsys, name, items
+):
+    own = pd.DataFrame({**LINES, name: items, "freight_taxable": False})
+    taxed = rated(own).svc.tax(progress=False)
+    assert taxed["tax"].astype(str).tolist() == ["10.55", "0.00", "0.00", "5.28"]
+    assert taxed["sale_amount"].astype(str).tolist() == ["100.00", "0.00", "0.00", "50.00"]
+    assert taxed["sale_shipping"].astype(str).tolist() == ["0.00", "0.00", "8.00", "0.00"]
+    said = notes(capsys, own)
+    assert f"delivery from the rows that are one by {name!r}" in said
+    assert f"1 row that is a tax, a tip or a gift card by {name!r}: no sale" in said
+    assert not any("not used" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("Item Name", ["Lamp", "Tax Guide 2026", "Shipping Box", "Gift Card Holder"]),
+        ("Item Tax Code", ["Tax", "Tax", "Tax", "Non"]),
+        ("Line Type", ["Delivery", "Pickup", "Delivery", "Pickup"]),
+        ("Product", ["Tax", "Tax", "Tax", "Tax"]),
+        ("Customer", ["Ann", "Tip", "Tax", "Shipping"]),
+    ],
+)
+def test_other_items_are_goods(name, items):
+    assert taxes(pd.DataFrame({**LINES, name: items})) == ["10.55", "1.11", "0.84", "5.28"]
+
+
+def test_an_item_says_nothing_of_the_amount_of_its_order():
+    items = ["Gift Card", "Lamp", "Lamp", "Mug"]
+    whole = ["100.50", None, None, "50"]
+    own = pd.DataFrame({"Order ID": LINES["Order ID"], "Item Name": items, "Order Total": whole})
+    assert taxes(own) == ["10.60", "0.00", "0.00", "5.28"]

@@ -21,6 +21,7 @@ from svc_tools.frames.lookup.doubts import Doubt, question
 from svc_tools.frames.lookup.figures import money_table, terms_of
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money, names_money
 from svc_tools.frames.lookup.levels import levels
+from svc_tools.frames.lookup.order_lines import find_item_words
 from svc_tools.frames.lookup.order_numbers import find_order, order_rows
 from svc_tools.frames.lookup.reading import Reading, in_words
 from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
@@ -129,8 +130,13 @@ def rows_of_file(
     own = [label for label in plain if label not in columns.values()]
     day = columns.get("as_of") if columns.get("as_of") in plain else None
     found = find_order(sample, day, tuple(place.values()), given=order)
-    kinds = find_kinds(sample, [label for label in own if label != found.number])
+    others = [label for label in own if label != found.number]
+    kinds, items = find_kinds(sample, others), find_item_words(sample, others)
+    read = {*items.no_sale, *items.charges} - {*kinds.labels}
+    kinds = replace(kinds, not_used=tuple(one for one in kinds.not_used if one[0] not in read))
     return Reading(
+        no_sale=items.no_sale,
+        charges=items.charges,
         orders=found,
         place=place,
         country=columns.get("country"),
@@ -208,6 +214,8 @@ def money_of_file(
         found = _as_named(table, orders, answers, known, final=final)
     refunded = found.refunds[0] if found.refunds else None
     reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
+    if reading.of_whole_orders:  # an item says nothing about the amount of its order
+        reading = replace(reading, no_sale={}, charges={})
     asked = _questions(reading, marks, sample, found, table)
     passed = [*_in_other_units(labels, reading, answers), *_passed(found, sample)]
     unused = _unused(reading, passed)
@@ -471,7 +479,13 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
         said.append(parts + how)
+        if reading.charges and not delivery:
+            said.append(f"delivery from the rows that are one by {_named(reading.charges)}")
     return tuple(said)
+
+
+def _named(labels: Iterable[Hashable]) -> str:
+    return " or ".join(map(repr, labels))
 
 
 def _in_other_units(
