@@ -251,7 +251,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
         refunded=found.get("refunded"),
         once=tuple(dict.fromkeys(once)) if export.once else (),
         of_order=tuple(export.of_orders(labels)),
-        meant=export.amounts,
+        meant=export.amounts_among(labels),
     )
     if amount is None:
         return reading

@@ -263,7 +263,7 @@ def _of_export(
         of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
         plain = replace(plain, channel=of_sales)
     goods, shipping = reading.in_words()
-    parts = f"amount from {goods} ({export.amounts})" if terms.amount is None else f"amount {goods}"
+    parts = f"amount from {goods} ({reading.meant})" if terms.amount is None else f"amount {goods}"
     parts += f", delivery from {shipping}" if shipping else ""
     notes = [f"{export.name}: {parts}"]
     if export.marketplace and terms.channel is None:
