@@ -84,6 +84,8 @@ _COMPOUNDS: Mapping[str, Party] = {
     "kundenland": "customer",
     "rechnungsland": "billing",
 }
+_SHORT = re.compile("cn?try")
+"""Short forms of "country": "Ship Ctry", "CntryCode"."""
 _IN_OTHER_SCRIPTS = _words(
     "страна країна държава земља χωρα 国 国家 國家 国名 국가 ประเทศ دولة البلد מדינה"
 )
@@ -120,7 +122,8 @@ def country_name(label: Hashable) -> CountryName | None:
 
 @lru_cache(maxsize=4096)
 def _read_name(plain: str) -> CountryName | None:
-    apart = re.sub(r"(?<=[a-z])(?=countr(?:y|ies))|(?<=country)(?=[a-z0-9])", "_", plain)
+    whole = _SHORT.sub("country", plain)
+    apart = re.sub(r"(?<=[a-z])(?=countr(?:y|ies))|(?<=country)(?=[a-z0-9])", "_", whole)
     words = [word for word in apart.split("_") if word]
     end = len(words)
     while end and words[end - 1] in _FORMS:
@@ -383,14 +386,16 @@ _OTHER_CODES = _words("language lang locale currency state province status type 
 def _looks_like_countries(
     label: Hashable, sample: Callable[[Hashable], Sequence[str | None]]
 ) -> bool:
-    """Whether at least half of the values are countries, and one of them is abroad for sure."""
+    """Whether at least half of the values are countries, and one of them is abroad for sure.
+
+    "DE" is Delaware, too; beside "US", which is no state, it is Germany.
+    """
     if not _OTHER_CODES.isdisjoint(plain_name(label).split("_")):
         return False
     there = [text for text in [*sample(label)][:_MANY] if text]
     known = [text for text in there if _is_country(text)]
-    return 2 * len(known) >= max(len(there), 1) and any(
-        is_abroad(text) and state_code(text) is None for text in known
-    )
+    no_states = any(state_code(text) is None for text in known)
+    return 2 * len(known) >= max(len(there), 1) and no_states and any(map(is_abroad, known))
 
 
 _CODES = _words(

@@ -31,6 +31,8 @@ _IN_WORDS = {
     "lat": "latitude",
     "lng": "longitude",
     "as_of": "date of the sale",
+    "contains_tax": "tax",
+    "contains_shipping": "delivery",
     "registered_at": "day of the registration",
 }
 
@@ -61,16 +63,24 @@ class ColumnMissing(ColumnError):  # noqa: N818 - the fault in the user's words
 
     Attributes:
         columns: the columns that there are.
+        passed: columns that look like it and cannot be it, with why, in sentences.
     """
 
     code = "column_missing"
 
-    def __init__(self, role: str, columns: Sequence[Hashable], advice: str | None = None) -> None:
-        super().__init__(role, columns, advice)
-        self.role, self.columns = role, tuple(columns)
+    def __init__(
+        self,
+        role: str,
+        columns: Sequence[Hashable],
+        advice: str | None = None,
+        passed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(role, columns, advice, passed)
+        self.role, self.columns, self.passed = role, tuple(columns), tuple(passed)
         listed = ", ".join(map(str, self.columns[:_MOST_SHOWN])) or "none"
         more = ", …" if len(self.columns) > _MOST_SHOWN else ""
         self.fact = f"no column holds the {_in_words(role)} (the columns: {listed}{more})"
+        self.fact += "".join(f"; {one}" for one in self.passed)
         self.advice = f"name it with {role}='…'" if advice is None else advice
 
 

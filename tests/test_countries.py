@@ -6,19 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.countries import country_name
+from svc_tools.countries import country_name, find_country
 
 PARTIES = {
     "plain": [
         *("Country", "Country/Region", "Country / Region", "Region/Country", "Country ISO"),
         *("Country (ISO)", "Country ISO2", "CountryISO3", "country_code_2", "Country Name"),
         *("ISO Country Code", "Order Country", "Country Code", "Country of sale", "COUNTRYCODE"),
+        *("Ctry", "Cntry", "Ctry Code", "CNTRY_CD", "CtryCode"),
         *("Land", "Pays", "País", "PAÍS", "Paese", "Kraj", "Nation", "Страна", "国家"),
     ],
     "shipping": [
         *("Ship Country Code", "Ship-to Country/Region", "ShipCountryCode", "shiptocountrycode"),
         *("Delivery country", "Country Code (Shipping)", "Country of destination", "Destination"),
         *("Final Destination", "Recipient Country", "Lieferland", "Pays de livraison"),
+        *("Ship Ctry", "ShipCntry", "ship_to_ctry"),
     ],
     "customer": ["Buyer Country", "Customer Country", "customercountry", "Client Country ISO"],
     "billing": ["Billing Country", "Bill-to Country", "billtocountry", "Country Code (Billing)"],
@@ -78,3 +80,22 @@ def test_name_and_code_of_one_address_have_one_stem():
     found = [country_name(name) for name in names]
     assert {one.stem for one in found} == {"shipping_country"}
     assert [one.coded for one in found] == [False, True, True]
+
+
+@pytest.mark.parametrize("name", ["Market", "Region"])
+@pytest.mark.parametrize(
+    ("texts", "is_named"),
+    [
+        (["US", "DE"], True),
+        (["United States", "Germany"], True),
+        (["WA", "DE"], False),  # Delaware
+        (["US"], False),
+    ],
+)
+def test_a_column_of_countries_that_is_not_used_is_named_in_a_file_of_few_rows(
+    name, texts, is_named
+):
+    notes = find_country([name], {"zip": "Zip"}, lambda _: texts).notes
+    assert notes == (
+        (f"columns that look like countries and are not used: {name!r}",) if is_named else ()
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import random
 from itertools import combinations, permutations
+from pathlib import Path
 
 import pytest
 from support.shops import COLUMNS, columns_of
@@ -11,6 +13,7 @@ from support.shops import COLUMNS, columns_of
 from svc_tools.exports import EXPORTS, PLACE_ROLES, Lines, fitting, recognized
 from svc_tools.roles import plain_name
 
+SAMPLES = Path(__file__).parent / "data" / "exports"
 OWN = {
     "shopify": "Shopify orders",
     "amazon": "Amazon orders",
@@ -273,3 +276,41 @@ def test_the_card_s_address_is_the_place_where_a_file_has_no_other() -> None:
 
     assert (older["zip"], older["as_of"]) == ("Card Address Zip", "Created (UTC)")
     assert newer["zip"] == "Shipping Address Postal Code"
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking", "says"),
+    [
+        (
+            "tiktok.csv",
+            "Shipping Fee After Discount",
+            "the file lacks 'Shipping Fee After Discount', which is otherwise taken off",
+        ),
+        (
+            "woocommerce.csv",
+            "Cart Discount Amount",
+            "the file lacks 'Cart Discount Amount', which is otherwise taken off",
+        ),
+        (
+            "bigcommerce.csv",
+            "Order Total (ex tax)",
+            (
+                "the goods without tax, shipping and handling, before coupons: the file lacks"
+                " 'Order Total (ex tax)' or 'Shipping Cost (ex tax)'"
+            ),
+        ),
+        (
+            "bigcommerce.csv",
+            "Handling Cost (ex tax)",
+            "the file lacks 'Handling Cost Ex Tax', which is otherwise taken off",
+        ),
+    ],
+)
+def test_what_the_amount_is_says_which_column_the_file_lacks(name, lacking, says):
+    header = next(csv.reader((SAMPLES / name).read_text("utf-8-sig").splitlines()))
+    assert lacking in header
+    whole, shorter = recognized(header), recognized([one for one in header if one != lacking])
+    assert whole is not None
+    assert shorter is whole
+    assert whole.amounts_among(header) == whole.amounts
+    assert whole.amounts_among([one for one in header if one != lacking]) == says

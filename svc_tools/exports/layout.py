@@ -27,10 +27,12 @@ class Sum:
         plus: the columns that are added; without a value in the first one there is no amount.
         minus: discounts, or parts that a total contains, such as tax; taken off whether they are
             written with a minus or without.
+        meant: what it is in words, where that differs from what the export says of its amounts.
     """
 
     plus: tuple[Hashable, ...]
     minus: tuple[Hashable, ...] = ()
+    meant: str = ""
 
     @property
     def all(self) -> tuple[Hashable, ...]:
@@ -240,9 +242,32 @@ class Export:
         """The columns of the amount among these; `None` where they are not there."""
         return _sum(self.amount, by_name(columns))
 
+    def amounts_among(self, columns: Iterable[Hashable]) -> str:
+        """What the amount is in words, with the columns that are there.
+
+        A column that is missing cannot be added or taken off, and is named.
+        """
+        known = by_name(columns)
+        found = _sum(self.amount, known)
+        if found is None or found.meant:
+            return self.amounts if found is None else found.meant
+        whole = self.amount[0]
+        said = [
+            f"the file lacks {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
+            f" otherwise {what}"
+            for names, what in ((whole.plus, "added"), (whole.minus, "taken off"))
+            if (missing := [_shown(name) for name in names if name not in known])
+        ]
+        return "; ".join(said) or self.amounts
+
     def found_shipping(self, columns: Iterable[Hashable]) -> Sum | None:
         """The columns of the delivery among these; `None` where they are not there."""
         return _sum(self.shipping, by_name(columns))
+
+
+def _shown(name: Hashable) -> str:
+    """A plain name as headings are written: 'Cart Discount Amount'."""
+    return repr(" ".join(word.capitalize() for word in str(name).split("_")))
 
 
 def by_name(columns: Iterable[Hashable]) -> dict[str, Hashable]:
@@ -267,6 +292,7 @@ def _sum(sums: tuple[Sum, ...], known: Mapping[str, Hashable]) -> Sum | None:
             return Sum(
                 tuple(known[str(name)] for name in one.plus),
                 tuple(known[str(name)] for name in one.minus),
+                one.meant,
             )
     return None
 

@@ -340,7 +340,11 @@ EXPORTS: tuple[Export, ...] = (
         amount=(
             *_sums("order_total_ex_tax", "shipping_cost_ex_tax handling_cost_ex_tax")[:1],
             *_sums("order_total_ex_tax", "shipping_cost_ex_tax")[:1],
-            Sum(("subtotal_ex_tax",)),
+            Sum(
+                ("subtotal_ex_tax",),
+                meant="the goods without tax, shipping and handling, before coupons: the file"
+                " lacks 'Order Total (ex tax)' or 'Shipping Cost (ex tax)'",
+            ),
         ),
         shipping=_sums("shipping_cost_ex_tax handling_cost_ex_tax"),
         once=True,

@@ -537,7 +537,9 @@ def _export(view: FileView) -> str:
     export = view.export
     if export is None:
         return ""
-    amount = f", and the amount is {export.amounts}" if export.amounts else ""
+    meant = export.amounts_among(view.columns)
+    joined = ", and the amount is " if meant == export.amounts else "; "
+    amount = joined + meant if meant else ""
     text = (
         f"Recognized by its columns as {export.name}: the fields below are filled in"
         f" accordingly{amount}."

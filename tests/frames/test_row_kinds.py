@@ -15,6 +15,7 @@ from svc_tools.frames.lookup.row_kinds import (
     row_kinds,
     signed,
 )
+from svc_tools.roles import ColumnAmbiguous
 
 CENTS = 100_00
 
@@ -34,6 +35,7 @@ def read(cents=None, **columns):
         *("Cancelled - out of stock", "Voided", "VOID", "Payment failed", "card declined"),
         *("Expired", "Draft", "checkout-draft", "Test", "Test order", "Abandoned cart", "Trash"),
         *("Unpaid", "Not paid", "Pending payment", "wc-pending_payment", "Awaiting payment"),
+        *("Cancelado", "Anulada por el cliente", "Storniert", "Annulé", "ANNULÉE", "Abgebrochen"),
         *("requires_payment_method", "Rejected", "Estimate", "Canceled, refunded"),
     ],
 )
@@ -50,7 +52,7 @@ def test_a_canceled_unpaid_or_test_row_is_no_sale(word):
     "word",
     [
         *("Pending", "On hold", "Cancellation requested", "Not cancelled", "Partially canceled"),
-        *("Delivery failed", "Return requested", "Back order", "Storniert", "Canceled reversal"),
+        *("Delivery failed", "Return requested", "Back order", "Shelved", "Canceled reversal"),
     ],
 )
 def test_a_word_that_does_not_say_it_leaves_the_row_a_sale_and_is_named(word):
@@ -61,6 +63,59 @@ def test_a_word_that_does_not_say_it_leaves_the_row_a_sale_and_is_named(word):
     if word != "Canceled reversal":  # the money came back: a sale
         (line,) = said
         assert line.startswith(f"1 row with {word!r} in 'Order Status': counted as sales")
+
+
+@pytest.mark.parametrize(
+    "name", ["Stage", "Result", "Disposition", "Condition", "Outcome", "Estado", "Zustand"]
+)
+@pytest.mark.parametrize(
+    ("gone", "sold"),
+    [
+        ("Cancelled", ["Completed", "Pending"]),
+        ("Cancelado", ["Completado", "Enviado"]),
+        ("Storniert", ["Abgeschlossen"]),
+        ("Annulée", ["Payée", None]),
+    ],
+)
+def test_a_column_in_which_every_text_is_a_word_of_a_status_is_the_status(name, gone, sold):
+    _, kinds = read(**{name: [gone, *sold]})
+    assert kinds.no_sale.tolist() == [True, *(False for _ in sold)]
+    assert kinds.counts.sentences()[0] == (
+        f"1 row canceled or not paid by {name!r} ({gone!r}): amount 0.00"
+    )
+
+
+@pytest.mark.parametrize("word", ["Refund", "Reembolso", "Devolución", "Erstattung"])
+def test_refunds_in_a_column_of_any_name_are_asked_about(word):
+    _, kinds = read(Stage=["Completed", word])
+    assert kinds.refund.tolist() == [False, True]
+    assert kinds.counts.question().argument == "refunds"
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "why"),
+    [
+        ("Item_Result", ["Completed", "Cancelled"], "it is about items (it has 'Cancelled')"),
+        ("Ticket", ["Closed", "Cancelled"], "it is about tickets (it has 'Cancelled')"),
+        ("Notes", ["Cancelled", None], "it is about notes (it has 'Cancelled')"),
+        ("Product", ["Lamp", "Refund"], "it is about products (it has 'Refund')"),
+        (
+            "Stage",
+            ["Negotiation", "Cancelled"],
+            "not all of its words are those of a status (it has 'Cancelled')",
+        ),
+    ],
+)
+def test_a_column_with_other_words_or_about_something_else_is_named(name, texts, why):
+    found, kinds = read(**{name: texts})
+    assert not kinds.no_sale.any()
+    assert found.sentences() == [f"{name.replace('_', ' ')!r} was not used: {why}"]
+
+
+@pytest.mark.parametrize("texts", [["Lamp", "Void Fill"], ["Completed", "Pending"], ["1", "2"]])
+def test_a_column_without_a_word_for_no_sale_is_no_status(texts):
+    found, _ = read(Stage=texts)
+    assert found == find_kinds(pd.DataFrame())
 
 
 @pytest.mark.parametrize(
@@ -364,3 +419,40 @@ def test_slices_of_a_file_give_what_the_whole_gives(rows, size, answer):
 def test_any_text_is_judged(text):
     for reads in ("status", "type", "flag", "moment"):
         KindColumn("x", reads).judge(text)
+
+
+@pytest.mark.parametrize("quantities", [[-1, 1], ["-1", "1"], ["(1)", "1"], [-1.0, None]])
+def test_a_negative_quantity_beside_a_positive_amount_is_asked_about(quantities):
+    _, kinds = read(Qty=quantities)
+    assert kinds.refund.tolist() == [True, False]
+    assert kinds.counts.question().argument == "refunds"
+    assert signed(np.array([CENTS, CENTS]), kinds, "subtract").tolist() == [-CENTS, CENTS]
+
+
+def test_a_negative_quantity_with_a_negative_amount_changes_nothing():
+    _, kinds = read([-CENTS, CENTS], Qty=[-1, 1])
+    assert not kinds.refund.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "quantities"),
+    [("Qty", [1, 2]), ("Stock Qty", [-1, 2]), ("Qty change", [-1, 1]), ("Amount", [-1, 1])],
+)
+def test_other_quantities_are_no_refunds(name, quantities):
+    found, kinds = read(**{name: quantities})
+    assert not kinds.refund.any()
+    assert not found.used
+
+
+def test_a_return_by_its_quantity_is_a_question_of_the_tax_and_not_of_price_x_quantity():
+    place = {"State": "WA", "Zip": "98101", "Order Date": "2026-08-14", "combined_rate": "0.10550"}
+    place["lookup_status"] = "ok"
+    own = pd.DataFrame({"Order": ["1", "2"], "Qty": ["-1", "1"], "Amount": ["100", "50"]})
+    with pytest.raises(ColumnAmbiguous) as caught:
+        own.assign(**place).svc.tax(progress=False)
+    assert [one.argument for one in caught.value.questions] == ["refunds"]
+    taxed = own.assign(**place).svc.tax(refunds="subtract", progress=False)
+    assert taxed["tax"].astype(str).tolist() == ["-10.55", "5.28"]
+    priced = pd.DataFrame({"Qty": ["-1", "1", "2"], "Unit Price": ["100.50", "50.40", "7.10"]})
+    taxed = priced.assign(**place).svc.tax(progress=False)
+    assert taxed["taxable_amount"].astype(str).tolist() == ["-100.50", "50.40", "14.20"]

@@ -57,6 +57,29 @@ def test_a_longer_text_is_a_total_where_it_stands_alone_or_the_amounts_add_up(wo
     assert totals([*rows, extra(999, customer=word, date="2026-08-14", place="43215")]) == []
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(
+            "Total WA",
+            "TOTAL - WA",
+            "Total Washington",
+            "Total: Ohio",
+            "Total (OH)",
+            "Total Aug 14",
+        ),
+        *("Total August", "Total 2026-08-14", "WA Total Sales", "Total orders", "Daily Total"),
+        *("Grand Total", "Total Q3", "Subtotal WA"),
+    ],
+)
+def test_a_total_of_a_state_or_a_time_counts_with_day_and_place_where_the_amounts_add_up(word):
+    rows = [sale("1", 100), sale("2", 200)]
+    assert totals([*rows, sale(None, 300, word)]) == [2]
+    assert totals([*rows, sale(word, 300)]) == [2]
+    assert totals([*rows, sale(None, 299, word)]) == []
+    assert totals([*rows, sale("3", 300, word)]) == []
+
+
 def test_amounts_that_are_the_sum_of_the_rows_above_are_a_total():
     rows = [sale("1", 100), sale("2", 200), extra(300), sale("3", 50), sale("4", 7), extra(57)]
     assert totals(rows) == [2, 5]
@@ -69,6 +92,7 @@ def test_amounts_that_are_the_sum_of_the_rows_above_are_a_total():
     [
         sale("3", 300, "Total Fitness"),
         sale(None, 300, "Total Fitness"),
+        sale(None, 300, "Total Wine"),
         sale("3", 300, "Total"),  # it has a number
         sale(None, 299, "Total"),  # a day and a place, and no sum
         extra(300, customer="Total Fitness"),

@@ -137,10 +137,10 @@ def settled(
         )
     except ColumnAmbiguous as error:
         raise ColumnAmbiguous.of(error.questions, call="tax=") from error
-    except ColumnMissing:
+    except ColumnMissing as error:
         if wanted:
             raise
-        return replace(terms, tax=None), None, [_NO_AMOUNT]
+        return replace(terms, tax=None), None, [_NO_AMOUNT, *error.passed]
     amount = source.terms.amount
     if source.computed or not is_label(first, amount):
         return terms, source, [*source.notes]

@@ -72,6 +72,16 @@ def heading_currency(label: Hashable) -> str | None:
     return None
 
 
+def heading_unit(label: Hashable) -> str | None:
+    """The unit that a heading names instead of dollars: `cents` of "amount_cents"."""
+    text = str(label)
+    words = " ".join(plain_name(text).split("_"))
+    for unit, in_words, as_written in _UNITS:
+        if in_words.search(words) or as_written.search(text):
+            return unit
+    return None
+
+
 def names_dollars(label: Hashable) -> bool:
     """Whether a heading says US dollars, and not just `$`, which many currencies have."""
     return heading_currency(label) == "USD" and _US.search(str(label)) is not None
@@ -450,3 +460,17 @@ _CODE_LIKE = re.compile(r"[A-Za-z]{3,5}")
 _BETWEEN = re.compile(r"[\s()\[\]/:,;\u2013\u2014-]+")
 _BRACKETS = re.compile(r"[(\[]([^)\]]*)[)\]]")
 _HEADING_WORDS = re.compile(r"[\s()\[\]/:,;._\u2013\u2014-]+")
+_UNITS = (
+    (
+        "cents",
+        re.compile(r"(?<!per )\b(?:cents|pennies|minor units?|(?:amount|total|price) minor)\b"),
+        re.compile("[\u00a2\uffe0]"),
+    ),
+    (
+        "thousands",
+        re.compile(r"\bthousands?\b|\b000s\b|\bin 000\b"),
+        re.compile(r"\(\s*\$?\s*(?:[kK]|000|'000)(?:\s*(?:USD|\$))?\s*\)|\$\s*(?:000|[kK])\b"),
+    ),
+    ("millions", re.compile(r"\bmillions?\b"), re.compile(r"\(\s*\$?\s*(?:mm?|MM?)\s*\)")),
+)
+"""Units with how headings name them: in plain words, and as it is written."""

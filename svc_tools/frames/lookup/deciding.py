@@ -16,11 +16,12 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.decimal_marks import marks_of
-from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
+from svc_tools.frames.lookup.currencies import find_currency, heading_unit, rows_abroad
 from svc_tools.frames.lookup.doubts import Doubt, question
-from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
+from svc_tools.frames.lookup.figures import money_table, terms_of
+from svc_tools.frames.lookup.kinds import kind_of, may_be_money, names_money
 from svc_tools.frames.lookup.levels import levels
+from svc_tools.frames.lookup.order_lines import find_item_words
 from svc_tools.frames.lookup.order_numbers import find_order, order_rows
 from svc_tools.frames.lookup.reading import Reading, in_words
 from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.row_kinds import RefundsAs
     from svc_tools.frames.lookup.witness import Verdict
 
+NO_AMOUNTS = "it holds other texts than amounts"
 ANSWERS = (
     *("once", "contains_tax", "contains_shipping", "parts"),
     *("refunds", "order", "currency", "decimal"),
@@ -97,6 +99,7 @@ class Decided:
         waits: whether the rates, which are not known yet, may decide what the sums leave open; the
             reading is then the likeliest one.
         unused: those of the sentences that say which columns were not used.
+        passed: the columns of money that were not used, each with why.
     """
 
     reading: Reading
@@ -104,6 +107,7 @@ class Decided:
     questions: tuple[Question, ...] = ()
     waits: bool = False
     unused: tuple[str, ...] = ()
+    passed: tuple[tuple[Hashable, str], ...] = ()
 
 
 def rows_of_file(
@@ -126,8 +130,13 @@ def rows_of_file(
     own = [label for label in plain if label not in columns.values()]
     day = columns.get("as_of") if columns.get("as_of") in plain else None
     found = find_order(sample, day, tuple(place.values()), given=order)
-    kinds = find_kinds(sample, [label for label in own if label != found.number])
+    others = [label for label in own if label != found.number]
+    kinds, items = find_kinds(sample, others), find_item_words(sample, others)
+    read = {*items.no_sale, *items.charges} - {*kinds.labels}
+    kinds = replace(kinds, not_used=tuple(one for one in kinds.not_used if one[0] not in read))
     return Reading(
+        no_sale=items.no_sale,
+        charges=items.charges,
         orders=found,
         place=place,
         country=columns.get("country"),
@@ -205,10 +214,13 @@ def money_of_file(
         found = _as_named(table, orders, answers, known, final=final)
     refunded = found.refunds[0] if found.refunds else None
     reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
+    if reading.of_whole_orders:  # an item says nothing about the amount of its order
+        reading = replace(reading, no_sale={}, charges={})
     asked = _questions(reading, marks, sample, found, table)
-    unused = _unused(reading, found)
+    passed = [*_in_other_units(labels, reading, answers), *_passed(found, sample)]
+    unused = _unused(reading, passed)
     notes = (*_notes(reading, marks, found, answers), *unused)
-    return Decided(reading, notes, tuple(asked), found.waits, unused)
+    return Decided(reading, notes, tuple(asked), found.waits, unused, tuple(passed))
 
 
 def _shown(marks: Marks) -> DecimalMark | None:
@@ -234,13 +246,22 @@ def _candidates(
 ) -> list[Hashable]:
     """The columns that may hold money."""
     taken = {reading.orders.number, reading.orders.day, *reading.orders.place, reading.country}
-    taken |= {*reading.place.values(), *reading.kinds.labels, reading.currency, *answers.others}
+    taken |= {
+        *reading.place.values(),
+        *reading.kinds.words.labels,
+        reading.currency,
+        *answers.others,
+    }
     named = {answers.amount, answers.shipping, *answers.money.parts, *answers.read}
     return [
         label
         for label in labels
         if label in named
-        or (label not in taken and (may_be_money(label) or kind_of(label) == "quantity"))
+        or (
+            label not in taken
+            and heading_unit(label) is None
+            and (may_be_money(label) or kind_of(label) == "quantity")
+        )
     ]
 
 
@@ -274,7 +295,7 @@ def _as_found(
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
     sums = verdict.likeliest if waits else verdict.sums
     if sums is None and not verdict.doubts:
-        sums = _by_its_name(candidates)
+        sums = _by_its_name(candidates, empty=not table.columns and not table.unread)
     sums = _as_it_stands(sums)
     if sums is not None and answers.shipping is not None:
         sums = _with_delivery(sums, answers.shipping, verdict)
@@ -297,12 +318,22 @@ def _as_it_stands(sums: Sums | None) -> Sums | None:
     return replace(sums, goods=(sums.total,), total=None, witness="name")
 
 
-def _by_its_name(candidates: Sequence[Hashable]) -> Sums | None:
-    """The one column that is named as an amount, though no cell of it is one."""
+def _by_its_name(candidates: Sequence[Hashable], *, empty: bool) -> Sums | None:
+    """The one column that is named as an amount, though no cell of it is one.
+
+    Of several the usual one where none has any cell but 0: no figure depends on it.
+    """
     named = [label for label in candidates if kind_of(label) == "amount"]
-    exact = [label for label in named if plain_name(label) == "amount"]
-    chosen = exact if len(exact) == 1 else named
-    return Sums((Term(chosen[0]),)) if len(chosen) == 1 else None
+    if len({*named}) < len(named):
+        return None
+    for usual in ("amount", *_USUAL) if empty else ("amount",):
+        exact = [label for label in named if plain_name(label) == usual]
+        if len(exact) == 1:
+            return Sums((Term(exact[0]),))
+    return Sums((Term(named[0]),)) if named and (empty or len(named) == 1) else None
+
+
+_USUAL = ("subtotal", "sub_total", "order_subtotal", "order_amount", "line_total", "order_total")
 
 
 def _with_delivery(sums: Sums, shipping: Hashable, verdict: Verdict) -> Sums:
@@ -413,15 +444,25 @@ def _questions(
     """Everything that is open, each once."""
     asked = [reading.orders.question if reading.asks_for_order(sample) else None]
     asked += [reading.currencies_or_none.question, marks.question()]
-    amounts = [term.label for term in found.sums.goods] if found.sums else [*table.columns]
-    if reading.refunds is None and reading.kinds.used and amounts:
-        label = amounts[0]
-        cents = money_table(sample, [label], reading.marks, named=[label]).columns.get(label)
-        if cents is not None:
-            numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
-            kinds = row_kinds(sample, reading.kinds, cents.cents, orders=numbers)
-            asked.append(kinds.counts.question())
+    asked.append(_about_refunds(reading, sample, found, table))
     return [*(one for one in asked if one is not None), *found.doubts]
+
+
+def _about_refunds(
+    reading: Reading, sample: pd.DataFrame, found: _Found, table: MoneyTable
+) -> Question | None:
+    """What refunds with a positive amount are; an amount of price x quantity has a sign."""
+    terms = found.sums.goods if found.sums else [*map(Term, table.columns)]
+    if reading.refunds is not None or not reading.kinds.used or not terms:
+        return None
+    term = terms[0]
+    of = money_table(sample, term.columns, reading.marks, named=[term.label])
+    if term.label not in of.columns:
+        return None
+    numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
+    by_price = term.times is None and of.kinds[term.label] == "price"
+    columns = reading.kinds.words if by_price or reading.of_whole_orders else reading.kinds
+    return row_kinds(sample, columns, of.of(term).cents, orders=numbers).counts.question()
 
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
@@ -438,11 +479,62 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
         said.append(parts + how)
+        if reading.charges and not delivery:
+            said.append(f"delivery from the rows that are one by {_named(reading.charges)}")
     said += marks.notes()
     return tuple(said)
 
 
-def _unused(reading: Reading, found: _Found) -> tuple[str, ...]:
+def _named(labels: Iterable[Hashable]) -> str:
+    return " or ".join(map(repr, labels))
+
+
+def _in_other_units(
+    labels: Iterable[Hashable], reading: Reading, answers: SalesAnswers
+) -> list[tuple[Hashable, str]]:
+    """The columns of money that are not in dollars by their headings."""
+    named = {answers.amount, answers.shipping, *answers.money.parts, *answers.read}
+    named |= {*reading.kinds.labels, reading.currency, reading.order}
+    return [
+        (label, f"it is in {unit} by its name, not in dollars")
+        for label in labels
+        if label not in named and may_be_money(label) and (unit := heading_unit(label)) is not None
+    ]
+
+
+def _passed(found: _Found, sample: pd.DataFrame) -> list[tuple[Hashable, str]]:
+    """The other columns of money that are not used, without those that only seem to be money."""
+    terms = [] if found.sums is None else [term for _, term in terms_of(found.sums)]
+    terms += [] if found.sums is None or found.sums.total is None else [found.sums.total]
+    used = {label for term in terms for label in term.columns}
+    left = [(label, why) for label, why in found.unused if label not in used]
+    return [(label, why) for label, why in left if why != NO_AMOUNTS or _is_money(sample, label)]
+
+
+def _is_money(sample: pd.DataFrame, label: Hashable) -> bool:
+    """Whether a column is named as money, or some of its cells are amounts."""
+    if names_money(label):
+        return True
+    read = money_table(sample, [label], named=[label]).columns.get(label)
+    return read is not None and bool(read.filled.any())
+
+
+def _unused(reading: Reading, passed: Sequence[tuple[Hashable, str]]) -> tuple[str, ...]:
     """The columns of money, status and currency that were not used, in sentences."""
-    said = [f"{label!r} was not used: {why}" for label, why in found.unused]
+    by_reason: dict[str, list[Hashable]] = {}
+    for label, why in passed:
+        by_reason.setdefault(why, []).append(label)
+    said = [_not_used(labels, why) for why, labels in by_reason.items()]
     return (*said, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())
+
+
+def _not_used(labels: Sequence[Hashable], why: str) -> str:
+    """One sentence for all columns that are not used for one reason."""
+    *others, last = map(repr, labels)
+    if not others:
+        return f"{last} was not used: {why}"
+    return f"{', '.join(others)} and {last} were not used: {_OF_SEVERAL.get(why, why)}"
+
+
+_OF_SEVERAL = {"a payment": "payments", "the price of one piece": "prices of one piece"}
+_OF_SEVERAL[NO_AMOUNTS] = "they hold other texts than amounts"

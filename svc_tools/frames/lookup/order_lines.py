@@ -20,9 +20,10 @@ from svc_tools.display import counted
 from svc_tools.frames.lookup.figures import price_times
 from svc_tools.frames.lookup.hashes import NO_HASHES, Hashes
 from svc_tools.frames.money import dollars, whole_cents
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from svc_tools.frames.decimal_marks import Mark
 
@@ -101,7 +102,7 @@ _GIFT_CARDS = frozenset(
 _AMOUNT = r"(?:us|usd)? ?\$? ?[0-9][0-9,]*(?:\.[0-9]{2})? ?(?:us|usd|dollars?)?"
 _OF_AN_AMOUNT = re.compile(rf"^{_AMOUNT} (?=[a-z])|[ :/(-]+{_AMOUNT}\)?$")
 """The amount that stands before or behind the name of a gift card, as "Gift Card - $50.00"."""
-_TIPS = frozenset({"tip", "gratuity"})
+_TIPS = frozenset({"tip", "tips", "gratuity", "gratuities"})
 _NO = frozenset({"false", "f", "no", "n", "0", "0.0", "not taxable", "non taxable", "nontaxable"})
 _NO |= {"exempt", "tax exempt", "non"}
 _YES = frozenset({"true", "t", "yes", "y", "1", "1.0", "taxable", "tax"})
@@ -112,6 +113,76 @@ def is_gift_card(text: str) -> bool:
     plain = " ".join(text.casefold().split())
     named = _OF_AN_AMOUNT.sub("", plain, count=1)
     return bool({_spaced(plain), _spaced(named)} & _GIFT_CARDS)
+
+
+class ItemWords(NamedTuple):
+    """The words of a column of items with which a row is no goods.
+
+    Attributes:
+        no_sale: by column those of a tax, a tip or a gift card.
+        charges: by column those of a delivery.
+    """
+
+    no_sale: dict[Hashable, tuple[str, ...]]
+    charges: dict[Hashable, tuple[str, ...]]
+
+
+def find_item_words(frame: pd.DataFrame, labels: Iterable[Hashable]) -> ItemWords:
+    """The rows of a file with one item each that are a tax, a tip, a gift card or a delivery.
+
+    Only the whole name of an item says it, and only where other rows have other items.
+
+    Args:
+        frame: the rows, or a sample of them.
+        labels: the columns to look at.
+    """
+    found = ItemWords({}, {})
+    for label in labels:
+        if not _names_items(label) or pd.api.types.is_numeric_dtype(frame[label].dtype):
+            continue
+        texts = [text for one in pd.factorize(frame[label])[1] if (text := text_of(one))]
+        plain = {" ".join(text.casefold().replace("-", " ").split()) for text in texts}
+        cards = {one for one in plain if is_gift_card(one) or _is_tip(one)}
+        no_sale, charges = cards | (plain & _TAXES), plain & _DELIVERIES
+        if not plain - no_sale - charges or not plain.isdisjoint(_FETCHED):
+            continue
+        if no_sale:
+            found.no_sale[label] = tuple(sorted(no_sale | _TAXES | _TIPS | _GIFT_CARDS))
+        if charges:
+            found.charges[label] = tuple(sorted(_DELIVERIES))
+    return found
+
+
+def _names_items(label: Hashable) -> bool:
+    words = plain_name(label).split("_")
+    if not _NOT_OF_ITEMS.isdisjoint(words):
+        return False
+    return words == ["description"] or not _OF_ITEMS.isdisjoint(words)
+
+
+_OF_ITEMS = frozenset({"item", "items", "product", "products", "line", "lineitem", "article"})
+_NOT_OF_ITEMS = frozenset(
+    {"tax", "taxes", "taxable", "status", "ship", "shipping", "delivery", "fulfillment", "method"}
+    | {"code", "discount", "price", "amount", "total", "qty", "quantity", "vendor", "refund"}
+    | {"return", "id", "sku", "number", "address", "phone", "tags", "exempt", "option", "options"}
+)
+_TAXES = frozenset(
+    f"{of}{tax}"
+    for of in ("", "sales ", "state ", "county ", "city ", "local ")
+    for tax in ("tax", "taxes")
+)
+_DELIVERIES = frozenset(
+    {"shipping & handling", "shipping and handling", "s&h", "handling"}
+    | {
+        f"{what}{charge}"
+        for what in ("shipping", "delivery", "freight", "postage")
+        for charge in ("", " charge", " charges", " fee", " fees", " cost", " costs")
+    }
+)
+_FETCHED = frozenset(
+    {"pickup", "pick up", "in store", "dine in", "takeout", "take out", "download"}
+)
+"""Words beside which a delivery is a way to get the goods, not a charge."""
 
 
 def _is_tip(text: str) -> bool:

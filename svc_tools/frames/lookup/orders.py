@@ -87,7 +87,11 @@ class Counts:
         said = []
         if rows := self.rows["no sale"]:
             named = " or ".join(map(repr, reading.no_sale))
-            said.append(f"{counted(rows, 'row')} canceled or not paid by {named}: amount 0.00")
+            why = f"canceled or not paid by {named}: amount 0.00"
+            if reading.export is None:
+                why = f"that {'is' if rows == 1 else 'are'} a tax, a tip or a gift card by {named}"
+                why += ": no sale" + "s" * (rows != 1)
+            said.append(f"{counted(rows, 'row')} {why}")
         if rows := self.rows["other kind"]:
             named = " or ".join(map(repr, reading.sale))
             said.append(
@@ -403,7 +407,7 @@ class Orders:
         goods, delivery = _without_cards(goods, delivery, taken)
         kinds = row_kinds(
             self.frame,
-            reading.kinds,
+            reading.kinds.words if reading.of_whole_orders else reading.kinds,
             goods.cents,
             orders=self.codes if reading.kinds.used else None,
             numbers=self.numbers,
@@ -547,7 +551,8 @@ class Orders:
     def stated(self) -> pd.DataFrame:
         """The frame with status and currency of the order in further rows that lack them."""
         reading = self.reading
-        named = [*reading.no_sale, *filter(None, [reading.currency])]
+        of_orders = [] if reading.export is None else [*reading.no_sale]  # else those of items
+        named = [*of_orders, *filter(None, [reading.currency])]
         labels = [label for label in named if label in self.frame.columns]
         if not labels or not all(may_have_blanks(self.frame[label]) for label in labels):
             return self.frame

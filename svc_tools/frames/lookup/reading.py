@@ -99,6 +99,7 @@ class Reading:
         terms += [] if sums is None or sums.total is None else [sums.total]
         named = [orders.number, orders.day, self.currency, self.refunded, self.country]
         named += [*orders.place, *self.kinds.labels, *self.weak]
+        named += [] if self.export is not None else [*self.no_sale, *self.charges]
         named += [] if self.lines is None else self.lines.columns
         named += [label for term in terms for label in term.columns]
         return tuple(label for label in dict.fromkeys(named) if label is not None)
@@ -127,6 +128,7 @@ class Reading:
         terms = (*sums.goods, *sums.delivery)
         abroad = any(heading_currency(term.label) not in {None, "USD"} for term in terms)
         protected = abroad or self.kinds.used or self.currency or self.marks or self.weak
+        protected = protected or self.no_sale or self.charges
         alone = len(sums.goods) == 1 and len(sums.delivery) <= 1
         plain = all(not (term.once or term.head or term.times) and term.sign == 1 for term in terms)
         return alone and plain and not protected and sums.total is None
@@ -249,7 +251,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
         refunded=found.get("refunded"),
         once=tuple(dict.fromkeys(once)) if export.once else (),
         of_order=tuple(export.of_orders(labels)),
-        meant=export.amounts,
+        meant=export.amounts_among(labels),
     )
     if amount is None:
         return reading

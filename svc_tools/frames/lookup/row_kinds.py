@@ -7,6 +7,7 @@ The columns of a status or type are found by their names and by what they hold (
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -16,6 +17,7 @@ import pandas as pd
 
 from svc_tools.cells import text_of
 from svc_tools.display import counted, first_of
+from svc_tools.frames.lookup.kinds import kind_of
 from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.frames.money import dollars, sums_by
 from svc_tools.places import state_code
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
 """What a row is by a word: a sale; none; a voided one; a refund, which is a row of its own; a sale
 that was refunded, in whole or in part."""
-Reads: TypeAlias = Literal["status", "type", "flag", "moment"]
-"""How a column says it: the status or type of a row in words, yes or no, or the moment of it."""
+Reads: TypeAlias = Literal["status", "type", "flag", "moment", "quantity"]
+"""How a column says it: the status or type of a row in words, yes or no, the moment of it, or by a
+quantity below 0."""
 RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
 """What refunds written with a positive amount are: taken off, sales like others, or no sale."""
 
@@ -63,7 +66,9 @@ class KindColumn:
             return self.means if text.casefold() in _YES else "sale"
         if self.reads == "moment":
             return self.means if _DATED.search(text) else "sale"
-        words = plain_name(text).split("_")
+        if self.reads == "quantity":
+            return self.means if _BELOW_0.match(text) else "sale"
+        words = _without_accents(text).split("_")
         if self.ledger and " ".join(words) in _LEDGER_NO_SALE:
             return "no sale"
         return _judged(words, of_type=self.reads == "type", invoices=self.invoices)
@@ -86,6 +91,11 @@ class KindColumns:
         """The columns that are read."""
         return [column.label for column in self.used]
 
+    @property
+    def words(self) -> KindColumns:
+        """Those that say it in words, without quantities."""
+        return replace(self, used=tuple(one for one in self.used if one.reads != "quantity"))
+
     def sentences(self) -> list[str]:
         """Which columns were not used, for the user."""
         return [f"{label!r} was not used: {why}" for label, why in self.not_used]
@@ -96,7 +106,8 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
 
     Those of the order, payment, sale, transaction or invoice are used, and those that just say
     status or type; not those of customers, products, deliveries and so on, whose words may be the
-    same.
+    same. A column of another name is the status where every text in it is the word of one, and one
+    of them says that there is no sale, or a refund. Quantities below 0 are those of refunds.
 
     Args:
         frame: the rows, or a sample of them.
@@ -109,8 +120,9 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
     for label in once:
         named = _by_name(label)
         if named is None:
-            continue
-        found = _by_content(named, _words_of(frame[label]), of)
+            found = _by_quantity(frame[label], label) or _by_words(frame[label], label)
+        else:
+            found = _by_content(named, _words_of(frame[label]), of)
         if isinstance(found, KindColumn):
             used.append(found)
         elif found is not None:
@@ -299,7 +311,7 @@ def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read
     """A column by its distinct texts, each judged once."""
     rows, distinct = text_keys(column)
     texts: list[str] = distinct.to_pylist()
-    if orders is not None and of.reads != "flag":
+    if orders is not None and of.reads not in {"flag", "quantity"}:
         rows = by_order(rows, orders)
     return _Read(of.label, of.reads, rows, texts, [of.judge(text) for text in texts])
 
@@ -503,8 +515,56 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     return read
 
 
+def _by_quantity(column: pd.Series, label: Hashable) -> KindColumn | None:
+    """A column of quantities of which some are below 0; not of those in stock or sent back."""
+    words = plain_name(label).split("_")
+    if kind_of(label) != "quantity" or any(map(_about, words)) or not _ON_HAND.isdisjoint(words):
+        return None
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        below = bool((column < 0).any())
+    else:
+        below = any(_BELOW_0.match(str(text)) for text in pd.factorize(column)[1])
+    return KindColumn(label, "quantity", "refund") if below else None
+
+
+def _by_words(column: pd.Series, label: Hashable) -> KindColumn | str | None:
+    """A column whose name does not say that it is a status, by its words alone."""
+    if not _holds_texts(column):
+        return None
+    texts = _words_of(column)
+    read = KindColumn(label, "status")
+    if not texts or all(text[:1].isdigit() for text in texts):
+        return None
+    kinds = [read.judge(text) for text in texts]
+    if {*kinds} <= {None, "sale"}:
+        return None
+    plain = [*map(_words, texts)]
+    known = [kind is not None or text in _OPEN for kind, text in zip(kinds, plain, strict=True)]
+    if not all(known) and (_VOID | _REFUNDS | _REFUNDED).isdisjoint(plain):
+        return None
+    abouts = (_NOTES.get(word) or _about(word) for word in plain_name(label).split("_"))
+    if about := next(filter(None, abouts), ""):
+        return f"it is about {about}" + _although(texts)
+    return read if all(known) else "not all of its words are those of a status" + _although(texts)
+
+
+def _holds_texts(column: pd.Series) -> bool:
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    return pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
+
+
 def _words(text: str) -> str:
-    return " ".join(plain_name(text).split("_"))
+    return " ".join(_without_accents(text).split("_"))
+
+
+def _without_accents(text: str) -> str:
+    """A text as names are compared, with the letters of other languages: "Annulé" is `annule`."""
+    if text.isascii():
+        return plain_name(text)
+    apart = unicodedata.normalize("NFKD", text)
+    return plain_name("".join(one for one in apart if not unicodedata.combining(one)))
 
 
 def _are_states(texts: list[str] | None) -> bool:
@@ -567,6 +627,8 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(" ".join(one.split()) for one in text.replace("\n", ",").split(",")) - {""}
 
 
+_BELOW_0 = re.compile(r"\s*(?:[-\u2212]|\()\s*[0-9.,]*[1-9][0-9.,]*\)?\s*$")
+_ON_HAND = _set("available, hand, change, adjusted, adjustment, balance, remaining, delta")
 _DATED = re.compile("[1-9]")
 _YES = _set("true, yes, y, t, 1, 1.0")
 _NO = _set("false, no, n, f, 0, 0.0")
@@ -581,6 +643,7 @@ _READS: dict[str, Reads] = {
     "action": "type",
     "mode": "type",
     "transaction": "type",
+    **dict.fromkeys(("estado", "estatus", "zustand", "statut", "stato", "situacao"), "status"),
 }
 _SURELY = _set("status, statuses, substatus, type, kind")
 _SUFFIXES = _set("code, name, label, text, description, desc, value, current, of")
@@ -615,6 +678,11 @@ _OTHERS = dict(
         """
     )
 )
+_NOTES = {
+    **dict.fromkeys(("note", "notes", "comment", "comments", "memo", "remarks"), "notes"),
+    **dict.fromkeys(("description", "message", "reason", "tag", "tags"), "notes"),
+    **dict.fromkeys(("name", "title"), "names"),
+}
 _FLAGS: dict[str, Kind] = {
     **dict.fromkeys(
         ("canceled", "cancelled", "voided", "void", "deleted", "test", "abandoned"), "no sale"
@@ -634,11 +702,16 @@ _FILLERS = (
         " automatically, manually, post, was, is, has, been, fully, full, in, and, due, to"
     )
 )
-_ENDED = _set(
-    "canceled, cancelled, cancel, cancellation, void, voided, failed, declined, denied, expired,"
-    " abandoned, rejected, deleted"
+_VOID = _set(
+    "canceled, cancelled, cancel, cancellation, void, voided,"
+    " cancelado, cancelada, cancelacion, anulado, anulada, anulacion, annule, annulee, annulation,"
+    " storniert, storno, stornierung, abgebrochen, annulliert, annullato, annullata, geannuleerd"
 )
-_VOID = _set("canceled, cancelled, cancel, cancellation, void, voided")
+_ENDED = _VOID | _set(
+    "failed, declined, denied, expired, abandoned, rejected, deleted,"
+    " rechazado, rechazada, fallido, fallida, refuse, refusee, echoue, echouee, abgelehnt,"
+    " fehlgeschlagen, rifiutato"
+)
 _PARTLY = _set("partial, partially, partly, part")
 _DOUBTFUL = _set(
     "not, never, non, no, requested, request, requests, pending, delivery, deliver, shipping,"
@@ -648,9 +721,15 @@ _DOUBTFUL = _set(
 _REFUNDS = _set(
     "refund, refunds, return, returns, reversal, reversals, chargeback, chargebacks, charge back,"
     " credit memo, credit memos, credit note, credit notes, creditmemo, creditnote,"
-    " merchandise return, item return, product return, dispute"
+    " merchandise return, item return, product return, dispute,"
+    " reembolso, reembolsos, devolucion, devoluciones, erstattung, erstattungen, ruckerstattung,"
+    " gutschrift, retoure, rucksendung, remboursement, remboursements, avoir, rimborso, reso"
 )
-_REFUNDED = _set("refunded, returned, reversed, charged back, disputed")
+_REFUNDED = _set(
+    "refunded, returned, reversed, charged back, disputed,"
+    " reembolsado, reembolsada, devuelto, devuelta, erstattet, ruckerstattet, zuruckgegeben,"
+    " rembourse, remboursee, retourne, retournee, rimborsato"
+)
 _UNPAID = _set(
     "unpaid, not paid, pending payment, payment pending, awaiting payment, waiting for payment,"
     " on hold awaiting payment, payment required, requires payment, requires payment method,"
@@ -671,8 +750,23 @@ _SALES = _set(
     active, finished, accepted, posted, final, ready, ready for pickup, picked up, in transit, new
     awaiting shipment, awaiting fulfillment, awaiting pickup, dispatched, invoiced, paid in full
     partially paid, overpaid, overdue, past due, live, unshipped, unfulfilled, archived
+    venta, pedido, completado, completada, pagado, pagada, enviado, enviada, entregado, entregada
+    en proceso, procesado, procesada, cerrado, cerrada, aprobado, aprobada, confirmado, confirmada
+    verkauf, bestellung, abgeschlossen, bezahlt, versendet, versandt, geliefert, zugestellt
+    erledigt, bestatigt, in bearbeitung, offen
+    vente, commande, termine, terminee, paye, payee, expedie, expediee, livre, livree, en cours
+    confirme, confirmee, validee, valide, completato, completata, pagato, spedito, consegnato
     """
 )
+_OPEN = _set(
+    """
+    pending, on hold, hold, backordered, back order, back ordered, backorder, preorder, pre order
+    awaiting, waiting, queued, scheduled, in review, under review, review, in progress, started
+    requested, cancellation requested, refund requested, return requested, partially canceled
+    partially cancelled, pendiente, en espera, ausstehend, wartend, en attente, in attesa
+    """
+)
+"""Words of a status that leave open whether there is a sale."""
 _OF_SUBSCRIPTIONS = _set("subscription, subscriptions, plan, renewal, mrr, billing cycle")
 _SUBSCRIBED = _set("active, inactive, trial, trialing, in trial, paused, past due, non renewing")
 _LEDGER = _set("invoice, sales receipt, credit memo, journal entry, bill")

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from svc_tools.display import counted
 from svc_tools.frames.lookup.order_numbers import text_keys
+from svc_tools.places import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -39,6 +40,8 @@ class TotalRows:
       stand in the row;
     - a cell such as "Ohio Total" or "Total of May", where nothing else but numbers stands in the
       row, or the amounts are the sums of the rows above;
+    - a cell such as "Total WA" or "Total sales", where the amounts are the sums of the rows above
+      and the file has a column of numbers of orders;
     - amounts that are the sums of the rows above, where nothing but numbers stands in the row.
 
     The sums are those of the rows since the last row of totals, or of all rows. In a file with
@@ -116,13 +119,13 @@ class TotalRows:
     def _cells(self, frame: pd.DataFrame, money: Mapping[Hashable, Money]) -> _Cells:
         """What stands in the cells of these rows that hold no money."""
         size = len(frame)
-        word, ending, texts = np.zeros((3, size), bool)
-        cells = _Cells(word, ending, texts, np.ones(size, bool))
+        word, ending, within, texts = np.zeros((4, size), bool)
+        cells = _Cells(word, ending, within, texts, np.ones(size, bool))
         others = [label for label in self._others if label in frame.columns]
         for label in frame.columns if size else []:
             if label not in money:
                 keys = text_keys(frame[label])
-                is_word, ends = _of_totals(keys.texts)
+                is_word, ends, has_word = _of_totals(keys.texts)
                 is_text = ~is_word & ~ends
                 if label in others:
                     cells.placed[~_onto(is_text, keys)] = False
@@ -130,6 +133,7 @@ class TotalRows:
                     is_text &= _matches(keys.texts, _TEXT)
                 word |= _onto(is_word, keys)
                 ending |= _onto(ends, keys)
+                within |= _onto(has_word, keys)
                 texts |= _onto(is_text, keys)
         if not others:
             cells.placed[:] = False
@@ -139,6 +143,8 @@ class TotalRows:
         word, ending, alone = cells.word[row], cells.ending[row], not cells.texts[row]
         if self._number is None and not self._others:
             return adds_up and bool(word or ending)
+        if adds_up and cells.within[row] and self._number is not None:
+            return True
         if word:
             return adds_up or not cells.placed[row]
         return (adds_up or alone) if ending else (adds_up and alone)
@@ -181,19 +187,21 @@ class _Cells(NamedTuple):
     Attributes:
         word: whether one is a word for a total.
         ending: whether one ends in such a word, or begins with it: "Ohio Total", "Total of May".
+        within: whether one has such a word before a state, a time or "sales": "Total WA".
         texts: whether another one has more than a number, or is one of the day and the place.
         placed: whether day and place are there.
     """
 
     word: np.ndarray
     ending: np.ndarray
+    within: np.ndarray
     texts: np.ndarray
     placed: np.ndarray
 
     @property
     def may_be(self) -> np.ndarray:
         """The rows that may be rows of totals."""
-        may_be: np.ndarray = self.word | self.ending | ~self.texts
+        may_be: np.ndarray = self.word | self.ending | self.within | ~self.texts
         return may_be
 
 
@@ -203,8 +211,8 @@ def _has_none(column: pd.Series) -> np.ndarray:
     if texts is not None and not pc.any(pc.match_substring_regex(texts, _NONE)).as_py():
         return column.isna().to_numpy(bool)  # as in most columns
     keys = text_keys(column)
-    is_word, ends = _of_totals(keys.texts)
-    rows: np.ndarray = np.append(is_word | ends, True)[keys.codes]
+    is_word, ends, has_word = _of_totals(keys.texts)
+    rows: np.ndarray = np.append(is_word | ends | has_word, True)[keys.codes]
     return rows
 
 
@@ -219,12 +227,13 @@ _NONE = r"(?i)^\s*(?:nan|none|null|n/a|na|#n/a|<na>|nat|-|)\s*$|total|sum"
 """What an empty cell, or one with a word for a total, matches; others may, too."""
 
 
-def _of_totals(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Which texts are words for a total, and which ones end in one or begin with it."""
+def _of_totals(texts: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which texts are words for a total, which ones end in one or begin with it, and have one."""
     if not pc.any(pc.match_substring_regex(texts, "total|sum", ignore_case=True)).as_py():
         none = np.zeros(len(texts), bool)
-        return none, none
-    return _matches(texts, _WORD), _matches(texts, _ENDING)
+        return none, none, none
+    word, ending, within = (_matches(texts, one) for one in (_WORD, _ENDING, _WITHIN))
+    return word, ending, within
 
 
 def _onto(of_texts: np.ndarray, keys: Keys) -> np.ndarray:
@@ -245,4 +254,11 @@ _WORD = (
     r"[- ]?)?(?:totals?|sum) ?:?$"
 )
 _ENDING = r"^.+[- ](?:sub[- ]?)?totals? ?:?$|^(?:grand |sub[- ]?)?totals? (?:for|of|in) .+$"
+_MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
+_WITHIN = (
+    r"\b(?:sub)?totals? ?[:(-]* ?(?:"
+    + "|".join([*STATES, *STATES.values()])
+    + rf"|(?:{_MONTHS})[a-z]*\.?(?: [0-9]+)?|q[1-4]|[0-9][0-9/.-]*|usa?|united states"
+    + r"|(?:net |gross )?(?:sales|orders|revenue|amounts?|usd|charged|all))\)?$"
+)
 _TEXT = r"[^0-9.,$%() -]|[0-9]-[0-9]"

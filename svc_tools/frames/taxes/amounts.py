@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.exports import recognized
+from svc_tools.frames.lookup.currencies import heading_unit
 from svc_tools.frames.lookup.deciding import (
     MOST_ROWS,
     RatesOfRows,
@@ -17,6 +18,7 @@ from svc_tools.frames.lookup.deciding import (
     rows_of_file,
 )
 from svc_tools.frames.lookup.figures import money_table, terms_of
+from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.reading import (
     Reading,
@@ -29,7 +31,7 @@ from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.taxes.tax_lines import freight_of
 from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, plain_name, refuse_opposite
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.deciding import Decided
     from svc_tools.frames.lookup.orders import Counts
     from svc_tools.frames.options import TaxOptions
+    from svc_tools.roles import ColumnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,7 @@ def amounts_of_tax(
     if export is not None and export.found_amount(labels) is not None:
         of_export = _of_export(export, labels, terms, plain)
         return replace(of_export, given=terms, notes=(*of_export.notes, *notes))
+    _check_effect(labels, terms)
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
     elif terms.order is not None and terms.order != (reading.order or False):
@@ -193,6 +197,47 @@ def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOpti
     for argument, columns in named.items():
         absent = [one for one in columns if one not in {None, False} and one not in labels]
         require_columns(frame, (*absent,), f"{argument}: name it as the file has it")
+    for argument, label in (("amount", terms.amount), ("shipping", terms.shipping)):
+        unit = None if _is_value(label, labels) or label is None else heading_unit(label)
+        if unit is not None:
+            raise ValueError(
+                f"{argument}: {label!r} is in {unit} by its name, and a tax is computed from"
+                " dollars; add a column in dollars and name that, or rename the column if it is in"
+                " dollars"
+            )
+
+
+def _check_effect(labels: Sequence[Hashable], terms: TaxOptions) -> None:
+    """Refuse answers that would change nothing of the amounts.
+
+    Raises:
+        ColumnMissing: an amount shall contain a tax or a delivery, and no column holds that.
+        ValueError: an answer about columns that a named amount is read without.
+    """
+    for argument, kind in (("contains_tax", "tax"), ("contains_shipping", "delivery")):
+        there = any(kind_of(one) == kind and may_be_money(one) for one in labels)
+        there = there or (kind == "delivery" and terms.shipping in labels)
+        there = there or (kind == "delivery" and "delivery" in (terms.parts or {}).values())
+        if getattr(terms, argument) and not there:
+            advice = (
+                f"{argument} takes off what such a column holds: add it to the file, or leave"
+                f" {argument} out"
+            )
+            raise ColumnMissing(argument, [*labels], advice)
+    if terms.amount is None or terms.contains_tax:
+        return
+    as_named = f"beside amount={terms.amount!r}, which is read as it stands, it has no effect"
+    used = [label for label, part in (terms.parts or {}).items() if part != "none"]
+    if used:
+        raise ValueError(
+            f"parts: {as_named} on {used[0]!r}; leave amount out, so that the amount is computed"
+            " from the columns, or leave parts out"
+        )
+    if terms.contains_shipping is not None:
+        raise ValueError(
+            f"contains_shipping: {as_named}; leave amount out, or leave contains_shipping out and"
+            " name the column of the delivery with shipping= where it is charged beside the amount"
+        )
 
 
 def _of_export(
@@ -224,7 +269,7 @@ def _of_export(
         of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
         plain = replace(plain, channel=of_sales)
     goods, shipping = reading.in_words()
-    parts = f"amount from {goods} ({export.amounts})" if terms.amount is None else f"amount {goods}"
+    parts = f"amount from {goods} ({reading.meant})" if terms.amount is None else f"amount {goods}"
     parts += f", delivery from {shipping}" if shipping else ""
     notes = [f"{export.name}: {parts}"]
     if export.marketplace and terms.channel is None:
@@ -335,7 +380,7 @@ def _as_decided(
         raise ColumnAmbiguous.of([first, *others], call="tax")
     sums = decided.reading.sums
     if sums is None:
-        raise ColumnMissing("amount", [*labels], "name the column of amounts: amount='…'")
+        raise _no_amount(labels, decided)
     if decided.reading.is_plain:
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
@@ -345,6 +390,37 @@ def _as_decided(
         given=given,
         unused=decided.unused,
     )
+
+
+def _no_amount(labels: Sequence[Hashable], decided: Decided) -> ColumnError:
+    """What is wrong with a file in which no column is the amount, with the columns that look so."""
+    amounts = [one for one in labels if kind_of(one) == "amount" and may_be_money(one)]
+    twice = [one for one in amounts if amounts.count(one) > 1]
+    if twice:
+        same = [one for one in twice if one == twice[0]]
+        why = f"{len(same)} columns are named {same[0]!r} (rename all but one)"
+        question = Question("amount", tuple(same), (same[0],), None, why, "amount")
+        return ColumnAmbiguous.of([question], call="tax")
+    paid = [label for label, why in decided.passed if why == "a payment"]
+    foreign = [one for one in labels if plain_name(one) in _AMOUNTS_ELSEWHERE]
+    if looking_so := tuple(dict.fromkeys([*foreign, *paid])):
+        names = " and ".join(map(repr, looking_so))
+        what = "holds" if len(looking_so) == 1 else "hold"
+        may_contain = ", and payments may contain tax and delivery" if paid else ""
+        why = f"no column is named as an amount; {names} {what} amounts{may_contain}"
+        likely = looking_so[0] if len(looking_so) == 1 and not paid else None
+        question = Question("amount", looking_so, looking_so, likely, why, "amount")
+        return ColumnAmbiguous.of([question], call="tax")
+    advice = "name the column of amounts: amount='…'"
+    return ColumnMissing("amount", [*labels], advice, decided.unused)
+
+
+_AMOUNTS_ELSEWHERE = frozenset(
+    {"betrag", "summe", "umsatz", "preis", "gesamtbetrag", "nettobetrag", "bruttobetrag"}
+    | {"importe", "monto", "total_neto", "montant", "somme", "importo", "totale", "bedrag"}
+    | {"valor", "belopp", "kwota"}
+)
+"""Names of amounts in other languages, as `plain_name` gives them."""
 
 
 def refuse_if_open(counts: Counts, reading: Reading) -> None:
