@@ -684,6 +684,21 @@ class TestLevels:
 
         assert asked(read(frame.rename(columns={"Item": "Amount"}))) == ["level"]
 
+    @pytest.mark.parametrize(("order", "cents"), [("A9", -4000), ("A0", -500), ("A0", 700)])
+    def test_a_refund_or_an_odd_row_does_not_make_a_total_the_lines(self, order, cents) -> None:
+        frame = lined([one for one in PRICES for _ in range(2)])
+        frame = frame.rename(columns={"Item": "Order Total"})
+        frame.loc[len(frame)] = [order, *dollars([cents])]
+
+        assert asked(read(frame)) == ["level"]
+        once = read(frame, Answers(once=("Order Total",)))
+        assert once.to_check.any() == (order == "A0")  # its rows do not say what it comes to
+
+    def test_refunds_in_rows_of_their_own_are_counted_beside_their_sale(self) -> None:
+        frame = file(Order=["A0", "A1", "A2", "A0"], Amount=[1999, 4550, 12025, -500])
+
+        assert figures(read(frame), frame).goods.tolist() == [1499, 4550, 12025]
+
     def test_tax_of_the_order_next_to_amounts_of_the_line_is_a_question(self) -> None:
         frame = lined(LINES, Tax=TAX).rename(columns={"Item": "Amount"})
 
