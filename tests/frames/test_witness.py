@@ -129,6 +129,23 @@ class TestKinds:
             ("Tip", "tip"),
             ("Quantity (- Refund)", "quantity"),
             ("Wert", "unknown"),
+            *((name, "tax") for name in ("Steuer", "MwSt.", "USt", "IVA", "TVA", "Mehrwertsteuer")),
+            *((name, "tax") for name in ("Impuestos", "Taxe", "Imposta", "Imposto", "Importe IVA")),
+            *((name, "delivery") for name in ("Versand", "Versandkosten", "Envío", "Livraison")),
+            *((name, "delivery") for name in ("Gastos de envío", "Frais de port", "Spedizione")),
+            *((name, "delivery") for name in ("Frete", "Versandgebühr")),
+            *((name, "discount") for name in ("Rabatt", "Descuento", "Remise", "Sconto")),
+            *((name, "discount") for name in ("Desconto", "Mengenrabatt")),
+            *((name, "tip") for name in ("Trinkgeld", "Propina", "Pourboire")),
+            *((name, "fee") for name in ("Gebühr", "Comisión", "Frais")),
+            *((name, "amount") for name in ("Betrag", "Importe", "Montant HT", "Importo", "Valor")),
+            *((name, "amount") for name in ("Netto", "Brutto", "Gesamt", "Zwischensumme", "Summe")),
+            *(
+                (name, "amount")
+                for name in ("Betrag inkl. MwSt.", "Total TTC", "Total IVA incluido")
+            ),
+            *((name, "price") for name in ("Preis", "Einzelpreis", "Precio", "Prix unitaire")),
+            *((name, "quantity") for name in ("Menge", "Cantidad", "Quantité")),
         ],
     )
     def test_a_name_says_the_kind(self, name, kind) -> None:
@@ -140,6 +157,13 @@ class TestKinds:
             *("Order ID", "Tax ID", "Zip", "Shipping Zip", "Phone", "Order Date", "Paid at"),
             *("Tax Rate", "Tax %", "Exchange Rate", "Weight", "Cost of Goods", "Margin", "Item #"),
             *("Coupon Code", "Tax 1 Name", "Last Name (Shipping)", "Shipping Address2"),
+            *(
+                "Liefer-PLZ",
+                "Versandart Nr.",
+                "Código postal de envío",
+                "Partita IVA",
+                "Steuersatz",
+            ),
             *("Shipping Method", "Card Last4", "Quantity", "Discount Percent", "Tax State"),
         ],
     )
@@ -565,6 +589,15 @@ class TestRates:
 
     def test_the_rates_say_that_the_amount_is_before_tax(self) -> None:
         frame = file(Order_Amount=PRICES, Tax=TAX)
+
+        assert figures(with_rates(read(frame)), frame).goods.tolist() == PRICES
+
+    @pytest.mark.parametrize(
+        ("amount", "tax"),
+        [("Amount", "Steuer"), ("Total", "IVA"), ("Betrag", "MwSt."), ("Montant", "TVA")],
+    )
+    def test_words_of_other_languages_say_what_stands_beside_an_amount(self, amount, tax) -> None:
+        frame = file(**{amount: plus(PRICES, TAX), tax: TAX})
 
         assert figures(with_rates(read(frame)), frame).goods.tolist() == PRICES
 
