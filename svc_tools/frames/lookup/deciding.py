@@ -268,7 +268,8 @@ def _as_found(
     """What the sums prove, then the rates, then a usual name."""
     verdict = weigh(table, orders, answers.money)
     waits = not final and verdict.sums is None and bool(verdict.readings)
-    waits = waits and all(doubt.by_rates for doubt in verdict.doubts)
+    # what else is open is asked with what the rates then leave open, all at once
+    waits = waits and (not verdict.doubts or any(one.by_rates for one in verdict.doubts))
     if verdict.sums is None and not waits:
         none = np.zeros(table.rows, np.int64)
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
