@@ -636,6 +636,31 @@ class TestRates:
 
         assert figures(verdict, frame).goods.tolist() == less(PRICES, DISCOUNT)
 
+    @pytest.mark.parametrize("name", ["Tip", "Donation", "Service Fee", "Insurance"])
+    def test_what_is_not_taxed_is_tried_in_and_out(self, name) -> None:
+        part = [300, 0, 200, 500, 100]
+        inside = file(Amount=plus(PRICES, part), Tax=TAX, **{name: part})
+        both = file(Order_Total=plus(PRICES, part, TAX), Tax=TAX, **{name: part})
+        outside = file(Amount=PRICES, Tax=TAX, **{name: part})
+
+        for frame in (inside, both, outside):
+            assert figures(with_rates(read(frame)), frame).goods.tolist() == PRICES
+            assert "tip_beside" in asked(with_rates(read(frame), 7000))
+        taken = read(inside, Answers(contains_tax=False, parts={name: "untaxed"}))
+        assert figures(taken, inside).goods.tolist() == PRICES
+        left = read(outside, Answers(contains_tax=False, parts={name: "none"}))
+        assert figures(left, outside).goods.tolist() == PRICES
+
+    def test_a_fee_that_a_processor_keeps_is_no_part_of_what_buyers_pay(self) -> None:
+        frame = file(Amount=PRICES, Tax=TAX, Processing_Fee=[300, 0, 200, 500, 100])
+
+        assert [one.reason for one in read(frame).doubts] == ["tax_beside"]
+
+    def test_a_discount_is_not_proposed_to_be_taken_off_a_total(self) -> None:
+        doubts = read(file(Total=PRICES, Tax=TAX, Tip=[0, 0, 9, 9, 9], Discount=DISCOUNT)).doubts
+
+        assert [one.likely for one in doubts] == [True, {"Discount": "none"}, {"Tip": "untaxed"}]
+
     def test_rows_without_a_rate_decide_nothing(self) -> None:
         verdict = read(file(Order_Amount=PRICES, Tax=TAX))
 
@@ -697,6 +722,15 @@ class TestLevels:
 
         assert figures(verdict, frame).goods.tolist() == PRICES
         assert verdict.levels["Total"] == "order"
+
+    def test_what_the_rates_decide_is_not_asked_beside_a_level(self) -> None:
+        frame = lined(LINES, Tax=TAX).rename(columns={"Item": "Item Total"})
+        tax = [round(one * 0.1055) for one in plus(LINES[::2], LINES[1::2])]
+        frame["Tax"] = dollars([one for one in tax for _ in range(2)])
+
+        assert asked(with_rates(read(frame))) == ["level"]
+        once = with_rates(read(frame, Answers(once=("Tax",))))
+        assert int(figures(once, frame).goods.sum()) == sum(LINES)
 
     def test_lines_of_one_price_are_lines_where_price_times_quantity_says_so(self) -> None:
         prices = [one for one in PRICES for _ in range(2)]

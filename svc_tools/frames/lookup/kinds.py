@@ -85,6 +85,22 @@ def often_contains_tax(label: Hashable) -> bool:
     return _OFTEN_WITH_TAX.search(text) is not None
 
 
+def is_a_total(label: Hashable) -> bool:
+    """Whether a name says that discounts are taken off already: "Total", but not "Item Total"."""
+    text = words_of(label)
+    return re.search(r"\btotal\b", text) is not None and not _NOT_WHOLE.search(text)
+
+
+def is_before_parts(label: Hashable) -> bool:
+    """Whether amounts of this name hardly ever contain tips and fees."""
+    return _NOT_WHOLE.search(words_of(label)) is not None
+
+
+def is_kept_by_others(label: Hashable) -> bool:
+    """Whether a fee is what a processor or marketplace keeps, so that no buyer pays it."""
+    return _KEPT.search(words_of(label)) is not None
+
+
 @lru_cache(maxsize=4096)
 def names_money(label: Hashable) -> bool:
     """Whether a name has a word that says that it is money, so that it counts when it is empty."""
@@ -231,6 +247,12 @@ _PATTERNS = tuple((kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KI
 _OFTEN_WITH_TAX = re.compile(
     r"\b(?:order|orders|invoice|net|gross|(?:grand )?total|gesamt\w*|\w*betrag|summe|netto|brutto"
     r"|neto|bruto|importes?|montants?|importo|importi|monto|valor|valore|totale)\b"
+)
+_NOT_WHOLE = re.compile(r"\b(?:sub ?total|net|before|items?|lines?|goods|merchandise|products?)\b")
+_KEPT = re.compile(
+    r"\b(?:process\w+|merchant|cards?|payments?|paypal|stripe|transactions?|market ?place|platform"
+    r"|commissions?|referral|sell\w+|withheld|withholding|payout|etsy|ebay|amazon|fba|royalt\w+"
+    r"|listing|discount|tax|taxes|comision(?:es)?|commissioni?|comiss\w+|provision(?:en)?)\b"
 )
 _MARKED = re.compile(r"%|#")
 _RATE = re.compile(r"\brates?\b")
