@@ -112,7 +112,7 @@ def sums_that_fit(columns: Columns, totals: Sequence[Term]) -> list[Fit]:
 def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | None:
     """Whether a total is a sum in half of its rows or more, where it is none in enough of them.
 
-    "over" is an amount that is nearly another one, and more where it is not: what it is before a
+    "over" is an amount that is nearly another one, and more wherever it is not: what it is before a
     discount. From any other something is taken, or may be, that has no column.
     """
     found: Literal["over"] | None = None
@@ -120,8 +120,8 @@ def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | 
         fit = _fit(columns, total, base, parts)
         if fit.fitting >= NEAR_FIT * np.count_nonzero(fit.rows):
             added = columns.cents[base] + sum(sign * columns.cents[one] for one, sign in fit.parts)
-            rest = (columns.cents[total] - added)[fit.rows & ~fit.fits]
-            if parts or np.count_nonzero(rest < 0) >= np.count_nonzero(rest > 0):
+            rest = (columns.cents[total] - added) * np.where(columns.cents[base] < 0, -1, 1)
+            if parts or (rest[fit.rows & ~fit.fits] < 0).any():
                 return "short"
             found = "over"
     return found

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from svc_tools.frames.decimal_marks import DecimalMark, Marks
+    from svc_tools.frames.lookup.doubts import Doubt
     from svc_tools.frames.lookup.figures import MoneyTable
     from svc_tools.frames.lookup.row_kinds import RefundsAs
     from svc_tools.frames.lookup.witness import Verdict
@@ -239,6 +240,7 @@ class _Found(NamedTuple):
     refunds: tuple[Hashable, ...] = ()
     weak: tuple[Hashable, ...] = ()
     waits: bool = False
+    on_each_row: tuple[Hashable, ...] = ()
 
 
 def _candidates(
@@ -289,7 +291,8 @@ def _as_found(
     """What the sums prove, then the rates, then a usual name."""
     verdict = weigh(table, orders, answers.money)
     waits = not final and verdict.sums is None and bool(verdict.readings)
-    waits = waits and all(doubt.by_rates for doubt in verdict.doubts)
+    # what else is open is asked with what the rates then leave open, all at once
+    waits = waits and (not verdict.doubts or any(one.by_rates for one in verdict.doubts))
     if verdict.sums is None and not waits:
         none = np.zeros(table.rows, np.int64)
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
@@ -354,15 +357,20 @@ def _as_named(
     """The amount that the user named, unless something proves that it contains the tax."""
     amount = answers.amount
     of = levels(table, orders, [one for one in (amount, answers.shipping) if one in table.columns])
-    once = answers.money.once
-    open_ = tuple(label for label, one in of.items() if one == "unclear" and once is None)
-    of |= {label: "order" for label in of if label in (once or ())}
+    of |= {label: "order" for label in of if label in (answers.money.once or ())}
+    if of.get(amount) == "order" and of.get(answers.shipping) == "unclear":
+        of[answers.shipping] = "order"
+    open_ = answers.money.once is None
+    on_each_row = tuple(label for label, one in of.items() if one == "unclear" and open_)
     goods = Term(amount, once=of.get(amount) == "order")
     delivery: tuple[Term, ...] = ()
     if answers.shipping not in {None, False}:
         delivery = (Term(answers.shipping, once=of.get(answers.shipping) == "order"),)
     plain = Sums((goods,), delivery, witness="given")
-    of_levels = [Doubt("level", "once", open_, (open_, False), open_)] if open_ else []
+    inside = answers.money.contains_shipping
+    if inside and delivery:
+        less = replace(delivery[0], sign=-1)
+        plain = replace(plain, goods=(goods, less), by_order=goods.once or less.once)
     found = _contained(table, orders, answers, rates)
     unused = tuple(
         (label, "not named as an amount")
@@ -370,23 +378,50 @@ def _as_named(
         if label not in {amount, answers.shipping} and table.kinds[label] != "price"
     )
     if found is None or answers.money.contains_tax is False:
-        if of_levels:
-            return _Found(None, tuple(map(question, of_levels)), unused)
+        if inside is None and delivery and _has_delivery_in_it(table, orders, answers):
+            return _Found(None, (_delivery_question(amount, answers.shipping),), unused)
         may_be = answers.money.contains_tax is None and "tax" in table.kinds.values()
-        return _Found(plain, (), unused, waits=may_be and not final)
-    inside, doubts = found
+        waits = may_be and not final
+        return _Found(plain, (), unused, waits=waits, on_each_row=on_each_row)
+    without, doubts = found
     if answers.money.contains_tax and doubts:
         return _Found(None, tuple(map(question, doubts)), unused)
     if answers.money.contains_tax:
-        return _Found(replace(inside, witness="given"), (), unused)
-    tax = ", ".join(repr(term.label) for term in inside.tax) or "the tax"
-    proof = "the file's own sums" if inside.total is not None else "the rates"
+        return _Found(replace(without, witness="given"), (), unused)
+    tax = ", ".join(repr(term.label) for term in without.tax) or "the tax"
+    proof = "the file's own sums" if without.total is not None else "the rates"
     why = f"{amount!r} contains {tax} by {proof}, so no tax is computed from it"
-    columns = (amount, *(term.label for term in inside.tax))
+    columns = (amount, *(term.label for term in without.tax))
     asked = Question(
         "amount", columns, (True, False), likely=True, why=why, argument="contains_tax"
     )
     return _Found(None, (*map(question, doubts), asked), unused)
+
+
+def _has_delivery_in_it(
+    table: MoneyTable, orders: np.ndarray | None, answers: SalesAnswers
+) -> bool:
+    """Whether the file's own sums prove that a named amount contains the delivery named with it."""
+    amount, shipping = answers.amount, answers.shipping
+    if not {amount, shipping} <= table.columns.keys():
+        return False
+    open_ = replace(answers.money, contains_tax=None, contains_shipping=None)
+    sums = weigh(table, orders, open_).likeliest
+    if sums is None or sums.total is None or sums.total.label != amount:
+        return False
+    return shipping in {term.label for term in sums.delivery if term not in sums.outside}
+
+
+def _delivery_question(amount: Hashable, shipping: Hashable) -> Question:
+    why = f"{amount!r} contains {shipping!r} by the file's own sums, which would count it twice"
+    return Question(
+        "amount",
+        (amount, shipping),
+        (True, False),
+        likely=True,
+        why=why,
+        argument="contains_shipping",
+    )
 
 
 def _contained(
@@ -482,6 +517,11 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
         if reading.charges and not delivery:
             said.append(f"delivery from the rows that are one by {_named(reading.charges)}")
     said += marks.notes()
+    said += [
+        f"{label!r} is the same on all rows of an order and counts on each of them, as it is"
+        f" named: once=[{label!r}] counts it once for each order"
+        for label in found.on_each_row
+    ]
     return tuple(said)
 
 

@@ -34,6 +34,7 @@ Reason: TypeAlias = Literal[
     "near",
     "unexplained",
     "wrap_beside",
+    "tip_beside",
 ]
 """Why something is asked."""
 
@@ -114,6 +115,8 @@ def _why(doubt: Doubt) -> str:
         f" {first!r} contains the delivery in {other}",
         "discount_beside": f"the file does not show whether the discount in {first!r} is still to"
         f" be taken off {other}",
+        "tip_beside": f"the file does not show whether {other} contains {first!r}, which is not"
+        " taxed",
         "wrap_beside": f"the file does not show whether {other} contains {first!r}",
         "no_known_name": f"no column is named as an amount, and {first!r} holds amounts",
         "near": f"{other} adds up in most rows, and not in enough to be certain: something that has"

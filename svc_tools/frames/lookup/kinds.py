@@ -7,6 +7,7 @@ what an amount contains: "Subtotal", "Net" and "Order Amount" are amounts and no
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -81,7 +82,23 @@ def may_be_money(label: Hashable) -> bool:
 def often_contains_tax(label: Hashable) -> bool:
     """Whether amounts of this name often contain the tax, so that its name settles nothing."""
     text = words_of(label)  # whole, as "Subtotal" is no total
-    return re.search(r"\b(order|orders|invoice|net|gross|(grand )?total)\b", text) is not None
+    return _OFTEN_WITH_TAX.search(text) is not None
+
+
+def is_a_total(label: Hashable) -> bool:
+    """Whether a name says that discounts are taken off already: "Total", but not "Item Total"."""
+    text = words_of(label)
+    return re.search(r"\btotal\b", text) is not None and not _NOT_WHOLE.search(text)
+
+
+def is_before_parts(label: Hashable) -> bool:
+    """Whether amounts of this name hardly ever contain tips and fees."""
+    return _NOT_WHOLE.search(words_of(label)) is not None
+
+
+def is_kept_by_others(label: Hashable) -> bool:
+    """Whether a fee is what a processor or marketplace keeps, so that no buyer pays it."""
+    return _KEPT.search(words_of(label)) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -102,8 +119,10 @@ def are_one_part(label: Hashable, other: Hashable) -> bool:
 
 
 def words_of(label: Hashable) -> str:
-    """A label as its words in small letters: "lineItem_price" is "line item price"."""
-    text = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", str(label))
+    """A label as its words in small letters, without accents: "lineItem_price", "Envío"."""
+    plain = unicodedata.normalize("NFKD", str(label).replace("ß", "ss"))
+    text = "".join(one for one in plain if not unicodedata.combining(one))
+    text = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
     plain = re.sub(r"([0-9]+)", r" \1 ", plain_name(text)).replace("_", " ")
     return " ".join(_parted(word) for word in plain.split())
 
@@ -125,13 +144,20 @@ _WORDS_IN_ONE = (
 _GLUED = re.compile(_WORDS_IN_ONE)
 _ONLY_GLUED = re.compile(rf"(?:{_WORDS_IN_ONE}){{2,}}")
 
-_OF_TAX = r"(?:sales )?(?:tax|taxes|vat|gst)"
+_TAX_ABROAD = (
+    r"\w*steuer(?:n|betrag)?|mw ?st|u ?st|iva|tva|impuestos?|taxe|imposta|imposte|impostos?"
+)
+"""Tax in German, Spanish, French, Italian and Portuguese."""
+_OF_TAX = rf"(?:sales )?(?:tax|taxes|vat|gst|{_TAX_ABROAD})"
 _OFF = r"(?:discounts?|coupons?|promotions?|refunds?|rebates?|markdowns?)"
 _ASIDES = re.compile(
     rf"\b(?:inc|incl|including|includes|included|inclusive|ex|excl|excluding|exclusive|exc|before"
     rf"|without|with|wo|w o|pre|after|less|not|net of|plus) (?:of )?(?:all |any )?{_OF_TAX}\b"
     rf"|\b{_OF_TAX} (?:included|excluded|inclusive|exclusive|incl|excl|inc|ex|exempt|base|basis)\b"
     rf"|\b(?:non ?)?taxable\b|\b(?:non ?|un)taxed\b|\bnon ?tax\b"
+    rf"|\b(?:inkl|inklusive|zzgl|exkl|ohne|mit|con|sin|senza|hors|avec|sans|com|sem) {_OF_TAX}\b"
+    rf"|\b{_OF_TAX} (?:inclu\w+|inkl|exkl|excl\w+|compris\w*|inbegriffen|esclus\w)\b"
+    r"|\b(?:ht|ttc)\b"
     rf"|\b(?:before|after|less|net of|excl|excluding|incl|including|without) (?:of )?"
     rf"(?:all |any |seller |platform |store )?{_OFF}\b"
 )
@@ -140,18 +166,27 @@ _ASIDES = re.compile(
 _TAX_INSIDE = re.compile(rf"{_OF_TAX} (?:included|incl)|included {_OF_TAX}")
 """Names of a tax that is in an amount: they say nothing about another column."""
 
-_DELIVERY = r"ship|shipping|shipment|delivery|deliveries|freight|postage|handling|courier"
+_DELIVERY = (
+    r"ship|shipping|shipment|delivery|deliveries|freight|postage|handling|courier"
+    r"|versand(?:kosten|gebuhr|gebuhren|betrag|preis)?|liefer(?:kosten|gebuhr|gebuhren)|porto"
+    r"|envios?|livraison|frais de (?:port|livraison|transport|expedition)|spedizione|frete"
+)
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         "quantity",
         (
             r"qty|qtys|quantity|quantities|units|pieces|pcs|number of (?:items|units|pieces)"
             r"|(?:total|items) shipped"
+            r"|menge|anzahl|stuckzahl|cantidad|quantite|quantita|quantidade|qte"
         ),
     ),
     ("fee", r"tax(?:es)? (?:on|of|for) .*fees?|fees? tax(?:es)?|withheld|withholding"),
     ("refund", r"refund\w*|returns?|returned|chargebacks?|reversals?|reversed|disputed"),
-    ("tip", r"tips?|gratuity|gratuities"),
+    ("refund", r"\w*erstattung\w*|reembolsos?|remboursements?|rimborsi|rimborso|devolucion(?:es)?"),
+    (
+        "tip",
+        r"tips?|gratuity|gratuities|trinkgeld\w*|propinas?|pourboires?|mancia|mance|gorjetas?",
+    ),
     ("gift_cards_sold", r"gift cards? (?:sales?|sold)|donations?"),
     ("fee", r"(?:merchant|card|processing|processor) discounts?(?: fees?)?|discount fees?"),
     (
@@ -163,15 +198,20 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ),
     (
         "discount",
-        r"discounts?|discounted amount|coupons?|promo\w*|rebates?|markdowns?|savings|vouchers?",
+        (
+            r"discounts?|discounted amount|coupons?|promo\w*|rebates?|markdowns?|savings|vouchers?"
+            r"|\w*rabatte?|nachlass|skonto|gutscheine?|descuentos?|remises?|sconto|sconti"
+            r"|descontos?"
+        ),
     ),
     ("fee", r"(?:gift|store)? ?(?:cards?|credit|payments?|paypal|stripe) .*(?:fees?|charges?)"),
     ("payment", r"gift cards?|gift certificates?|store credits?"),
-    ("tax", r"tax|taxes|vat|gst|hst|pst|tcs"),
+    ("tax", rf"tax|taxes|vat|gst|hst|pst|tcs|{_TAX_ABROAD}"),
     ("fee", r"retail delivery fees?|(?:bottle|container|recycling) (?:deposits?|fees?)"),
     ("delivery", _DELIVERY),
     ("amount", r"(?:total|amount|order|customer|grand) charged?|charge (?:amount|total)"),
     ("fee", r"fees?|commissions?|charges?|surcharges?|royalt\w+"),
+    ("fee", r"\w*gebuhr(?:en)?|provision(?:en)?|comision(?:es)?|commissioni?|comiss\w+|frais"),
     (
         "payment",
         (
@@ -186,20 +226,34 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         (
             r"(?:total|order|line total|item total|extended|ext) (?:price|cost)"
             r"|(?:line|item|extended) total(?: price)?|price (?:total|extended)"
+            r"|gesamt\w*|(?:precio|prix|prezzo|preco|importe|valor) totale?"
         ),
     ),
     ("price", r"prices?|costs?|unit amount|unit value|unit"),
+    ("price", r"\w*preise?|precios?|prix|prezzo|prezzi|precos?|(?:valor|importe) unitario"),
     (
         "amount",
         (
             r"sub ?totals?|totals?|amounts?|amt|gross|net|sales?|values?|goods|merchandise|revenue"
             r"|sum|sold for|proceeds|earnings|payouts?|income|turnover"
+            r"|\w*betrag|\w*summe|\w*umsatz|importes?|montants?|importo|importi|monto|valor|valore"
+            r"|totale|netto|brutto|bruto|neto"
         ),
     ),
 )
 """The kinds with their words; the first that fits counts."""
 _PATTERNS = tuple((kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KINDS)
 
+_OFTEN_WITH_TAX = re.compile(
+    r"\b(?:order|orders|invoice|net|gross|(?:grand )?total|gesamt\w*|\w*betrag|summe|netto|brutto"
+    r"|neto|bruto|importes?|montants?|importo|importi|monto|valor|valore|totale)\b"
+)
+_NOT_WHOLE = re.compile(r"\b(?:sub ?total|net|before|items?|lines?|goods|merchandise|products?)\b")
+_KEPT = re.compile(
+    r"\b(?:process\w+|merchant|cards?|payments?|paypal|stripe|transactions?|market ?place|platform"
+    r"|commissions?|referral|sell\w+|withheld|withholding|payout|etsy|ebay|amazon|fba|royalt\w+"
+    r"|listing|discount|tax|taxes|comision(?:es)?|commissioni?|comiss\w+|provision(?:en)?)\b"
+)
 _MARKED = re.compile(r"%|#")
 _RATE = re.compile(r"\brates?\b")
 _DELIVERED = re.compile(rf"\b(?:{_DELIVERY})\b")
@@ -215,7 +269,9 @@ _ENDS_OTHERWISE = re.compile(
 _NEVER = re.compile(
     r"\b(?:percent\w*|pct|cost of goods(?: sold)?|cogs|your cost|profit|margin|weight|latitude"
     r"|longitude|exchange|points|name|first name|last name|address|company|method|street|cvc|avs"
-    r"|fingerprint|tracking)\b"
+    r"|fingerprint|tracking|plz|postleitzahl|adresse|strasse|ort|land|datum|nummer|nr|\w+nummer"
+    r"|steuer(?:satz|klasse|id)|direccion|ciudad|codigo|pais|cp|fecha|metodo|numero|ville|pays"
+    r"|indirizzo|citta|cap|paese|cep|cidade|endereco|partita iva|p iva|taux|aliquota)\b"
 )
 _RARELY = re.compile(
     r"\b(?:zip|zipcode|postal|postcode|phone|telephone|mobile|fax|id|ids|number|no|num|record|count"

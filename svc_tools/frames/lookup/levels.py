@@ -24,8 +24,11 @@ Pattern: TypeAlias = Literal["silent", "single", "equal", "differs"]
 """How a column is filled within the orders of several rows: with nothing but 0, on one row of each
 order, with one figure on all rows, or with several."""
 
-_FEW = 0.05
-"""The share of orders within which a column of the whole order may differ: these do not add up."""
+_MANY = 0.5
+"""The share of the orders within which a column of lines differs, without rows of the other sign.
+
+A column that differs within fewer may be that of the order: there it is to check.
+"""
 _ORDERS = 3
 """The orders that prove a level."""
 _SHARE = 0.1
@@ -160,6 +163,7 @@ def patterns(table: MoneyTable, groups: Groups) -> dict[Hashable, Pattern]:
 
 
 def _pattern(figures: Figures, groups: Groups) -> Pattern:
+    """How one column is filled; a refund row in an order does not make it that of the line."""
     count = groups.count(figures.filled)
     least, greatest = groups.least(figures), groups.greatest(figures)
     seen = (groups.rows > 1) & (count > 0) & ((least != 0) | (greatest != 0))
@@ -168,7 +172,21 @@ def _pattern(figures: Figures, groups: Groups) -> Pattern:
     several = seen & (count > 1)
     if not several.any():
         return "single"
-    return "differs" if (least != greatest)[several].mean() > _FEW else "equal"
+    differs = least != greatest
+    sales = _of_one_sign(figures)
+    if sales is not figures:
+        there = (groups.rows > 1) & (groups.count(sales.filled) > 1)
+        if there.any():  # else further rows are refunds alone, and counted one by one
+            several, differs = there, groups.least(sales) != groups.greatest(sales)
+    return "differs" if differs[several].mean() > _MANY else "equal"
+
+
+def _of_one_sign(figures: Figures) -> Figures:
+    """A column without its negative cells, or without the others where most are negative."""
+    signs = np.sign(figures.cents)
+    most = 1 if np.count_nonzero(signs > 0) >= np.count_nonzero(signs < 0) else -1
+    other = figures.filled & (signs == -most)
+    return Figures(figures.cents, figures.filled & ~other) if other.any() else figures
 
 
 def level_of(

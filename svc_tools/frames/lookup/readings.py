@@ -41,8 +41,8 @@ def readings_of(
         sums: the amount, and its total where it adds up to one without the others.
         tax: tax that the amount may contain.
         delivery: delivery that it may contain.
-        further: discounts and gift wrap that may be still to be taken off or added, and what the
-            column is then.
+        further: discounts, gift wrap, tips and fees that may be still to be taken off or added,
+            and what the column is then.
     """
     of = {"contains_tax": tuple(tax), "contains_shipping": tuple(delivery)}
     named = [name for name, terms in of.items() if terms]

@@ -14,7 +14,14 @@ import numpy as np
 from svc_tools.frames.lookup.by_rates import weigh_by_rates
 from svc_tools.frames.lookup.doubts import Doubt
 from svc_tools.frames.lookup.figures import Figures, rows_of, terms_of
-from svc_tools.frames.lookup.kinds import SIGNS, names_a_cost, often_contains_tax
+from svc_tools.frames.lookup.kinds import (
+    SIGNS,
+    is_a_total,
+    is_before_parts,
+    is_kept_by_others,
+    names_a_cost,
+    often_contains_tax,
+)
 from svc_tools.frames.lookup.levels import Groups, holds_heads, level_of, patterns, products
 from svc_tools.frames.lookup.proofs import PART_OF, View, best_sum, whole_of
 from svc_tools.frames.lookup.readings import Reading, readings_of, readings_of_few
@@ -36,8 +43,8 @@ _KIND_OF_ANSWER: dict[str, Kind] = {
     "discount": "discount",
     "untaxed": "other",
 }
-_MOST_FURTHER = 3
-"""Discounts and gift wrap next to an amount of which every combination is read."""
+_MOST_FURTHER = 4
+"""Discounts, gift wrap, tips and fees next to an amount of which every combination is read."""
 _NEARLY = 0.9
 
 
@@ -178,11 +185,7 @@ def settle(verdict: Verdict, rates: np.ndarray, freight: np.ndarray) -> Verdict:
         [_rows(file, one.sums, groups) for one in readings],
         rates,
         freight,
-        [
-            _nonzero_of(file, term, groups)
-            for of in (_next_to, _maybe_inside)
-            for term, _ in of(file, readings[0].sums)
-        ],
+        [_nonzero_of(file, term, groups) for term, _ in _next_to(file, readings[0].sums)],
     )
     best = None if by_rates.best is None else readings[by_rates.best]
     if best is not None and best.alone:
@@ -383,27 +386,31 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     if delivery:
         delivery += [_taken_off(file, one) for one in file.filled("delivery_discount")]
     tax = _whole(file, "tax")
-    further = [*_next_to(file, sums), *_maybe_inside(file, sums)][:_MOST_FURTHER]
+    beside = _next_to(file, sums)
+    beside.sort(key=lambda one: one[0].label in said)  # what is not said is read in and out first
+    further, more = beside[:_MOST_FURTHER], beside[_MOST_FURTHER:]
     readings = readings_of(sums, tax, delivery, further)
-    doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in further)))
+    doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in beside)))
     doubts += _doubts_between(readings, "beside")
+    doubts += [_part_doubt(term.label, what, sums, by_rates=False) for term, what in more]
     alone = len(file.filled("amount")) <= 1  # of two equal ones, one is a total without the others
     return _answered(Verdict(file, sums, tuple(doubts), readings=readings, by_name=alone))
 
 
 def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:
-    """Discounts and gift wrap that are not in the sums, and what they would be in them."""
+    """Parts that are not in the sums and may be in the amount, and what they would be in them.
+
+    Those that are no price of goods are taken off an amount that contains them; of a total that
+    adds up without them they are no part.
+    """
     used = _labels(sums)
     off = [(_taken_off(file, one), "discount") for one in file.filled("discount")]
     wrap = [(file.term(one), "goods") for one in file.filled("wrap")]
-    return [(term, what) for term, what in (*off, *wrap) if term.label not in used]
-
-
-def _maybe_inside(file: _File, sums: Sums) -> list[tuple[Term, str]]:
-    """Tips and gift cards sold that an amount may contain, and that are no goods."""
-    used = _labels(sums)
-    inside = file.filled("tip", "gift_cards_sold")
-    return [(file.term(one, -1), "untaxed") for one in inside if one not in used]
+    found = [*off, *wrap]
+    if sums.total is None:
+        untaxed = file.filled("tip", "gift_cards_sold", "other", "fee")
+        found += [(file.term(one, -1), "untaxed") for one in untaxed if not is_kept_by_others(one)]
+    return [(term, what) for term, what in found if term.label not in used]
 
 
 def _whole(file: _File, kind: Literal["tax", "delivery"]) -> list[Term]:
@@ -561,7 +568,7 @@ _REASONS: dict[tuple[str, str], Reason] = {
 _OPEN_PARTS: dict[str, Reason] = {
     "discount": "discount_beside",
     "goods": "wrap_beside",
-    "untaxed": "wrap_beside",
+    "untaxed": "tip_beside",
 }
 
 
@@ -581,11 +588,17 @@ def _doubts_between(readings: Sequence[Reading], where: str, distinct: int = 0) 
         doubts.append(
             Doubt(reason, argument, columns, (True, False), likely, sums, counts, by_rates=True)
         )
-    for label, what in last.parts.items():
-        values = ({label: what}, {label: "none"})
-        reason = _OPEN_PARTS[what]
-        doubts.append(Doubt(reason, "parts", (label, base), values, values[0], sums, by_rates=True))
+    doubts += [_part_doubt(*one, sums, by_rates=True) for one in last.parts.items()]
     return doubts
+
+
+def _part_doubt(label: Hashable, what: str, sums: Sums, *, by_rates: bool) -> Doubt:
+    """The question whether a part is still to be taken off an amount, or added to it."""
+    base = sums.goods[0].label
+    used, not_used = values = ({label: what}, {label: "none"})
+    out = (what == "discount" and is_a_total(base)) or (what == "untaxed" and is_before_parts(base))
+    likely = not_used if out else used
+    return Doubt(_OPEN_PARTS[what], "parts", (label, base), values, likely, sums, by_rates=by_rates)
 
 
 def _closed(verdict: Verdict, reading: Reading, sums: Sums, rest: tuple[Doubt, ...]) -> Verdict:
