@@ -7,7 +7,7 @@ of what the user sees. `OrderIndex` knows the orders of all chunks, by eight byt
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,13 +27,13 @@ from svc_tools.frames.lookup.order_numbers import (
     text_keys,
 )
 from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
-from svc_tools.frames.lookup.sums import Term
+from svc_tools.frames.lookup.sums import Sums, Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
 from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
 from svc_tools.frames.money import Money, dollars, whole_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.frames.lookup.reading import Reading
 
@@ -128,6 +128,27 @@ class Sale(NamedTuple):
     def wrong(self) -> dict[int, str]:
         """Why rows have no amount or no delivery, by row."""
         return {**(self.shipping.wrong if self.shipping else {}), **self.amount.wrong}
+
+
+class Amounts(NamedTuple):
+    """A column of money as an amount of sales.
+
+    Attributes:
+        of: the amounts.
+        ended: rows that are no sale by their status or type.
+        totals: rows of totals; their amounts are 0.
+    """
+
+    of: Dollars
+    ended: np.ndarray
+    totals: np.ndarray
+
+    @property
+    def money(self) -> Money:
+        """The amounts; missing where there is a reason why there is none."""
+        missing = np.zeros(len(self.of.cents), bool)
+        missing[[*self.of.wrong]] = True
+        return Money(self.of.cents, missing)
 
 
 class Marks(NamedTuple):
@@ -233,10 +254,11 @@ class Orders:
     @cached_property
     def further(self) -> np.ndarray:
         """The rows whose amounts count in another row of their order: empty there, or the same."""
-        frame, orders = self.frame, self.codes
+        frame = self.frame
         none = np.zeros(len(frame), bool)
         money = [label for label in self.reading.once if label in frame.columns]
-        if orders is None or not len(frame) or not money:
+        orders = self.codes if len(frame) and money else None
+        if orders is None:
             return none
         empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
         first = _first_rows(orders, ~empty)[orders]
@@ -333,9 +355,74 @@ class Orders:
         parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
         return parted
 
-    def amounts(self, label: Hashable, named: str) -> Dollars:
-        """A column of money, counted once for each order where it is that of the order."""
-        return self._added([self.reading.term(label)], named)
+    def amounts(
+        self,
+        term: Term,
+        named: str,
+        marks: Marks | None = None,
+        *,
+        of_sales: bool = True,
+        beside: Iterable[Hashable] = (),
+    ) -> Amounts:
+        """A column of money as an amount of sales.
+
+        An order's column counts once for each, in the row in which the order's amounts do. Rows of
+        totals have 0, refunds the sign that the user gives them, and rows in another currency than
+        US dollars no amount.
+
+        Args:
+            term: the column.
+            named: what it is, for the reasons why rows have no amount.
+            marks: what is known of the rows from further chunks; of a column of the order that is
+                none of the amounts, what an index of it alone knows.
+            of_sales: rows that are no sale by their status have 0; else what stands there.
+            beside: further columns of money, which show the rows of totals too.
+        """
+        reading = self.reading
+        rows = Orders(self.stated(), reading)
+        of = rows._once(term, named, marks)
+        kinds = row_kinds(
+            rows.frame,
+            reading.kinds,
+            of.cents,
+            orders=self.codes if reading.kinds.used else None,
+            numbers=rows.numbers,
+        )
+        if reading.refunds is not None and kinds.refund.any():
+            some = kinds._replace(no_sale=np.zeros_like(kinds.no_sale))
+            of = of._replace(cents=signed(of.cents, some, reading.refunds))
+        totals = rows._totals(marks, (term, *map(Term, beside)))
+        ended = _worded(rows.frame, reading.no_sale) | rows.of_another_kind | kinds.no_sale
+        abroad = rows_abroad(
+            rows.frame, reading.currencies_or_none, [term.label], orders=self.codes
+        )
+        no_sale = totals | ended if of_sales else totals
+        foreign = {row: why for row, why in abroad.wrong.items() if of.cents[row]}
+        return Amounts(_without(of, no_sale, foreign), ended & ~totals, totals)
+
+    def _once(self, term: Term, named: str, marks: Marks | None) -> Dollars:
+        """A column; where it is the order's in the row in which the order's amounts count."""
+        reading = self.reading
+        if reading.export is not None or not (term.once or term.head):
+            further = self.further if marks is None else marks.further
+            return self._added([term], named, further)
+        own = Sums((term,), witness="given")
+        alone = replace(reading, sums=own, once=(term.label,), of_order=(term.label,))
+        orders = Orders(self.frame, alone)
+        if marks is not None:  # those of the column by itself
+            return orders._added([term], named, marks.further)
+        of = orders._added([term], named)
+        elsewhere = self.further
+        moved = np.flatnonzero(elsewhere & (of.cents != 0))
+        if self.codes is None or not len(moved):
+            return of
+        to = _first_rows(self.codes, ~elsewhere)[self.codes[moved]]
+        moved, to = moved[to >= 0], to[to >= 0]
+        cents = of.cents.copy()
+        np.add.at(cents, to, cents[moved])
+        cents[moved] = 0
+        wrong = {row: why for row, why in of.wrong.items() if row not in {*to.tolist()}}
+        return of._replace(cents=cents, wrong=wrong)
 
     def sale(self, marks: Marks | None = None) -> Sale:
         """The amounts of the rows as whole cents, as their columns together give them.
@@ -384,7 +471,7 @@ class Orders:
             rows.frame,
             reading.currencies_or_none,
             [term.label for term in sums.goods],
-            orders=self.codes,
+            orders=self.codes if reading.currency is not None else None,
             counts_in=counted_in,
         )
         foreign = {row: reason for row, reason in abroad.wrong.items() if counted_in[row]}
@@ -404,10 +491,11 @@ class Orders:
 
     def stated(self) -> pd.DataFrame:
         """The frame with status and currency of the order in further rows that lack them."""
-        orders, reading = self.codes, self.reading
+        reading = self.reading
         named = [*reading.no_sale, *filter(None, [reading.currency])]
         labels = [label for label in named if label in self.frame.columns]
-        if orders is None or not labels:
+        orders = self.codes if labels else None
+        if orders is None:
             return self.frame
         empty = np.logical_and.reduce([blank_cells(self.frame[label]) for label in labels])
         return _of_order(self.frame, labels, orders, empty) if empty.any() else self.frame
@@ -465,28 +553,37 @@ class Orders:
             return None
         return text_keys(self.frame[self.reading.order]).codes
 
-    def _totals(self, marks: Marks | None) -> np.ndarray:
+    def _totals(self, marks: Marks | None, further: Iterable[Term] = ()) -> np.ndarray:
         """The rows of totals, in a file that is no known export."""
         if marks is not None:
             return marks.totals
         if self.reading.export is not None:
             return np.zeros(len(self.frame), bool)
-        return self.totals(total_rows(self.reading.orders))
+        return self.totals(total_rows(self.reading.orders), further)
 
-    def totals(self, found: TotalRows, whole: pd.DataFrame | None = None) -> np.ndarray:
+    def totals(
+        self,
+        found: TotalRows,
+        further: Iterable[Term] = (),
+        whole: pd.DataFrame | None = None,
+    ) -> np.ndarray:
         """The rows of totals among these, the next ones of a file.
 
         Args:
             found: what finds them.
+            further: columns of money that show them beside those of the sums.
             whole: the rows with all columns of the file, where the frame has some of them.
         """
         sums = self.reading.sums
-        if sums is None:
+        terms = [*further]
+        if sums is not None:
+            terms += [*sums.goods, *sums.delivery, *sums.tax]
+            terms += [] if sums.total is None else [sums.total]
+        if not terms:
             return np.zeros(len(self.frame), bool)
         if whole is None:
             added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
             whole = self.frame[[one for one in self.frame.columns if one not in added]]
-        terms = (*sums.goods, *sums.delivery, *sums.tax, *([sums.total] if sums.total else []))
         money = {}
         for term in terms:
             cents, wrong, _ = self.cents_of(Term(term.label), "amount")
@@ -521,8 +618,9 @@ class Orders:
 
     def off(self, once: np.ndarray) -> np.ndarray:
         """The rows of orders that do not add up to their total, or that alone prove a part."""
-        codes, exported = self.codes, self.reading.export is not None
+        exported = self.reading.export is not None
         bad = self.bad(once, self.rest(once))
+        codes = self.codes if bad.any() else None
         if codes is None:
             return bad
         if self._adds_up_by_order:
@@ -577,6 +675,7 @@ class OrderIndex:
     def __init__(self, reading: Reading, columns: Mapping[str, Hashable]) -> None:
         self._reading, self._columns = reading, columns
         self._head: pd.DataFrame | None = None
+        self._before: pd.DataFrame | None = None
         self._counted = _NO_HASHES
         self._totals = total_rows(reading.orders)
         self._with_amounts, self._off, self._left = _Hashes(), _Hashes(), _Sums()
@@ -585,22 +684,29 @@ class OrderIndex:
 
     def begin(self) -> None:
         """Begin with the first chunk again."""
-        self._head, self._counted = None, _NO_HASHES
+        self._head = self._before = None
+        self._counted = _NO_HASHES
         self._totals = total_rows(self._reading.orders)
 
     def completed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of the next chunk with their places, dates and statuses."""
-        head, reading = self._head, self._reading
+        head, reading = self._last_head(), self._reading
         whole = frame if head is None else pd.concat([head, frame], ignore_index=True)
         whole = Orders(whole, reading).completed(self._columns)
         if reading.order is None or not len(whole):
             return whole
-        orders = Orders(whole, reading)
-        whole, codes = orders.stated(), orders.codes
-        if codes is not None:
-            last = codes[-1]
-            self._head = whole.iloc[[int(np.argmax(codes == last))]] if last >= 0 else None
+        whole = Orders(whole, reading).stated()
+        self._before = whole
         return whole if head is None else whole.iloc[1:].set_axis(frame.index)
+
+    def _last_head(self) -> pd.DataFrame | None:
+        """The first row of the order of the last row before the next chunk."""
+        before, self._before = self._before, None
+        codes = None if before is None else Orders(before, self._reading).codes
+        if before is not None and codes is not None:
+            last = codes[-1]
+            self._head = before.iloc[[int(np.argmax(codes == last))]] if last >= 0 else None
+        return self._head
 
     def see(self, frame: pd.DataFrame, exempt: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Record the orders of a completed chunk.
@@ -643,7 +749,7 @@ class OrderIndex:
         """
         orders = Orders(frame, self._reading)
         known = self._reading.export is not None
-        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole)
+        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole=whole)
         if not self._applies(frame):
             return Marks.none(len(frame))._replace(totals=totals, off=orders.off(orders.further))
         further, with_amounts = self._counted_before(orders)

@@ -79,9 +79,9 @@ class AmountsOfTax:
 
 
 _FOUND = ("amount", "shipping", "channel", "invoice")
-_OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _OFF_AT_MOST = 0.1
 """The share of the rows that may not add up where the sums decide."""
+_OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 
 
 def amounts_of_tax(
@@ -186,8 +186,13 @@ def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions)
     return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
 
 
-def refuse_if_open(counts: Counts, reading: Reading) -> None:
+def refuse_if_open(counts: Counts, reading: Reading, *, call: str = "tax") -> None:
     """Refuse what the rows that decided did not show, and the whole file does.
+
+    Args:
+        counts: what was counted of all rows.
+        reading: what their columns mean.
+        call: the method that takes the answers.
 
     Raises:
         ColumnAmbiguous: more than a tenth of the rows do not add up, or there are refunds that are
@@ -206,7 +211,7 @@ def refuse_if_open(counts: Counts, reading: Reading) -> None:
         columns = (sums.goods[0].label, reading.total)
         asked.append(Question("amount", columns, columns, columns[0], why, "amount"))
     if asked:
-        raise ColumnAmbiguous.of(asked, call="tax")
+        raise ColumnAmbiguous.of(asked, call=call)
 
 
 def _unless_off(given: Hashable | None) -> Hashable | None:
