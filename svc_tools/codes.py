@@ -231,6 +231,13 @@ _MARKS = {
         "the lookup marked the rate for review; the reason column is not in the frame",
         "Look it up with the column lookup_review_reason, which says why.",
     ),
+    "mostly_not_taxable": (
+        (
+            "the export marks more than half of the state's sales as not taxable; the rows are not"
+            " listed one by one"
+        ),
+        "Check in the shop that these goods are not taxable there; to tax them: taxable=False.",
+    ),
 }
 """Why a review lists a row that has no reason in its columns: meaning, what to do."""
 _TAX_REVIEW = {
@@ -239,7 +246,7 @@ _TAX_REVIEW = {
             "the columns of the order do not add up to its total: something is in it that has no"
             " column, such as a tip, a gift card or another discount, or the tax is in the amount"
         ),
-        "Look the order up in the shop: what was sold, and for how much before tax?",
+        "Look the order up in the shop, and enter what was sold for how much before tax.",
     ),
     "partial_rate": (
         "the tax was computed from a rate that lacks its local or district part: a lower bound",

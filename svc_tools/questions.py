@@ -7,13 +7,14 @@ of a command for a shell. Where nothing seems likely, it has `…` in its place.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from svc_tools.operating_system import is_windows, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable
 
 OPEN: Final = "…"
 """Stands in a line for a value that the user has to choose."""
@@ -31,6 +32,7 @@ class Question:
         why: what was seen, in a sentence without a full stop.
         argument: the argument that answers it, such as `once`.
         because: why `likely` seems likeliest, in words; may be empty where `why` says it.
+        choices: what each value stands for, for hosts that do not list them in words.
     """
 
     role: str
@@ -40,16 +42,22 @@ class Question:
     why: str
     argument: str
     because: str = ""
+    choices: str = ""
 
 
 def answers(questions: Iterable[Question]) -> dict[str, object]:
-    """The likeliest value by argument, in the order of the questions; lists are joined."""
+    """The likeliest value by argument, in the order of the questions.
+
+    Lists are joined, and so are mappings.
+    """
     found: dict[str, object] = {}
     for one in questions:
         likely = OPEN if one.likely is None else one.likely
         before = found.get(one.argument, likely)
         if isinstance(before, list | tuple) and isinstance(likely, list | tuple):
             found[one.argument] = [*dict.fromkeys([*before, *likely])]
+        elif isinstance(before, Mapping) and isinstance(likely, Mapping):
+            found[one.argument] = {**likely, **before}
         else:
             found[one.argument] = before
     return found
@@ -76,10 +84,16 @@ def in_shell(questions: Iterable[Question], options: Mapping[str, str]) -> str:
         questions: what is asked.
         options: the option of an argument where it has another name (`"amount": "--tax"`), or all
             that stands for one value of it (`"amount False": "--no-tax"`). By default `zip` is
-            `--zip`, and `False` for `country` is `--without country`.
+            `--zip`, `False` for `country` is `--without country`, and a mapping has one option for
+            each of its pairs (`"Service Fee=untaxed"`).
     """
     found = answers(questions)
     return " ".join(_options_of(name, value, options) for name, value in found.items())
+
+
+def option(argument: str, value: object) -> str:
+    """The option of an argument with its value, such as `--taxable "Taxable?"`."""
+    return _options_of(argument, value, {})
 
 
 def _options_of(argument: str, value: object, options: Mapping[str, str]) -> str:
@@ -92,6 +106,8 @@ def _options_of(argument: str, value: object, options: Mapping[str, str]) -> str
     if value is True:
         return name
     each = value if isinstance(value, list | tuple) else [value]
+    if isinstance(value, Mapping):
+        each = [f"{label}={what}" for label, what in value.items()]
     return " ".join(f"{name} {_quoted(str(one))}" for one in each)
 
 
@@ -108,19 +124,28 @@ def _quoted(word: str) -> str:
 
 
 def in_sentences(
-    questions: Iterable[Question], answer: Callable[[Question], str] | None = None
+    questions: Iterable[Question],
+    answer: Callable[[Question], str] | None = None,
+    *,
+    choices: bool = True,
 ) -> list[str]:
     """Each question in a sentence without a full stop: what was seen, what is likeliest, and why.
 
     Args:
         questions: what is asked.
         answer: how the likeliest value of a question is written; by default as in Python.
+        choices: whether to say what each value stands for.
     """
     written = _in_python if answer is None else answer
+    seen = [(one, _seen(one, choices=choices)) for one in questions]
     return [
-        one.why if one.likely is None else f"{one.why}; likeliest: {written(one)}{_reason(one)}"
-        for one in questions
+        text if one.likely is None else f"{text}; likeliest: {written(one)}{_reason(one)}"
+        for one, text in seen
     ]
+
+
+def _seen(one: Question, *, choices: bool) -> str:
+    return f"{one.why}; {one.choices}" if choices and one.choices else one.why
 
 
 def _in_python(one: Question) -> str:

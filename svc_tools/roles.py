@@ -4,7 +4,9 @@ ColumnError              a column cannot be used for its role
 ├── ColumnMissing        no column has the role
 ├── ColumnAmbiguous      several columns could have it
 ├── ColumnsOfTwoParties  the columns found may belong to different parties
+├── ColumnTaken          columns have the names of those that are added
 ├── FlagsAmbiguous       a column of exempt lines holds only 0 and 1
+├── SaysOpposite         a column of exempt lines says what is taxable, or the other way round
 ├── DatesAmbiguous       the dates could be month first or day first
 └── NoUsableRows         no row of a file names a place and a date that can be looked up
 
@@ -235,6 +237,30 @@ _WHOLE_PLACES = ({"zip"}, {"address", "city"}, {"city", "state"}, {"lat", "lng"}
 _SHIPPED_TO = "the place shipped to counts"
 
 
+class ColumnTaken(ColumnError):  # noqa: N818 - as above
+    """Columns have the names of those that a lookup or a tax adds; a prefix makes others of these.
+
+    Attributes:
+        columns: those columns.
+        prefix: one with which no column has such a name.
+    """
+
+    code = "column_taken"
+    role = "prefix"
+
+    def __init__(self, columns: Sequence[Hashable], prefix: str, *, of_tax: bool = False) -> None:
+        super().__init__(columns, prefix)
+        self.columns, self.prefix, self.of_tax = tuple(columns), prefix, of_tax
+        listed = ", ".join(map(repr, columns))
+        added = "a tax adds" if of_tax else "a lookup or a tax adds"
+        has = "has the name of one" if len(columns) == 1 else "have the names of some"
+        self.fact = f"{listed} of your columns {has} that {added}"
+        self.advice = f"put a prefix before the names of those that are added: prefix={prefix!r}"
+        if of_tax:
+            self.advice += ", in the lookup and in the tax"
+        self.questions = (Question("prefix", self.columns, (prefix,), prefix, self.fact, "prefix"),)
+
+
 class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
     """The dates of a column could be month, day or year first, or are not all the same.
 
@@ -275,25 +301,47 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
 
 
 class FlagsAmbiguous(ColumnError):  # noqa: N818 - as above
-    """A column of exempt lines holds only 0 and 1, which may be yes and no, or dollars.
+    """A column of exempt or taxable lines holds only 0 and 1: yes and no, or dollars.
 
     Attributes:
         column: the column.
     """
 
     code = "flags_ambiguous"
-    role = "exempt"
 
-    def __init__(self, column: Hashable) -> None:
-        super().__init__(column)
-        self.column = column
+    def __init__(self, column: Hashable, role: str = "exempt") -> None:
+        super().__init__(column, role)
+        self.column, self.role = column, role
         self.fact = (
-            f"exempt: column {column!r} holds only 0 and 1, which may be yes and no, or dollars"
+            f"{role}: column {column!r} holds only 0 and 1, which may be yes and no, or dollars"
         )
         self.advice = (
             f"yes and no are df[{column!r}].astype('boolean'), of text through 'Int8'; dollars are"
             " decimals, or text such as '1.00'"
         )
+
+
+class SaysOpposite(ColumnError):  # noqa: N818 - as above
+    """The column of what is exempt says what is taxable, or the other way round.
+
+    Attributes:
+        column: the column.
+        instead: the argument that takes it: `taxable` or `exempt`.
+    """
+
+    code = "says_the_opposite"
+
+    def __init__(self, role: str, column: Hashable) -> None:
+        super().__init__(role, column)
+        self.role, self.column = role, column
+        self.instead = _OPPOSITES[role]
+        self.fact = (
+            f"{role}: column {column!r} says by its name what is {self.instead}, the opposite"
+        )
+        self.advice = f"write {self.instead}={column!r} instead"
+
+
+_OPPOSITES = {"exempt": "taxable", "taxable": "exempt"}
 
 
 class NoUsableRows(ColumnError):  # noqa: N818 - as above
@@ -413,6 +461,41 @@ def find(
         elif role.needed or role.name in given:
             problems.append(ColumnMissing(role.name, columns))
     return Found(found, tuple(problems))
+
+
+_TAXABLE_WORDS = re.compile(
+    r"(?<![a-z])(?P<off>(?:(?:not|non|no|isn_t|isnt|un|never|without)_?(?:(?:is|be|us|sales?|tax)_)*)?)"
+    r"(?:(?P<taxable>taxables?|taxed|taxability|subject_to_(?:sales_)?tax(?:es)?"
+    r"|(?:charge|apply|applies|collect)_(?:sales_)?tax(?:es)?|(?:liable|liability)_(?:for|to)_tax"
+    r"|tax(?:es)?_(?:applies|applicable|liable))"
+    r"|(?P<exempt>exempt(?:ed|ion|ions|s)?|tax_?free|untaxed|untaxable))(?![a-z])"
+)
+"""What a name says of taxes, with the word before it that turns it round."""
+
+
+def says_of_tax(label: Hashable) -> Literal["exempt", "taxable"] | None:
+    """Whether a column says by its name what is taxable, or what is exempt; `None` for neither.
+
+    "Not taxable" and "nontaxable" say what is exempt, "non-exempt" what is taxable. A name with
+    both ("Taxable/Exempt") says neither: its cells do.
+    """
+    said = {
+        "exempt" if (match["exempt"] is None) == bool(match["off"]) else "taxable"
+        for match in _TAXABLE_WORDS.finditer(plain_name(label))
+    }
+    if len(said) != 1:
+        return None
+    return "exempt" if "exempt" in said else "taxable"
+
+
+def refuse_opposite(role: str, label: object) -> None:
+    """Refuse a column as that of exempt, or of taxable lines that says the opposite by its name.
+
+    Raises:
+        SaysOpposite: it does.
+    """
+    if isinstance(label, str) and says_of_tax(label) == _OPPOSITES[role]:
+        raise SaysOpposite(role, label)
 
 
 def plain_name(label: Hashable) -> str:

@@ -223,6 +223,7 @@ def test_lines_that_are_not_taxable_are_told_by_a_column(shop) -> None:
         "quantity": "Lineitem quantity",
         "taxable": "Lineitem taxable",
         "name": "Lineitem name",
+        "shared": "Discount Amount",
         **discount,
     }
     assert Lines().by_part().keys() >= found.keys()

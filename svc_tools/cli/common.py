@@ -183,6 +183,8 @@ def _open_questions(error: Exception, options: Mapping[str, str]) -> list[str]:
         ]
     if all(one.likely is None for one in asked):
         return []
+    if getattr(error, "code", "") == "column_taken":
+        return ["Add:", line]
     because = f" ({asked[0].because})" if len(asked) == 1 and asked[0].because else ""
     return [f"What seems likeliest{because}:", line]
 
@@ -216,12 +218,14 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
 
 
 _ADVICE = {
+    "column_taken": "put a prefix before the names of those that are added, with --prefix",
     "columns_of_two_parties": (
         "name the columns by their options, and leave one out with --without"
     ),
     "dates_ambiguous": "say which with --date-format 'month first', 'day first' or 'year first'",
     "flags_ambiguous": "write yes and no, or dollars such as 1.00",
     "no_usable_rows": "name the columns of the places, such as --zip, --state or --country",
+    "says_the_opposite": "write {option} instead",
     "no_usable_rows as_of": (
         "say how the dates are written with --date-format, or name their column with --as-of"
     ),
@@ -231,13 +235,20 @@ _ADVICE = {
 
 def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     """What to do about the columns of a file, by options."""
-    from svc_tools.roles import ColumnAmbiguous  # noqa: PLC0415 - few commands read files
+    from svc_tools.questions import option  # noqa: PLC0415 - few commands ask
+    from svc_tools.roles import (  # noqa: PLC0415 - few commands read files
+        ColumnAmbiguous,
+        SaysOpposite,
+    )
 
     if isinstance(error, ColumnAmbiguous) and error.alike:
         return error.advice
     advice = _ADVICE.get(f"{error.code} {error.role}") or _ADVICE.get(error.code)
     if advice is not None:
-        return advice
+        named: dict[str, str] = {}
+        if isinstance(error, SaysOpposite):
+            named["option"] = option(error.instead, error.column)
+        return advice.format(**named)
     if "questions" in options and isinstance(error, ColumnAmbiguous) and not error.of_columns:
         return _choices(error.questions[0], options)
     if error.role == "place":

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.plan import Plan
-    from svc_tools.places import Grain
 
 _EVERY = 30.0
 """Seconds between two lines in a log."""
@@ -61,8 +60,8 @@ _run = partial(typer.Option, rich_help_panel="The run")
 
 
 _ROLES = tuple(one.name for one in fields(Cells))
-_OF_TAX = ("shipping", "channel")
-"""What a tax of an export finds by itself, and can be left out."""
+_OF_TAX = ("shipping", "channel", "taxable", "order", "currency", "once")
+"""What a tax finds by itself, and can be left out."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,9 @@ class Places:
 
     def given(self) -> dict[str, object]:
         """The arguments of the lookup that were given, and `False` for what is left out."""
-        return _named(self, _ROLES) | self.left_out(_ROLES)
+        named, left_out = _named(self, _ROLES), self.left_out(_ROLES)
+        _refuse_both(named, left_out)
+        return named | left_out
 
     def left_out(self, names: Collection[str]) -> dict[str, object]:
         """`False` for those of these arguments that are left out."""
@@ -106,12 +107,25 @@ class Tax:
     no_tax: Annotated[bool, _tax("--no-tax", help="Add no tax.")] = False
     shipping: Annotated[str | None, _tax(help="Column of delivery charges.")] = None
     exempt: Annotated[str | None, _tax(help="Column of exempt lines.")] = None
+    taxable: Annotated[str | None, _tax(help="Column of taxable lines.")] = None
     invoice: Annotated[str | None, _tax(help="Column of invoices: round once each.")] = None
     rounding: Annotated[str | None, _tax(help="half_up, half_even, up or down.")] = None
     partial: Annotated[str | None, _tax(help="use: tax from partial rates too.")] = None
     nexus: Annotated[Path | None, _tax(help="CSV of nexus registrations: what is due.")] = None
     channel: Annotated[str | None, _tax(help="Column of sales channels.")] = None
     ship_from: Annotated[str | None, _tax(help="State goods are sent from.")] = None
+    once: Annotated[list[str] | None, _tax(help="Column to count once for each order.")] = None
+    contains_tax: Annotated[str | None, _tax(help="yes or no: whether the amount does.")] = None
+    contains_shipping: Annotated[str | None, _tax(help="As --contains-tax, of delivery.")] = None
+    part: Annotated[
+        list[str] | None, _tax(help="COLUMN=goods, delivery, discount, untaxed or none.")
+    ] = None
+    refunds: Annotated[str | None, _tax(help="With amounts above 0: subtract, add or leave.")] = (
+        None
+    )
+    order: Annotated[str | None, _tax(help="Column of order numbers.")] = None
+    currency: Annotated[str | None, _tax(help="Column of currencies.")] = None
+    decimal: Annotated[str | None, _tax(help="point or comma: the decimal mark.")] = None
 
     def given(self) -> dict[str, Any] | None:
         """The arguments of the tax that were given; `None` for no tax."""
@@ -119,8 +133,14 @@ class Tax:
         if self.no_tax and given:
             named = next(iter(given)).replace("_", "-")
             raise ValueError(f"--{named} is for a tax, and --no-tax leaves the tax out")
+        if {"exempt", "taxable"} <= given.keys():
+            raise ValueError("--exempt and --taxable both say what is not taxed; leave one out")
         amount = {"amount": given.pop("tax")} if "tax" in given else {}
-        return None if self.no_tax else {**amount, **given}
+        for name in ("contains_tax", "contains_shipping"):
+            if name in given:
+                given[name] = _yes_or_no(f"--{name.replace('_', '-')}", given[name])
+        parts = {"parts": dict(map(_part, given.pop("part")))} if "part" in given else {}
+        return None if self.no_tax else {**amount, **given, **parts}
 
 
 @dataclass(frozen=True)
@@ -135,6 +155,8 @@ class Files:
     encoding: Annotated[str | None, _file(help="Of a CSV, as cp1252.")] = None
     report: Annotated[Path | None, _file(help="Write a report: .xlsx, .html.")] = None
     report_columns: Annotated[str | None, _file(help="Your columns in it: a,b,c.")] = None
+    layout: Annotated[Path | None, _file(help="Read the columns by this layout.")] = None
+    save_layout: Annotated[Path | None, _file(help="Keep the layout for the next file.")] = None
     force: Annotated[bool, _file("--force", help="Replace the output.")] = False
 
 
@@ -158,6 +180,34 @@ def _named(options: object, names: Iterable[str]) -> dict[str, Any]:
     """The options of these names that were given."""
     every = {name: getattr(options, name) for name in names}
     return {name: value for name, value in every.items() if value is not None}
+
+
+def _refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
+    """Refuse a column that is named and left out in one command."""
+    for name in left_out:
+        if name in named:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} and --without {option}: leave one of them out")
+
+
+def _yes_or_no(option: str, given: str) -> bool:
+    if given not in ("yes", "no"):
+        raise ValueError(f"{option}: given {given!r}, expected yes or no")
+    return given == "yes"
+
+
+def _part(given: str) -> tuple[str, str]:
+    """A column, whose name may have "=" in it, and what it is."""
+    from svc_tools.frames.lookup.sums import PARTS  # noqa: PLC0415 - loads pandas
+
+    label, _, what = given.rpartition("=")
+    if not label or what not in PARTS:
+        *most, last = PARTS
+        raise ValueError(
+            f"--part: given {given!r}, expected a column, = and one of {', '.join(most)} or {last},"
+            ' as "Service Fee=untaxed"'
+        )
+    return label, what
 
 
 @grouped
@@ -209,6 +259,7 @@ def enrich(
             encoding=files.encoding,
             report=files.report,
             report_columns=_names_in(files.report_columns),
+            save_layout=files.save_layout,
             force=files.force or run.plan,
             progress=FileProgress(console, shown=not run.quiet),
         )
@@ -233,20 +284,25 @@ def _names_in(text: str | None) -> list[str] | None:
 
 def _terms(places: Places, tax: Tax, files: Files) -> Terms:
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
-    from svc_tools.frames.options import LookupOptions  # noqa: PLC0415 - as above
+    from svc_tools.frames.lookup.saved_layout import SalesLayout  # noqa: PLC0415 - as above
+    from svc_tools.frames.options import LookupOptions, options_of  # noqa: PLC0415 - as above
 
-    options = LookupOptions(
-        **places.given(),  # type: ignore[arg-type]  # checked there
-        prefix=files.prefix,
-        detail=files.detail,
-        columns=_names_in(files.columns),
-        tz=places.tz,
-        date_format=places.date_format,
-        as_of_grain=cast("Grain", places.as_of_grain),
-    )
+    kept = {} if files.layout is None else {"layout": SalesLayout.read(files.layout)}
+    of_lookup = {
+        **places.given(),
+        **kept,
+        "prefix": files.prefix,
+        "detail": files.detail,
+        "columns": _names_in(files.columns),
+        "tz": places.tz,
+        "date_format": places.date_format,
+        "as_of_grain": places.as_of_grain,
+    }
+    options = options_of(LookupOptions, "enrich", of_lookup)
     given = tax.given()
-    of_tax = None if given is None else {**places.left_out(_OF_TAX), **given}
-    return Terms(options, of_tax)
+    left_out = places.left_out(_OF_TAX)
+    _refuse_both(given or (), left_out)
+    return Terms(options, None if given is None else {**left_out, **given, **kept})
 
 
 def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
@@ -288,6 +344,11 @@ _FILE_OPTIONS = {
     "sheet": "--sheet",
     "amount": "--tax",
     "amount False": "--no-tax",
+    "parts": "--part",
+    "contains_tax True": "--contains-tax yes",
+    "contains_tax False": "--contains-tax no",
+    "contains_shipping True": "--contains-shipping yes",
+    "contains_shipping False": "--contains-shipping no",
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 

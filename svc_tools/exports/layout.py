@@ -54,6 +54,7 @@ class Lines:
         total: what the line comes to, after its discount.
         taxable: whether the line is taxable, as words or as true and false.
         name: what was sold.
+        shared: a discount of the whole order, which its lines share by their prices.
     """
 
     price: tuple[str, ...] = ()
@@ -62,6 +63,7 @@ class Lines:
     total: tuple[str, ...] = ()
     taxable: tuple[str, ...] = ()
     name: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
     def by_part(self) -> dict[str, tuple[str, ...]]:
         """The names of the columns by what they hold."""

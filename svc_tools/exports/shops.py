@@ -64,6 +64,7 @@ EXPORTS: tuple[Export, ...] = (
             discount=("lineitem_discount",),
             taxable=("lineitem_taxable",),
             name=("lineitem_name",),
+            shared=("discount_amount",),
         ),
         of_order=(
             *("discount_amount", "outstanding_balance", "duties"),
@@ -73,9 +74,9 @@ EXPORTS: tuple[Export, ...] = (
         no_sale={"financial_status": ("voided", "expired"), "cancelled_at": None},
         zone="offset",
         amounts="after discounts, before shipping and tax",
-        note="Orders without a shipping address (in the store, digital) have no place. Tips and"
-        " gift cards are part of Subtotal where they were lines of the order. Lines that are not"
-        " taxable (Lineitem taxable) are not taken off.",
+        note="Orders without a shipping address (in the store, digital) have no place. Lines that"
+        " are not taxable (Lineitem taxable) are taken off; gift cards and tips, which Subtotal"
+        " contains where they were lines of the order, are no sales.",
     ),
     Export(
         name="Amazon orders",
@@ -226,7 +227,12 @@ EXPORTS: tuple[Export, ...] = (
         amount=_sums("order_subtotal_amount", "cart_discount_amount"),
         shipping=_sums("order_shipping_amount"),
         once=True,
-        lines=Lines(price=("item_cost",), quantity=("quantity_refund",), name=("item_name",)),
+        lines=Lines(
+            price=("item_cost",),
+            quantity=("quantity_refund",),
+            name=("item_name",),
+            shared=("cart_discount_amount",),
+        ),
         no_sale={
             "order_status": (
                 *_UNPAID,
@@ -370,6 +376,7 @@ EXPORTS: tuple[Export, ...] = (
             quantity=("lineitem_quantity",),
             taxable=("lineitem_taxable",),
             name=("lineitem_name",),
+            shared=("discount_amount",),
         ),
         no_sale={"financial_status": (*_UNPAID, "pending"), "cancelled_at": None},
         month_first=True,
@@ -377,7 +384,8 @@ EXPORTS: tuple[Export, ...] = (
         amounts="the subtotal less the discount, before shipping and tax",
         note="The layout is nearly that of Shopify, but its Subtotal is before the discount. A"
         " discount may have been on the shipping: orders that do not add up to their total are"
-        " counted. Orders without a shipping address have no place.",
+        " counted. Orders without a shipping address have no place. Lines that are not taxable"
+        " (Lineitem taxable) are taken off.",
         seen="sample files and import scripts of public repositories",
     ),
     Export(

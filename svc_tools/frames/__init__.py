@@ -11,6 +11,7 @@ require_pandas("df.svc", pd.__version__)
 with needs("svc_tools.frames", "pandas"):
     from svc_tools.frames.accessor import SvcAccessor
     from svc_tools.frames.enrich import LookupFailedError
+    from svc_tools.frames.lookup.saved_layout import LayoutError, SalesLayout
     from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from svc_tools.frames.sales.exposure import exposure_of_file
 
 __all__ = [
+    "LayoutError",
     "LookupFailedError",
+    "SalesLayout",
     "SvcAccessor",
     "TaxFailedError",
     "enrich_file",

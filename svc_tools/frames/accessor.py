@@ -8,6 +8,7 @@ from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import enrich, make_plan
 from svc_tools.frames.freeze import freeze
+from svc_tools.frames.layouts import layout_of
 from svc_tools.frames.options import (
     AmountArguments,
     AmountOptions,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.charting.plots import Plots
     from svc_tools.frames.freeze import Frozen
+    from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.frames.review import Review
     from svc_tools.frames.split import Split
     from svc_tools.lookup.cache import CacheChoice
@@ -113,6 +115,8 @@ class SvcAccessor:
                 then, and what is not in it is `not_attempted`.
             concurrency: how many requests may be in flight at once.
             deadline: the seconds that the requests may take; the rest is `not_attempted`.
+            layout: a layout, or the path of one: the columns of place and date are read by it, and
+                none is found by its name. Arguments that are given override it.
             dry_run: request nothing, and return the `Plan`: see `plan`.
 
         Returns:
@@ -150,6 +154,22 @@ class SvcAccessor:
         """
         options = options_of(LookupOptions, "plan", arguments)
         return make_plan(self._frame, options, price_of(price))
+
+    def layout(self, *, prefix: str = "") -> SalesLayout:
+        """What the columns were decided to mean, to read next month's rows by without a question.
+
+        `frame.svc.layout().save("shop.toml")` keeps it in a file that people can read and edit;
+        `layout=` of `lookup`, `tax` and `enrich_file` takes it, or the path. docs/ENRICH.md says
+        what it holds, and what is said where columns are missing or new.
+
+        Args:
+            prefix: the prefix of the lookup.
+
+        Raises:
+            LayoutError: the frame does not know how its columns were read (a merged frame), or a
+                column has a name that is no text.
+        """
+        return layout_of(self._frame, prefix)
 
     def freeze(
         self,
@@ -212,7 +232,11 @@ class SvcAccessor:
             exempt: what is not taxed. A column of truth values (or yes/no, true/false,
                 exempt/taxable) exempts whole rows, delivery included; a column of dollars, from 0
                 to the amount, a part of each row; `True` all rows; one amount that much of each
-                row. Where it is missing, the row has no tax.
+                row. Where it is missing, the row has no tax. A column such as "Taxable", which
+                says the opposite, is refused.
+            taxable: the opposite: a column that says what is taxable, as yes and no or as dollars.
+                Of an export that marks its lines (Shopify, Squarespace) those that are not taxable
+                are taken off without it; `False` taxes them, and gift cards and tips, too.
             rounding: how to round a fraction of a cent: "half_up" (half a cent away from zero),
                 "half_even", "up" (away from zero) or "down" (toward zero). Refunds mirror sales.
             invoice: the column of invoice numbers: the tax of an invoice is rounded once and its
@@ -227,6 +251,26 @@ class SvcAccessor:
                 tax of a facilitated marketplace sale is not due from you. Adds `tax_due` too.
             ship_from: the state that goods are shipped from, a column or one state; marks sales
                 within states that tax those by their origin.
+            once: the columns of the whole order, such as `["Order Total"]`: where they stand on
+                several rows of an order, they count once for it. Columns that are not named, and
+                that the file leaves open, count on each row; `False`: all of those do.
+            contains_tax: whether the amount contains the tax that stands in another column: `True`
+                takes that tax off, `False` leaves the amount as it is.
+            contains_shipping: the same of the delivery in another column, which is taxed as
+                delivery either way.
+            parts: what a column is, such as `{"Service Fee": "untaxed"}`: "goods" is taxed as the
+                goods are, "delivery" as delivery is, a "discount" is taken off, "untaxed" is part
+                of the total and not taxed, "none" is not part of it.
+            refunds: what rows are that say refund and have an amount above 0: "subtract" takes them
+                off, "add" takes them for sales, "leave" gives them an amount of 0.
+            order: the column of the order's number; `False` where each row is a sale.
+            currency: the column of the currency; rows in another one than US dollars have no tax.
+                `False` where all rows are in US dollars.
+            decimal: what "1.000" and "1,000" are in columns that leave it open: "point" for the
+                decimal mark of the United States, or "comma".
+            layout: a layout, or the path of one: the amounts are read by it, and nothing is asked
+                that it decides. Where one of the arguments from `once` on, `amount` or `shipping`
+                is given, the amounts are decided again, with the answers that the layout keeps.
             prefix: the prefix of the lookup.
             progress: print how many rows have no tax and why, and how many amounts snapped.
             errors: "raise" for an exception where a row has no tax; it has the frame.
@@ -238,12 +282,15 @@ class SvcAccessor:
             missing where the rate's parts are),
             `tax_low`, `tax_high` and `at_stake` (the same at the lowest and the highest rate of the
             places that fit, and their difference), `tax_review` (codes, separated by "; ");
-            with shipping `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
+            of an export `sale_amount`, `sale_shipping` and `sale_taxable`; with shipping
+            `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
             `tax_due_reason`. After a lookup with `columns="short"` it adds few of them: no parts
             and no range. docs/TAX.md has the rule of each, docs/COLUMNS.md their order. Columns of
             an earlier tax of this prefix are replaced.
 
         Raises:
+            ColumnAmbiguous: the columns leave open what the amounts are; it has all questions, and
+                a line of the arguments that answer them.
             ValueError: the frame has not been looked up, a column is missing or would overwrite
                 one of yours, or an argument is neither a column nor a valid value.
             TypeError: a column of amounts holds truth values.

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from svc_tools.countries import Country, Rows
     from svc_tools.exports import Export
     from svc_tools.places import Grain
+    from svc_tools.questions import Question
     from svc_tools.roles import DateKind
 
 
@@ -237,6 +238,8 @@ class Proposal:
     """The columns that an argument could be; a single one may be another party's."""
     export: Export | None = None
     """The export that the columns were recognized as."""
+    questions: tuple[Question, ...] = ()
+    """What is ambiguous, as `find_inputs` asks it."""
 
 
 def propose(frame: pd.DataFrame) -> Proposal:
@@ -265,18 +268,20 @@ def propose(frame: pd.DataFrame) -> Proposal:
             for role in PLACES.values()
             if (labels := role.candidates(free))
         }
+    questions = tuple(one for problem in usual.problems for one in problem.questions)
     if "as_of" in found:
-        return Proposal(found, unclear, export)
+        return Proposal(found, unclear, export, questions)
     left = [label for label in free if label not in found.values()]
     try:
         dates, _ = _date(frame, left, {})
-    except ColumnAmbiguous:
+    except ColumnAmbiguous as error:
+        questions = (*questions, *error.questions)
         dated = (label for label, column in frame.items() if kind_of(label, column))
         unclear["as_of"] = tuple(label for label in dated if label in set(left))
     else:
         if dates:
             found["as_of"] = dates[0]
-    return Proposal(found, unclear, export)
+    return Proposal(found, unclear, export, questions)
 
 
 def is_label(frame: pd.DataFrame, value: object) -> bool:

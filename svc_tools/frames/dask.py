@@ -31,7 +31,9 @@ from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
-from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
+from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
+from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
 from svc_tools.frames.options import (
@@ -39,6 +41,7 @@ from svc_tools.frames.options import (
     LookupOptions,
     TaxArguments,
     TaxOptions,
+    check_layout,
     options_of,
     takes,
 )
@@ -193,6 +196,7 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
     dates, grain = options.dates(), options.as_of_grain
     first = partial(_some_rows, ddf)
+    check_layout(options, free_labels(ddf._meta))  # noqa: SLF001 - as above
     found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=first)
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())
@@ -392,6 +396,7 @@ def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
         _require_whole_invoices(ddf, options.invoice)
     source = _amounts(ddf, options)
     _require_whole_orders(ddf, source.reading)
+    _require_whole_lines(ddf, source.reading)
     if options.nexus is not None and not isinstance(options.nexus, str | Path):
         options = replace(options, nexus=register_of(options.nexus))  # an iterator can be read once
     # wrong arguments are refused now, by Dask's empty frame
@@ -477,6 +482,38 @@ def _require_whole_orders(ddf: dd.DataFrame, reading: Reading) -> None:
             f" order in its rows). Before the lookup bring each into one: ddf ="
             f" ddf.shuffle({order!r})"
         )
+
+
+def _require_whole_lines(ddf: dd.DataFrame, reading: Reading) -> None:
+    """Refuse orders in several partitions of which a line is not taxable, or no sale.
+
+    One pass, which sends eight bytes for each order of a partition to this process, and eight more
+    where a line is marked.
+    """
+    lines, order = reading.lines, reading.order
+    if lines is None or order is None or ddf.npartitions == 1:
+        return
+    used = ddf[[*dict.fromkeys([order, *filter(None, [lines.taxable, lines.name])])]]
+    numbers = delayed(_marked_orders, pure=True)
+    found = compute(*[numbers(part, reading) for part in used.to_delayed()])
+    every, times = np.unique(np.concatenate([of for of, _ in found]), return_counts=True)
+    marked = np.unique(np.concatenate([of for _, of in found]))
+    split = int(np.count_nonzero(np.isin(marked, every[times > 1])))
+    if split:
+        raise ValueError(
+            f"order: {split:,} orders in column {order!r} have lines that are not taxable, gift"
+            " cards or tips, and rows in several partitions, so that none has all lines. Before the"
+            f" lookup bring each into one: ddf = ddf.shuffle({order!r}); or tax these lines, too:"
+            " taxable=False"
+        )
+
+
+def _marked_orders(partition: pd.DataFrame, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """A 64-bit hash of the number of each order of a partition; and of those with marked lines."""
+    hashes, _ = order_hashes(partition, OrderColumns(reading.order))
+    there = ~blank_cells(partition[reading.order])
+    marked = there & marked_lines(partition, reading.lines or LineColumns()).any
+    return np.unique(hashes[there]), np.unique(hashes[marked])
 
 
 def _order_hashes(partition: pd.DataFrame, reading: Reading) -> np.ndarray:

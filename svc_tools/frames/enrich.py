@@ -23,8 +23,9 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
-from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
+from svc_tools.frames.options import check_layout
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import (
     ServiceName,
@@ -77,7 +78,7 @@ class LookupFailedError(Exception):
 def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
     """Look every row up; see `SvcAccessor.lookup` for the meaning of the options."""
     rest = free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, options.given, options.dates(), options.as_of_grain)
+    inputs = _inputs(frame, options)
     return enrich_queries(rest, inputs, read_queries(frame, inputs), options)
 
 
@@ -90,8 +91,13 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
     if options.locked is not None:
         raise ValueError("locked: a locked lookup requests nothing, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, options.given, options.dates(), options.as_of_grain)
+    inputs = _inputs(frame, options)
     return plan_queries(inputs, read_queries(frame, inputs), options, price)
+
+
+def _inputs(frame: pd.DataFrame, options: LookupOptions) -> Inputs:
+    check_layout(options, free_labels(frame))
+    return find_inputs(frame, options.given, options.dates(), options.as_of_grain)
 
 
 def enrich_queries(

@@ -16,6 +16,7 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.arrow import MONEY, first_column, units_of
+from svc_tools.roles import ColumnTaken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -32,7 +33,7 @@ RANGE_COLUMNS = ("rate_low", "rate_high")
 """The lowest and highest combined rate among the places that fit the query."""
 LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
 """The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
-SALE_COLUMNS = ("sale_amount", "sale_shipping")
+SALE_COLUMNS = ("sale_amount", "sale_shipping", "sale_taxable")
 """The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
 TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", *SALE_COLUMNS, "shipping_tax")
 """The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
@@ -54,6 +55,7 @@ COLUMN_MEANINGS = {
     "exempt_amount": "what of the sale is not taxed, US dollars",
     "sale_amount": "what the goods cost, as the columns of the export give it, US dollars",
     "sale_shipping": "the delivery charged, as the columns of the export give it, US dollars",
+    "sale_taxable": "what of sale_amount the export does not mark as not taxable, US dollars",
     "state_rate": "the rate's part for the state",
     "county_rate": "the rate's part for the county",
     "city_rate": "the rate's part for the city",
@@ -120,6 +122,8 @@ NOTE = "svc_lookup"
 """The frame's attribute that describes its last lookup: see `results.note_of`."""
 TERMS = "svc_tax_terms"
 """The frame's attribute with the terms of its taxes, by prefix: see `taxes.due.terms_of`."""
+LAYOUT = "svc_layout"
+"""The attribute that holds what a tax says of the layout of the rows, by prefix."""
 ADDED = "svc_columns"
 """The frame's attribute with the columns that a lookup added and their dtypes, by prefix."""
 READING = "svc_reading"
@@ -342,7 +346,7 @@ def free_columns(
     A tax computed from the former rates is removed too: next to new rates it would look right.
 
     Raises:
-        ValueError: a column of the user's has one of the names.
+        ColumnTaken: a column of the user's has one of the names.
         TypeError: the prefix is no string.
     """
     if not isinstance(prefix, str):
@@ -360,11 +364,15 @@ def free_columns(
     stored(rest, ADDED).pop(prefix, None)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
-        raise ValueError(
-            f"the frame already has columns that a lookup adds: {', '.join(map(repr, taken))};"
-            " rename them, or choose a prefix, such as svc_"
-        )
+        raise ColumnTaken(taken, _free_prefix(frame))
     return rest
+
+
+def _free_prefix(frame: pd.DataFrame) -> str:
+    """A prefix with which no column has the name of one that is added."""
+    labels = {*map(str, frame.columns)}
+    tries = ("svc_", *(f"svc{number}_" for number in range(2, 100)))
+    return next(one for one in tries if not any(one + name in labels for name in ADDED_COLUMNS))
 
 
 def without_tax(
@@ -373,16 +381,13 @@ def without_tax(
     """The frame without an earlier tax of this prefix, ready for the columns `names` of a new one.
 
     Raises:
-        ValueError: a column of the user's has one of the names.
+        ColumnTaken: a column of the user's has one of the names.
     """
     rest = frame.drop(columns=columns_of_tax(frame, prefix))
     _forget_tax(rest, prefix)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
-        raise ValueError(
-            f"the frame has a column {taken[0]!r} that was not added by a tax; rename it,"
-            " or choose a prefix, such as svc_"
-        )
+        raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
 
 

@@ -17,6 +17,7 @@ from svc_sdk import Svc
 from svc_tools.config import seller_zone
 from svc_tools.dates import Dates, checked_format, time_zone
 from svc_tools.frames.lookup.deciding import SalesAnswers
+from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup.sums import PARTS, Answers
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.frames.taxes.rounding import ROUNDINGS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.decimal_marks import DecimalMark
     from svc_tools.frames.lookup.row_kinds import RefundsAs
+    from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.frames.lookup.sums import Part
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.lookup.cache import CacheChoice
@@ -86,6 +88,7 @@ class LookupArguments(TypedDict, total=False):
     locked: str | Path | None
     concurrency: int
     deadline: float | None
+    layout: SalesLayout | str | Path | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +123,7 @@ class LookupOptions:
     locked: str | Path | None = None
     concurrency: int = 16
     deadline: float | None = None
+    layout: SalesLayout | str | Path | None = None
 
     def __post_init__(self) -> None:
         """Validate every option; which column has which role is decided by the rows."""
@@ -208,6 +212,7 @@ class TaxArguments(TypedDict, total=False):
     order: Hashable | None
     currency: Hashable | None
     decimal: DecimalMark | None
+    layout: SalesLayout | str | Path | None
     prefix: str
     errors: Literal["coerce", "raise"]
 
@@ -238,6 +243,7 @@ class TaxOptions:
     order: Hashable | None = None
     currency: Hashable | None = None
     decimal: DecimalMark | None = None
+    layout: SalesLayout | str | Path | None = None
     prefix: str = ""
     errors: Literal["coerce", "raise"] = "coerce"
 
@@ -428,10 +434,21 @@ _ANSWERS: dict[str, tuple[object, ...]] = {
 }
 
 
-def options_of(kind: type[_Options], method: str, arguments: Mapping[str, Any]) -> _Options:
-    """The options of a method from its arguments.
+def check_layout(options: LookupOptions, labels: Sequence[Hashable]) -> None:
+    """Refuse rows that lack a column of the place or the date which the layout reads.
 
     Raises:
+        LayoutError: it names the columns.
+    """
+    if options.layout is not None:
+        as_layout(options.layout).check(labels, options.given.values(), amounts=False)
+
+
+def options_of(kind: type[_Options], method: str, arguments: Mapping[str, Any]) -> _Options:
+    """The options of a method from its arguments, and from the layout among them.
+
+    Raises:
+        LayoutError: the layout is none.
         TypeError: the method has no argument of that name.
     """
     known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # a dataclass
@@ -440,7 +457,7 @@ def options_of(kind: type[_Options], method: str, arguments: Mapping[str, Any]) 
             close = difflib.get_close_matches(name, known, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise TypeError(f"{method}() has no argument {name!r}{hint}")
-    return kind(**arguments)
+    return kind(**filled(arguments, of_tax=kind is TaxOptions))
 
 
 def takes(arguments: type, options: type) -> Callable[[_Method], _Method]:

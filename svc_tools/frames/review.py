@@ -58,6 +58,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     goods_of_tax,
     taxed_rows,
 )
+from svc_tools.frames.untaxed_states import UntaxedStates
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ REVIEW_COLUMNS = (
 )
 """The columns that `Review.rows` adds, without the prefix."""
 _PERCENT = 100
+MOSTLY_UNTAXED = "mostly_not_taxable"
+"""The reason of a line that stands for a whole state, and for none of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,7 @@ class ReviewCounts:
         self._sums: dict[tuple[str, str], _Sums] = {}
         self._highest: dict[str, int] = {}
         self._held: list[_Held] = []
+        self._untaxed = UntaxedStates()
 
     @property
     def rows(self) -> int:
@@ -198,6 +202,7 @@ class ReviewCounts:
         """
         codes, cells = why
         states = states_of_rows(frame, prefix=prefix)
+        self.add_sales(frame, states, prefix)
         for state, units in zip(states.values, highest_rates(frame, states, prefix), strict=True):
             self._highest[state] = max(units, self._highest.get(state, -1))
         listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
@@ -218,6 +223,10 @@ class ReviewCounts:
         if len(held):
             numbers, groups, cents, missing, *rest = (column[held] for column in of_rows)
             self._held.append(_Held(numbers, groups, Money(cents, missing), *rest))
+
+    def add_sales(self, frame: pd.DataFrame, states: Coded, prefix: str) -> None:
+        """Add the sales of an enriched frame, of which an export may mark most as not taxable."""
+        self._untaxed.add(frame, states, prefix)
 
     def put(self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money) -> np.ndarray:
         """Add rows: their states, their reasons, and the dollars at stake in them.
@@ -290,8 +299,15 @@ class ReviewCounts:
         return RankedRows(numbers[order], Money(cents[order], missing[order]))
 
     def groups(self) -> tuple[StateReason, ...]:
-        """The groups: the most dollars first, then those without a figure, zero dollars last."""
-        groups = []
+        """The groups: the most dollars first, then those without a figure, zero dollars last.
+
+        A state of which most sales are marked as not taxable is one of them: its rows are counted,
+        and are not among those to review.
+        """
+        groups = [
+            StateReason(one.state, MOSTLY_UNTAXED, one.rows, dollars(one.cents))
+            for one in self._untaxed.found()
+        ]
         for ((state, reason), one), rows, cents in zip(
             self._sums.items(), *self._estimates(), strict=True
         ):
@@ -381,7 +397,9 @@ class Review:
             stake), `review_basis` (what that figure is), `review_reasons` (codes separated by
             "; "), `review_why` (in sentences), `review_to_do`, `review_place` and
             `review_group` (the number in `groups`).
-        state_reasons: the same by state and most urgent reason, each row in one group.
+        state_reasons: the same by state and most urgent reason, each row in one group; and a line
+            for each state of which an export marks most sales as not taxable, whose rows are not
+            listed.
         groups: the same by place and reasons, each to be cleared once: `state`, `reason` (the most
             urgent), `place`, `reasons`, `rows`, `dollars`, `to_do`, `where`; numbered from 1.
         totals: see `ReviewTotals`.
@@ -421,8 +439,10 @@ class Review:
     def sentence(self) -> str:
         """How few rows account for most of the dollars at stake."""
         sums = self.totals
+        whole = sum(one.reason == MOSTLY_UNTAXED for one in self.state_reasons)
         if not sums.rows:
-            return f"None of {counted(sums.frame_rows, 'row')} requires review."
+            a_state = f"; {counted(whole, 'state')} as a whole" if whole else ""
+            return f"None of {counted(sums.frame_rows, 'row')} requires review{a_state}."
         requires = "requires" if sums.rows == 1 else "require"
         need = f"{sums.rows:,} of {counted(sums.frame_rows, 'row')} {requires} review"
         if sums.dollars is None:
@@ -475,8 +495,9 @@ class Review:
 
     @property
     def _tables(self) -> Sequence[Table]:
+        by_state = state_reason_table("By state and reason", self.state_reasons, 12)
         if not self.totals.rows:
-            return ()
+            return (by_state,) if self.state_reasons else ()
         figures = (("rows", number("Rows")), ("dollars", number("Dollars")))
         of_rows = (
             ("review_dollars", number("Dollars")),
@@ -485,7 +506,7 @@ class Review:
             ("review_reasons", "Reasons"),
         )
         return (
-            state_reason_table("By state and reason", self.state_reasons, 12),
+            by_state,
             table_of(
                 "By place and reasons: each is cleared once",
                 self.groups,
@@ -554,6 +575,7 @@ def reviewed(
     reasons = Coded(codes[listed], cells)
     unmatched = unmatched_rows(part, prefix)
     counts = ReviewCounts()
+    counts.add_sales(frame, states_of_rows(frame, prefix=prefix), prefix)
     counts.put(states, reasons, unmatched, own)
     group_codes, keys = combined([states, places, reasons])
     sizes = np.bincount(group_codes, minlength=len(keys))

@@ -15,8 +15,9 @@ import ipywidgets
 from svc_sdk import SvcError
 from svc_tools.countries import country_name
 from svc_tools.csv_files import FileError
-from svc_tools.display import capital, plain
+from svc_tools.display import capital, counted, plain
 from svc_tools.frames.options import ROLES
+from svc_tools.lookup.outcomes import Trouble
 from svc_tools.roles import ColumnError, place_role
 from svc_tools.tabular import kind_to_read
 from svc_tools.widgets.parts import (
@@ -36,13 +37,15 @@ from svc_tools.widgets.parts import (
     table_html,
     trouble_of,
 )
+from svc_tools.widgets.question_menus import NotChosenError, QuestionMenus, help_of
 from svc_tools.widgets.transfers import UploadButton, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from svc_tools.frames.files.enriching import FileView
-    from svc_tools.lookup.outcomes import Trouble
+    from svc_tools.frames.taxes.amounts import AmountsOfTax
+    from svc_tools.questions import Question
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
 
@@ -210,26 +213,16 @@ class FileChoice:
             self._opened()
 
 
-class NotChosenError(ValueError):
-    """A field that only the user can decide was left open.
-
-    Attributes:
-        role: the field.
-    """
-
-    def __init__(self, role: str, message: str) -> None:
-        super().__init__(message)
-        self.role = role
-
-
 class ColumnsForm:
-    """Map the columns of a file."""
+    """Map the columns of a file, and answer what they leave open."""
 
-    def __init__(self, changed: Callable[[], object]) -> None:
+    def __init__(self, changed: Callable[[], object], answered: Callable[[], object]) -> None:
         self._changed = changed
         self._columns: tuple[str, ...] = ()
         self._found: set[str] = set()
-        self._filling = False
+        self._shown: dict[str, tuple[str, str]] = {}
+        self._asked_about: tuple[str, str] | None = None
+        self._is_export = self._filling = False
         self.roles = {
             role: ipywidgets.Dropdown(description=label) for role, label in FIELDS.items()
         }
@@ -241,26 +234,28 @@ class ColumnsForm:
         self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=TIME_ZONES, value="")
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.export, self.question = ipywidgets.HTML(), note("")
+        self.questions = QuestionMenus(answered)
+        self._asked: list[str] = []
+        self.decided = ipywidgets.HTML()
+        self.decided.add_class("svc-note")
         self.preview = table((), (), "")
         self._one_state = field(self.one_state, "Two letters or a name.")
         self._one_date = field(self.one_date)
         self._format = field(self.date_format)
         self._tz = field(self.tz, "For times in UTC.")
-        helps = {
+        self._helps = {
             "as_of": "Decides which rate applies.",
             "amount": "With it, tax is added.",
             "shipping": "Taxed where the state taxes it.",
             "exempt": "Yes or no, or exempt dollars.",
             "invoice": "Tax is rounded once for each.",
         }
-        self.fields = {
-            role: field(widget, helps.get(role, "")) for role, widget in self.roles.items()
-        }
+        self._why = {role: note("") for role in self.roles}
+        self.fields = {role: field(widget) for role, widget in self.roles.items()}
+        for role, box in self.fields.items():
+            box.children = (*box.children, self._why[role])
+            self._explain(role)
         prefix = field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate.")
-        self.more = Disclosure(
-            "More: place name, coordinates, prefix",
-            grid(*(self.fields[role] for role in _SELDOM), prefix),
-        )
         self._error = ipywidgets.HTML()
         self._error.add_class("svc-error")
         self._boxes = {**self.fields, "date_format": self._format, "tz": self._tz}
@@ -268,8 +263,14 @@ class ColumnsForm:
         when = [self.fields["as_of"], self._one_date, self._format, self._tz]
         where = [self.fields[role] for role in ("state", "zip", "address", "city", "country")]
         tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
-        parts = [heading("Columns", 4), self.export, self.preview, self.question]
-        parts += [grid(*when), grid(where[0], self._one_state, *where[1:]), grid(*tax)]
+        seldom = [*(self.fields[role] for role in _SELDOM), prefix]
+        self._grids = {
+            grid(): boxes for boxes in (when, [where[0], self._one_state, *where[1:]], tax, seldom)
+        }
+        *usual, more = self._grids
+        self.more = Disclosure("More: place name, coordinates, prefix", more)
+        parts = [heading("Columns", 4), self.export, self.preview, self.questions.view]
+        parts += [*usual, self.decided]
         self.view = ipywidgets.VBox([*parts, self.more.view])
         for widget in (*self.roles.values(), *self._others()):
             widget.observe(self._edited, "value")
@@ -278,6 +279,11 @@ class ColumnsForm:
     def show(self, view: FileView) -> None:
         """Offer the columns of a file, and choose those that are clear."""
         self._filling = True
+        asked = {one.argument: one for one in view.questions if one.argument in self.roles}
+        menus = [one for one in view.questions if one.argument not in self.roles]
+        sums = dict(view.sums)
+        if menus and not {"amount"} & (view.found.keys() | view.unclear.keys() | sums.keys()):
+            sums["amount"] = _BY_ANSWERS
         try:
             self._columns = view.columns
             named = [(plain(name), ("column", name)) for name in dict.fromkeys(view.columns)]
@@ -285,15 +291,27 @@ class ColumnsForm:
                 unclear = role in view.unclear
                 special = _SPECIAL.get(role, [("Not used", _NONE)])
                 first = [("Choose…", _CHOOSE)] if unclear else []
-                if role in view.sums:
-                    first = [(plain(view.sums[role]), _SUM)]
+                if role in sums:
+                    first = [(plain(sums[role], _LONGEST_SUM), _SUM)]
                 widget.options = options = [*first, *special, *named]
                 column = view.found.get(role)
                 widget.value = options[0][1] if column is None else ("column", column)
+                self._explain(role, asked.get(role))
+            self._shown = {
+                role: self.roles[role].value
+                for role in ("amount", "shipping")
+                if role in {*view.found, *sums}
+            }
+            self._asked = [*asked.keys() | view.unclear.keys()]
+            self.questions.clear()
+            self.questions.ask(menus)
+            self._asked_about = self.roles["amount"].value if menus else None
+            self._is_export = view.export is not None
             self.one_state.value = self.date_format.value = self.tz.value = ""
             self.prefix.value = ""
             self.one_date.value = None
-            self._found = {*view.found, *view.sums}
+            self._found = {*view.found, *sums}
+            self.decided.value = _decided(view.decided, view.unused, waits=view.waits)
             self.export.value = _export(view)
             self.question.value = note(_question(view)).value if view.unclear else ""
             rows = [[*map(plain, row)] for row in view.rows]
@@ -303,6 +321,7 @@ class ColumnsForm:
             )
         finally:
             self._filling = False
+        self._place()
         self.more.reveal(opened=any(self.roles[role].value != _NONE for role in _SELDOM))
         self.mark(None)
         self._show_extras()
@@ -336,13 +355,57 @@ class ColumnsForm:
         chosen = {role: self._chosen(role) for role in ("amount", *_OF_TAX)}
         if chosen["amount"] == NO_TAX:
             return None
+        as_shown = {role for role, value in self._shown.items() if chosen[role] == value}
+        if "amount" not in as_shown and not self._is_export:
+            if chosen["shipping"] == _SUM:
+                raise NotChosenError("shipping", f"{FIELDS['shipping']}: choose a column or none")
+            as_shown = set()  # next to an amount that is named, the file decides nothing
         given: dict[str, Any] = {}
         for role, (kind, name) in chosen.items():
+            if role in as_shown:
+                continue
             if kind == "column":
                 given[role] = name
-            elif kind == "none" and role in self._found:  # the export has one
+            elif kind == "none" and role == "shipping" and role in self._found:
                 given[role] = False
-        return given
+        return {**given, **(self.questions.answers() if self._asks() else {})}
+
+    def show_source(self, source: AmountsOfTax) -> None:
+        """Show how a run has read the amounts, unless they are those of an export."""
+        if not self._is_export:
+            off = [_TAKEN_OFF] if source.reading.contains_tax else []
+            self.decided.value = _decided([*source.decided, *off], source.unused, waits=False)
+            self._show_extras()
+
+    def ask(self, questions: Sequence[Question]) -> None:
+        """Ask what was found to be open: in the field of a column, or in a menu of its own."""
+        self._filling = True
+        menus = [one for one in questions if one.argument not in self.roles]
+        try:
+            for one in questions:
+                if one.argument in self.roles:
+                    widget = self.roles[one.argument]
+                    if widget.options[0][1] != _CHOOSE:
+                        widget.options = [("Choose…", _CHOOSE), *widget.options]
+                    widget.value = _CHOOSE
+                    self._shown.pop(one.argument, None)
+                    self._explain(one.argument, one)
+                    self._asked.append(one.argument)
+            if menus:
+                if not self._asks():  # those before were about another amount
+                    self.questions.clear()
+                self.questions.ask(menus)
+                self._asked_about = self.roles["amount"].value
+        finally:
+            self._filling = False
+        self.question.value = ""
+        self._place()
+        self._show_extras()
+        first = next((one.argument for one in questions if one.argument in self.roles), None)
+        if menus:
+            self.questions.focus()
+        elif first is not None:
+            self.roles[first].focus()
 
     def written(self) -> str | None:
         """How the dates of a column are written; `None` as they are found."""
@@ -359,12 +422,16 @@ class ColumnsForm:
         """Whether something may be chosen now."""
         for widget in (*self.roles.values(), *self._others()):
             widget.disabled = not enabled
+        self.questions.set_enabled(enabled=enabled)
 
     def mark(self, role: str | None, text: str = "") -> None:
         """Mark the field that an error is about, and give it the focus; `None` marks none.
 
         The text stands there too: where the page is narrow, the message is out of sight.
         """
+        self.questions.unmark()
+        if role is not None and role not in self._boxes:
+            self.questions.mark("Choose an answer.")
         for name, box in self._boxes.items():
             widget, *others = (one for one in box.children if one is not self._error)
             widget.remove_class("svc-invalid")
@@ -401,6 +468,28 @@ class ColumnsForm:
     def _others(self) -> tuple[ipywidgets.Widget, ...]:
         return self.one_state, self.one_date, self.date_format, self.tz, self.prefix
 
+    def _place(self) -> None:
+        """Put the fields that are asked about with the questions, and the others into their grids.
+
+        An answered one stays there until another file is opened.
+        """
+        asked = [box for role, box in self.fields.items() if role in self._asked]
+        for grid_, boxes in self._grids.items():
+            grid_.children = [box for box in boxes if box not in asked]
+        self.questions.show(asked, self.question if self.question.value else None)
+
+    def _explain(self, role: str, asked: Question | None = None) -> None:
+        """Say below a field what is asked about it; else what it is for."""
+        text = self._helps.get(role, "") if asked is None else help_of(asked)
+        self.roles[role].tooltip = text or None
+        self._why[role].value = note(text).value if text else ""
+        set_visible(self._why[role], bool(text))
+
+    def _asks(self) -> bool:
+        """Whether the questions are about the amount that is chosen now."""
+        amount = self.roles["amount"].value
+        return amount != NO_TAX and self._asked_about in {amount, _CHOOSE}
+
     def _edited(self, _change: object) -> None:
         if not self._filling:
             self.mark(None)
@@ -408,6 +497,7 @@ class ColumnsForm:
             self._changed()
 
     def _show_extras(self) -> None:
+        self.questions.set_shown(shown=self._asks())
         state, dated = self.roles["state"].value, self.roles["as_of"].value
         column = dated is not None and dated[0] == "column"
         amount = self.roles["amount"].value
@@ -417,6 +507,7 @@ class ColumnsForm:
             self._format: column,
             self._tz: column,
             **{self.fields[role]: amount not in {None, _NONE} for role in _OF_TAX},
+            self.decided: self._shown.get("amount") == amount and bool(self.decided.value),
         }.items():
             set_visible(box, shown)
 
@@ -427,6 +518,11 @@ _SPECIAL: Mapping[str, list[tuple[str, tuple[str, str]]]] = {
     "amount": [("No tax, rates only", _NONE)],
 }
 """What can be chosen instead of a column, by field; the first is the default."""
+
+
+_LONGEST_SUM = 200
+_BY_ANSWERS = "By the answers above"
+"""The amount while questions about it are open."""
 
 
 def _role(column: str) -> str | None:
@@ -447,6 +543,26 @@ def _export(view: FileView) -> str:
         f" accordingly{amount}."
     )
     return f'<p>{escape(text)}</p><p class="svc-help">{escape(export.note)}</p>'
+
+
+def _decided(decided: Sequence[str], unused: Sequence[str], *, waits: bool) -> str:
+    """What the file shows of its amounts, and, to be opened, what it does not use."""
+    said = [_sentence(capital(one)) for one in (*decided, *([_BY_RATES] if waits else []))]
+    return (f"<p>{escape(' '.join(said))}</p>" if said else "") + unused_html(unused)
+
+
+_TAKEN_OFF = "it contains the tax, which is taken off"
+_BY_RATES = "the rates of the places check this: tax or delivery in it is taken off, and said"
+
+
+def unused_html(sentences: Sequence[str]) -> str:
+    """Which columns are not used and why: a line that opens."""
+    if not sentences:
+        return ""
+    each = "".join(f"<li>{escape(_sentence(capital(one)))}</li>" for one in sentences)
+    what = counted(len(sentences), "column")
+    summary = f"{capital(what)} of amounts or statuses not used"
+    return f'<details class="svc-unused"><summary>{summary}</summary><ul>{each}</ul></details>'
 
 
 def _question(view: FileView) -> str:
@@ -472,9 +588,16 @@ _ADVICE = {
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
     "dates_ambiguous": "choose the “Date format”",
     "no_usable_rows": "choose the columns of the place",
+    "column_taken": "choose a prefix, such as svc_, under “Prefix of added columns”",
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
+    "says_the_opposite": "choose a column of what is exempt, or turn its yes and no round",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
+_NAMED = {
+    *("no_usable_rows", "dates_ambiguous", "flags_ambiguous", "says_the_opposite"),
+    "column_taken",
+}
+"""Codes of those that name the file or the column themselves."""
 _ADVICE_ON_DATES = {
     "column_ambiguous": "choose it, or “Rates of today”",
     "no_usable_rows": "choose the “Date format”, or another column under “Date of sale”",
@@ -495,8 +618,7 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
     if isinstance(error, SvcError) or not isinstance(error, ValueError):
         return trouble
     if isinstance(error, ColumnError):
-        # some of them name the file or the column themselves
-        named = error.code in {"no_usable_rows", "dates_ambiguous", "flags_ambiguous"}
+        named = error.code in _NAMED
         about = "" if named else f"{_LABELS.get(error.role, 'Columns')}: "
         own = _ADVICE_ON_DATES if error.role == "as_of" else {}
         advice = own.get(error.code) or _ADVICE[error.code]
@@ -505,6 +627,8 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
             trouble, text=_sentence(text if name and text.startswith(name) else capital(text))
         )
     text = in_words(str(error), name)
+    if isinstance(error, NotChosenError):
+        return Trouble("A choice is missing", text, "Then go on.")
     if isinstance(error, FileError) and error.code in _READING_FAULTS:
         text = f"{text} Choose it under “How the file is read”."
     return replace(trouble, text=text)
@@ -512,10 +636,12 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
 
 def field_of(error: BaseException) -> str | None:
     """The field of the form that an error is about; `None` for none."""
+    if isinstance(error, NotChosenError):
+        return error.role
     if isinstance(error, ColumnError) and error.role == "as_of":
         return _OF_DATES.get(error.code, "as_of")
     role = getattr(error, "role", str(error).partition(": ")[0])
-    return role if role in _LABELS or role in {"one_state", "one_date"} else None
+    return role if role in _LABELS else None
 
 
 def in_words(reason: str, name: str = "") -> str:

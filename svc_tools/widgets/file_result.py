@@ -32,7 +32,7 @@ from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
-from svc_tools.widgets.file_input import in_words
+from svc_tools.widgets.file_input import in_words, unused_html
 from svc_tools.widgets.parts import (
     MessageArea,
     button,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.display import Head
-    from svc_tools.frames.columns import Inputs
+    from svc_tools.frames.files.rates import Layout
     from svc_tools.frames.files.result import FileRun, ReviewRow
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Background, Session
@@ -72,13 +72,13 @@ class PlanView:
         self.text.value = ""
         set_visible(self.view, visible=False)
 
-    def show(self, plan: Plan, name: str, inputs: Inputs) -> None:
+    def show(self, plan: Plan, name: str, layout: Layout) -> None:
         """Show what a run takes, and what is never requested.
 
         Args:
             plan: the plan.
             name: the file's name.
-            inputs: the columns, which the fields above show.
+            layout: the columns, which the fields above show.
         """
         rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
         if plan.cached is not None:
@@ -105,15 +105,20 @@ class PlanView:
             parts.append(table_html(heads, reasons, "Why rows are never looked up"))
         if not plan.rows:
             parts.append(note("The file has no rows below the names of its columns.").value)
-        self.text.value = "".join([*parts, _notes(plan.notes, name, inputs)])
+        self.text.value = "".join([*parts, _notes(plan.notes, name, layout)])
         set_visible(self.view, visible=True)
 
 
-def _notes(notes: Sequence[str], name: str, inputs: Inputs) -> str:
-    """What was decided while the file was read, without the columns, which its fields show."""
-    columns = used_notes(inputs.columns, inputs.scalars, inputs.export)
-    shown = [text for text in notes if text not in columns]
-    return "".join(note(text).value for text in dict.fromkeys(in_words(one, name) for one in shown))
+def _notes(notes: Sequence[str], name: str, layout: Layout) -> str:
+    """What was decided while the file was read, without the columns, which its fields show.
+
+    The columns that are not used are a line that opens.
+    """
+    inputs = layout.inputs
+    unused = () if layout.source is None else layout.source.unused
+    shown = {*notes} - {*used_notes(inputs.columns, inputs.scalars, inputs.export), *unused}
+    texts = dict.fromkeys(in_words(one, name) for one in notes if one in shown)
+    return "".join(note(text).value for text in texts) + unused_html(unused)
 
 
 _ALL = ""
@@ -182,12 +187,12 @@ class FileResult:
         """Keep showing the run, but offer no workbook: its file is closed."""
         set_visible(self.make_workbook, visible=False)
 
-    def show(self, run: FileRun, inputs: Inputs, columns: Sequence[str], prefix: str = "") -> None:
+    def show(self, run: FileRun, layout: Layout, columns: Sequence[str], prefix: str = "") -> None:
         """Show the result of a run.
 
         Args:
             run: the run.
-            inputs: the columns that were read.
+            layout: the columns that were read.
             columns: the user's columns that identify a row.
             prefix: stands before the names of the added columns.
         """
@@ -201,7 +206,7 @@ class FileResult:
         rows = [(*cells, capital(str(meaning))) for *cells, meaning in uses.rows]
         self.split.value = ready + table_html(uses.columns, rows, uses.caption)
         self.summary.value = _summary(run)
-        self.notes.value = _notes(run.notes, run.source.name, inputs)
+        self.notes.value = _notes(run.notes, run.source.name, layout)
         self.statuses.value = _statuses(run)
         self.money.value = _money(run)
         kind = _KINDS.get(run.written.suffix.lower(), "the result")

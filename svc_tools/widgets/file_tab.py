@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +26,7 @@ from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
 from svc_tools.operating_system import typed
+from svc_tools.roles import ColumnAmbiguous
 from svc_tools.widgets.file_input import (
     NO_TAX,
     ColumnsForm,
@@ -46,6 +49,7 @@ from svc_tools.widgets.parts import (
     line,
     set_visible,
 )
+from svc_tools.widgets.question_menus import open_questions
 from svc_tools.widgets.transfers import free_name
 
 if TYPE_CHECKING:
@@ -69,7 +73,7 @@ class FileTab:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.choice = FileChoice(session, self._open, self._failed)
-        self.columns = ColumnsForm(self._changed)
+        self.columns = ColumnsForm(self._changed, self._answered)
         self.target = ipywidgets.Text(description="Save the result as")
         self.run_button = button(_RATES)
         self.plan_button = button("Show the plan", "plain")
@@ -82,6 +86,8 @@ class FileTab:
         self._suggested = ""
         self._job: FileJob | None = None
         self._planned_for: Svc | None = None
+        self._surveyed: _Work | None = None
+        self._asked: _Work | None = None  # while what it left open is to be answered
         self._work: Job | None = None
         self._is_running = False
         self._stop: threading.Event | None = None
@@ -125,7 +131,8 @@ class FileTab:
         notes = (in_words(text, view.path.name) for text in view.notes)
         sheets = "Choose another sheet under “How the file is read”." if view.sheets[1:] else ""
         what = "" if view.export is None else f": {view.export.name}"
-        opened = [f"{view.path.name} is open{what}.", *notes, sheets]
+        asked = f"{open_questions(view.questions)} Choose above." if view.questions else ""
+        opened = [f"{view.path.name} is open{what}.", *notes, sheets, asked]
         self.message.show_note(" ".join(filter(None, opened)))
 
     def _run(self) -> None:
@@ -138,8 +145,24 @@ class FileTab:
         elif client is not self.session.client:
             self._forget(result=False)
             self.message.show_note(_OTHER_SERVICE)
+        elif self._asked is not None:
+            self._go_on(self._job, client, self._asked)
         else:
             self._look_up(self._job, client)
+
+    def _go_on(self, job: FileJob, client: Svc, asked: _Work) -> None:
+        """Go on with the answers to what the job left open; nothing is looked up again."""
+        self.columns.mark(None)
+        try:
+            work = self._chosen(job.source)
+        except (ValueError, OSError) as error:
+            self._failed(error)
+            return
+        if work.apart_from_tax != asked.apart_from_tax:  # the places may be others now
+            self._survey(go_on=True)
+            return
+        self._show_code(work)
+        self._look_up(job, client, work.terms)
 
     def _survey(self, *, go_on: bool) -> None:
         """Read the file once, which sends no request: for its plan, or to go on with the run."""
@@ -153,23 +176,14 @@ class FileTab:
             return
         if self.target.value == self._suggested:
             self._suggest(source)
-        reading = self.choice.reading()
         try:
-            options = LookupOptions(
-                **self.columns.lookup(),  # type: ignore[arg-type]  # checked there
-                prefix=self.columns.prefix.value.strip(),
-                tz=self.columns.zone(),
-                date_format=self.columns.written(),
-            )
-            terms = Terms(options, self.columns.tax())
-            output = self._output(source)
-            self.code.show(
-                _code_of(self.session.code, source, output, terms, reading),
-                _command_of(self.session, source, output, terms, reading),
-            )
+            chosen = self._chosen(source)
+            self._show_code(chosen)
         except (ValueError, OSError) as error:
             self._failed(error)
             return
+        self._surveyed = chosen
+        output, terms, reading = chosen.output, chosen.terms, chosen.reading
         stop, self._planned_for = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
@@ -187,6 +201,24 @@ class FileTab:
 
         self._start("Reading the file…", work, done, stop)
 
+    def _chosen(self, source: Path) -> _Work:
+        """What is to be done, by the fields.
+
+        Raises:
+            ValueError: a field was left open, or cannot be used.
+        """
+        options = LookupOptions(
+            **self.columns.lookup(),  # type: ignore[arg-type]  # checked there
+            prefix=self.columns.prefix.value.strip(),
+            tz=self.columns.zone(),
+            date_format=self.columns.written(),
+        )
+        terms = Terms(options, self.columns.tax())
+        return _Work(source, self._output(source), terms, self.choice.reading())
+
+    def _show_code(self, work: _Work) -> None:
+        self.code.show(_code_of(self.session.code, work), _command_of(self.session, work))
+
     def _planned(self, planned: tuple[FileJob, Plan] | None, *, go_on: bool) -> None:
         client = self._planned_for
         if planned is None:
@@ -203,14 +235,14 @@ class FileTab:
         if go_on:
             self._look_up(self._job, client)
             return
-        self.plan.show(plan, self._job.source.name, self._job.layout.inputs)
+        self.plan.show(plan, self._job.source.name, self._job.layout)
         self._idle()
         self.message.show_note(
             f"This is the plan. Nothing was looked up yet; “{self.run_button.description}” does"
             " that."
         )
 
-    def _look_up(self, job: FileJob, client: Svc) -> None:
+    def _look_up(self, job: FileJob, client: Svc, answered: Terms | None = None) -> None:
         stop = threading.Event()
         self.result.hide()
 
@@ -218,24 +250,31 @@ class FileTab:
             started = time.monotonic()
             if job.output.exists():  # the result of an earlier run is not replaced
                 job.aim(_free(job.output))
-            with opened_cache() as cache:
-                job.look_up(client, cache, stop=stop)
+            if answered is not None:
+                job.answer(answered.tax)
+            if answered is None or not job.looked_up:
+                with opened_cache() as cache:
+                    job.look_up(client, cache, stop=stop)
             return job.finish(started, stop), _plan_of(job, client)
 
-        self._start("Looking up…", work, self._ran, stop, waits=True)
+        words = "Looking up…" if answered is None else "Going on…"
+        self._start(words, work, self._ran, stop, waits=True)
 
     def _ran(self, ran: tuple[FileRun, Plan]) -> None:
         run, plan = ran
+        self._asked = None
         if self._job is None:
             return
-        inputs = self._job.layout.inputs
+        layout = self._job.layout
+        if layout.source is not None:
+            self.columns.show_source(layout.source)
         if run.stopped is None:
             self.plan.hide()
         else:
-            self.plan.show(plan, self._job.source.name, inputs)
+            self.plan.show(plan, self._job.source.name, layout)
         names = self._job.rows.schema.names[:1]  # often the number of the order
-        names += [str(label) for label in inputs.columns.values()]
-        self.result.show(run, inputs, names, self._job.terms.lookup.prefix)
+        names += [str(label) for label in layout.inputs.columns.values()]
+        self.result.show(run, layout, names, self._job.terms.lookup.prefix)
         self._name_run(resumes=run.stopped is not None)
         if run.stopped == STOPPED:  # the button that was pressed is gone, and the focus with it
             self.run_button.focus()
@@ -337,13 +376,38 @@ class FileTab:
             return
         if self._mapping.layout.display == "none":  # it could not be opened as it was
             self.choice.options.reveal(opened=True)
+        if isinstance(error, ColumnAmbiguous) and not error.alike:
+            self._ask(error)
+            return
         trouble = file_trouble(error, self.choice.current.name)
         self.message.show_trouble(trouble)
         self.columns.mark(field_of(error), trouble.text)
 
+    def _ask(self, error: ColumnAmbiguous) -> None:
+        """Show the questions that came up, before anything was looked up, or after it."""
+        after = self._job is not None and self._job.looked_up
+        if after:
+            self._asked = self._surveyed
+        self.columns.ask(error.questions)
+        self._name_run()
+        self.code.show("")
+        there = "Every place is looked up, and none is looked up again." if after else ""
+        press = f"Choose above, then press “{self.run_button.description}”."
+        self.message.show_note(f"{open_questions(error.questions)} {press} {there}".strip())
+
+    def _answered(self) -> None:
+        """A question was answered."""
+        self._changed()
+        waits = not self._is_running and (self._job is None or self._asked is not None)
+        if waits and not self.columns.questions.is_open:
+            press = f"press “{self.run_button.description}”."
+            self.message.show_note(f"Every question is answered: {press}")
+
     def _changed(self) -> None:
         """A setting was changed: the plan is no longer valid."""
         self._name_run()
+        if self._asked is not None and self._planned_for is self.session.client:
+            return  # what it is about is compared when the run goes on
         if self._job is not None and not self._is_running:
             self._forget(result=False)
             below = "The result below" if self.result.written else "The plan"
@@ -352,13 +416,14 @@ class FileTab:
     def _name_run(self, *, resumes: bool = False) -> None:
         """Name the button by what it does now."""
         taxed = self.columns.roles["amount"].value not in {None, NO_TAX}
+        resumes |= self._asked is not None
         self.run_button.description = "Go on" if resumes else _TAX if taxed else _RATES
 
     def _forget(self, *, result: bool = True) -> None:
         """Close the file and drop its plan; with `result` hide the result too."""
         if self._job is not None:
             self._job.rows.close()
-        self._job = None
+        self._job = self._asked = None
         self._name_run()
         self.plan.hide()
         if result:
@@ -385,6 +450,22 @@ class FileTab:
         return _free(_result_of(source, folder))
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is to be done with a file."""
+
+    source: Path
+    output: Path
+    terms: Terms
+    reading: Reading
+
+    @property
+    def apart_from_tax(self) -> tuple[object, ...]:
+        """What the survey and the lookup of a file depend on."""
+        invoice = (self.terms.tax or {}).get("invoice")
+        return self.source, self.output, self.terms.lookup, self.reading, invoice
+
+
 def _plan_of(job: FileJob, client: Svc) -> Plan:
     with opened_cache() as cache:
         return job.plan(client, cache)
@@ -402,46 +483,62 @@ def _free(path: Path) -> Path:
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
 
 
-def _code_of(connected: str, source: Path, output: Path, terms: Terms, reading: Reading) -> str:
+def _code_of(connected: str, work: _Work) -> str:
     """The call of `enrich_file` that does what the tab does, with the code that connects."""
+    terms = work.terms
     call = as_code(
         "enrich_file",
-        source,
-        output,
+        work.source,
+        work.output,
         lookup={name: of for name, of in terms.lookup.given.items() if of is not None} or None,
         tax=None if terms.tax is None else dict(terms.tax),
         date_format=terms.lookup.date_format,
         tz=None if terms.lookup.tz is None else str(terms.lookup.tz),
         prefix=terms.lookup.prefix or None,
-        **reading,
+        **work.reading,
         client=Name("client"),
     )
     imported, client = connected.split("\n\n")
     return f"{imported}\nfrom svc_tools.frames import enrich_file\n\n{client}\nrun = {call}"
 
 
-def _command_of(
-    session: Session, source: Path, output: Path, terms: Terms, reading: Reading
-) -> str:
+def _command_of(session: Session, work: _Work) -> str:
     """The command that does what the tab does; it takes the key from the environment."""
+    terms = work.terms
     given = {name: of for name, of in terms.lookup.given.items() if of is not None}
-    tax = terms.tax or {}
-    words = ["svc-tools", "enrich", str(source), "-o", str(output), *session.options]
+    words = ["svc-tools", "enrich", str(work.source), "-o", str(work.output), *session.options]
     for name, value in {
         **given,
         "date_format": terms.lookup.date_format,
         "tz": terms.lookup.tz,
-        **{"tax" if name == "amount" else name: of for name, of in tax.items()},
+        **(terms.tax or {}),
         "prefix": terms.lookup.prefix or None,
-        **reading,
+        **work.reading,
     }.items():
-        if value is not None and value is not False:
-            option = f"--{name.replace('_', '-')}"
-            words += [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
-    left_out = [name for name, of in {**given, **tax}.items() if of is False]
-    words += [word for name in left_out for word in ("--without", name)]
+        words += _option(name, value)
     words += ["--no-tax"] if terms.tax is None else []
     return typed(words)
+
+
+def _option(name: str, value: object) -> list[str]:
+    """An argument as the words of the command."""
+    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    if value is None:
+        return []
+    if name in _YES_OR_NO:
+        return [option, "yes" if value else "no"]
+    if value is False:
+        return ["--without", name.replace("_", "-")]
+    if isinstance(value, Mapping):
+        each = [f"{label}={what}" for label, what in value.items()]
+    else:
+        each = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
+    words = ([f"{option}={one}"] if one.startswith("-") else [option, one] for one in each)
+    return [word for some in words for word in some]
+
+
+_OPTIONS = {"amount": "--tax", "parts": "--part"}
+_YES_OR_NO = {"contains_tax", "contains_shipping"}
 
 
 def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:

@@ -14,7 +14,7 @@ from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, render
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.standings import exposure_summary, percent_used
-from svc_tools.roles import DatesAmbiguous
+from svc_tools.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
 from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (
     DATE_FORMATS,
@@ -30,6 +30,7 @@ from svc_tools.widgets.parts import (
     note,
     set_visible,
 )
+from svc_tools.widgets.question_menus import NotChosenError, QuestionMenus, open_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus import Thresholds
     from svc_tools.nexus.standings import StateRow
+    from svc_tools.questions import Question
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
@@ -141,6 +143,8 @@ class ExposureSection(Section):
             for role, words in COLUMNS.items()
         }
         self._mapping = w.VBox([field(one) for one in self.columns.values()])
+        self.questions = QuestionMenus(lambda: None)
+        self._asked_of: list[Path] = []
         self.columns_button = button("Choose the columns", kind="plain")
         self.result = w.HTML()
         self.code = CodeView()
@@ -151,6 +155,7 @@ class ExposureSection(Section):
             self.file,
             line(self.upload, self.columns_button),
             self._mapping,
+            self.questions.view,
             self.status,
             self.result,
             self.code,
@@ -186,10 +191,18 @@ class ExposureSection(Section):
             self.file.errors = {error.name: str(error)}
             return
         chosen |= {name: texts[name] for name in ("date_format", "tz") if texts.get(name)}
+        if paths != self._asked_of:
+            self.questions.clear()
+        try:
+            chosen |= self.questions.answers(but=chosen)
+        except NotChosenError as error:
+            self.message.show_note(f"{error}, then compute the exposure.")
+            self.questions.mark("Choose an answer.")
+            return
         own, register = texts["thresholds"].strip(), self.cleanup.register
         sent = {"paths": [str(path) for path in paths], "thresholds": own, **chosen}
 
-        def work() -> tuple[pd.DataFrame, Thresholds | None] | DatesAmbiguous:
+        def work() -> tuple[pd.DataFrame, Thresholds | None] | ColumnError:
             from svc_tools.frames import exposure_of_file  # noqa: PLC0415 - loads pyarrow
 
             thresholds = nexus.read_thresholds(own) if own else None
@@ -199,12 +212,16 @@ class ExposureSection(Section):
                 )
             except DatesAmbiguous as error:
                 return error
+            except ColumnAmbiguous as error:
+                if error.alike:
+                    raise
+                return error
             return found, thresholds
 
         self.run(
             "Reading the sales…",
             work,
-            lambda computed: self._computed(sent, computed),
+            lambda computed: self._computed(sent, computed, paths),
             forms=[self.file],
         )
 
@@ -234,9 +251,13 @@ class ExposureSection(Section):
     def _computed(
         self,
         sent: dict[str, Any],
-        computed: tuple[pd.DataFrame, Thresholds | None] | DatesAmbiguous,
+        computed: tuple[pd.DataFrame, Thresholds | None] | ColumnError,
+        paths: list[Path],
     ) -> None:
-        if isinstance(computed, DatesAmbiguous):
+        if isinstance(computed, ColumnAmbiguous):
+            self._ask(computed.questions, paths)
+            return
+        if isinstance(computed, ColumnError):
             self.file.errors = {"date_format": f"{computed.fact}. Choose how they are written."}
             return
         exposure, thresholds = computed
@@ -246,6 +267,18 @@ class ExposureSection(Section):
         self._show_code()
         self.result.value = exposure_notes(exposure) + exposure_html(exposure)
         self.cleanup.changed("exposure")
+
+    def _ask(self, questions: tuple[Question, ...], paths: list[Path]) -> None:
+        """Show what the columns of these files leave open."""
+        self._asked_of = paths
+        for one in questions:  # asked all the same: what was chosen does not answer it
+            if one.argument in self.columns:
+                self.columns[one.argument].index = 0
+        self.questions.ask(questions)
+        self.message.show_note(
+            f"{open_questions(questions)} Choose above, then press “{self.file.submit_label}”."
+        )
+        self.questions.focus()
 
     def _show_code(self) -> None:
         sent = dict(self._sent)

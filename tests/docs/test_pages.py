@@ -59,6 +59,17 @@ shop,1,Order,,2026-02-01,A,,San Francisco,CA,94105,US,CA,94105,5.00,,,125.00,10.
 shop,2,Refund,1,2026-02-05,A,,San Francisco,CA,94105,US,CA,94105,,,,-20.00,-1.73
 shop,3,Order,,2026-05-04,B,,Seattle,WA,98101,US,CA,94105,5.00,,,45.00,4.14
 """,
+    "august.csv": """\
+Ship Zip,Sold On,Goods,Discount,Handling Fee,Sales Tax,Total
+98101,2026-08-14,40.00,0.00,1.00,4.22,45.22
+98101,2026-08-15,60.00,0.00,2.00,6.33,68.33
+98101,2026-08-16,25.00,0.00,1.50,2.64,29.14
+98101,2026-08-17,90.00,0.00,3.00,9.50,102.50
+""",
+    "september.csv": """\
+Ship Zip,Sold On,Goods,Discount,Handling Fee,Sales Tax,Total
+98101,2026-09-02,12.00,0.00,0.50,1.27,13.77
+""",
     "avalara.csv": """\
 ProcessCode,DocCode,DocType,DocDate,CompanyCode,CustomerCode,LineNo,TaxCode,TaxDate,ItemCode,\
 Description,Qty,Amount,DestAddress,DestCity,DestRegion,DestPostalCode,DestCountry,TotalTax

@@ -11,8 +11,8 @@ from svc_tools.frames.lookup.currencies import (
     CurrencyCounts,
     currency_of,
     find_currency,
-    rows_abroad,
     heading_currency,
+    rows_abroad,
 )
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
 

@@ -180,7 +180,7 @@ def test_an_asynchronous_client_is_refused():
 
 def test_a_column_of_yours_is_never_overwritten(scripted, faults):
     frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "confidence": ["mine"]})
-    with pytest.raises(ValueError, match=r"'confidence'.*choose a prefix"):
+    with pytest.raises(ValueError, match=r"'confidence'.*prefix='svc_'"):
         frame.svc.lookup(client=scripted, progress=False)
     assert faults.seen == []
     result = frame.svc.lookup(client=scripted, prefix="svc_", progress=False)

@@ -226,7 +226,7 @@ def test_a_selection_is_replaced_by_all_columns_and_a_column_of_yours_is_not(scr
     few = looked(frame, scripted, columns=["combined_rate", "confidence"])
     assert list(looked(few, scripted).columns) == [*frame.columns, *LOOKUP_COLUMNS]
     mine = few.assign(confidence=[0.5])
-    with pytest.raises(ValueError, match=r"'confidence'.*choose a prefix"):
+    with pytest.raises(ValueError, match=r"'confidence'.*prefix='svc_'"):
         looked(mine, scripted)
 
 

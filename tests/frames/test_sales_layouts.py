@@ -251,3 +251,34 @@ def test_the_columns_of_orders_count_once_and_add_up_to_the_sums_of_the_sample(
         str(collected),
     ) == ONCE[name]
     assert found["collected"] in export.of_orders(own.columns)
+
+
+def _tax_of(embedded, columns: dict[str, list[str]]) -> list[str | None]:
+    place = {"State": "WA", "Zip": "98101", "Order Date": "2026-08-14"}
+    rated = (
+        pd.DataFrame(columns)
+        .assign(**place)
+        .svc.lookup(client=embedded, cache=False, progress=False)
+    )
+    tax = rated.svc.tax(progress=False)["tax"]
+    return [None if pd.isna(one) else str(one) for one in tax]
+
+
+@pytest.mark.parametrize("name", ["Amount (EUR)", "Total EUR", "CAD Amount", "Amount [GBP]"])
+def test_an_amount_alone_in_another_currency_by_its_heading_has_no_tax(embedded, name) -> None:
+    assert _tax_of(embedded, {name: ["100.00", "50.00"]}) == [None, None]
+
+
+@pytest.mark.parametrize("name", ["Tax Included", "Included Tax", "Tax (included)", "VAT incl."])
+def test_a_tax_that_is_included_by_its_name_is_the_tax(embedded, name) -> None:
+    columns = {"Order Amount": ["110.55", "55.28"], name: ["10.55", "5.28"]}
+    assert _tax_of(embedded, columns) == ["10.55", "5.28"]
+
+
+def test_an_export_without_the_number_of_the_order_has_a_tax_for_each_row(embedded) -> None:
+    own = pd.read_csv(DATA / "exports" / "woocommerce_meta.csv", dtype=str).head(10)
+    rated, alike = (
+        frame.svc.lookup(client=embedded, cache=False, progress=False).svc.tax(progress=False)
+        for frame in (own, own.drop(columns="order_id"))
+    )
+    assert alike["tax"].tolist() == rated["tax"].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -126,3 +127,110 @@ def _columns(rng, chosen, money, unit) -> dict[str, np.ndarray]:
         "Total": (chosen["total"], total),
     }
     return columns | {name: cents for name, (there, cents) in may_be.items() if there}
+
+
+class Place(NamedTuple):
+    """A place of the rate book, with its rate in units of 10^-5 on every day of the tests."""
+
+    state: str
+    zip: str
+    rate: int
+    delivery_taxed: bool
+
+
+PLACES = (
+    Place("WA", "98101", 10550, delivery_taxed=True),
+    Place("MA", "02134", 6250, delivery_taxed=False),
+    Place("TX", "78701", 8250, delivery_taxed=True),
+    Place("OR", "97201", 0, delivery_taxed=True),
+)
+SHOP_CHOICES = {
+    "rows": ("one", "repeated", "first"),
+    "pieces": (False, True),
+    "subtotal": ("before discount", "after discount", "none"),
+    "discount": (False, True),
+    "delivery": (False, True),
+    "tip": (False, True),
+    "total": (True, True, False),
+    "collected": (True, True, False),
+    "status": (False, True),
+    "currency": (False, True),
+    "refunds": (False, True),
+}
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A file of a shop in texts, and the truth of each of its orders in cents.
+
+    `frame` has the number of the order as its first column. An order without a sale has 0 as its
+    goods and its delivery; of one in another currency they are not known: -1 in `rate`.
+    """
+
+    frame: pd.DataFrame
+    orders: np.ndarray
+    goods: np.ndarray
+    delivery: np.ndarray
+    rate: np.ndarray
+    delivery_taxed: np.ndarray
+    chosen: dict
+
+
+def shop(seed: int, size: int | None = None, **choices) -> Shop:
+    """A file of a shop drawn from the choices, as many of which as are named are fixed."""
+    rng = np.random.default_rng(seed)
+    drawn = {name: each[rng.integers(len(each))] for name, each in SHOP_CHOICES.items()}
+    drawn |= choices
+    size = int(rng.choice([12, 20, 40])) if size is None else size
+    count = np.ones(size, int) if drawn["rows"] == "one" else rng.integers(1, 5, size)
+    orders = np.repeat(np.arange(size), count)
+    rows = len(orders)
+    pieces, price = rng.integers(1, 4, rows), rng.integers(250, 20_000, rows)
+    gross = np.bincount(orders, pieces * price).astype(int)
+    discount = np.where(rng.random(size) < 0.5, gross // 9, 0) * drawn["discount"]
+    delivery = rng.choice([0, 500, 795, 1250], size) * drawn["delivery"]
+    tip = np.where(rng.random(size) < 0.4, rng.integers(100, 900, size), 0) * drawn["tip"]
+    places = rng.integers(len(PLACES), size=size)
+    rate = np.array([one.rate for one in PLACES])[places]
+    delivery_taxed = np.array([one.delivery_taxed for one in PLACES])[places]
+    goods = gross - discount
+    tax = ((goods + delivery * delivery_taxed) * rate + 50_000) // 100_000
+    sign = np.where((rng.random(size) < 0.15) & drawn["refunds"], -1, 1)
+    canceled = (rng.random(size) < 0.2) & drawn["status"]
+    euros = (rng.random(size) < 0.2) & drawn["currency"]
+    of_order = {
+        "Subtotal": (
+            drawn["subtotal"] != "none",
+            gross if drawn["subtotal"] == "before discount" else goods,
+        ),
+        "Discount": (drawn["discount"], discount),
+        "Shipping": (drawn["delivery"], delivery),
+        "Sales Tax": (drawn["collected"], tax),
+        "Tip": (drawn["tip"], tip),
+        "Order Total": (drawn["total"], goods + delivery + tax * drawn["collected"] + tip),
+    }
+    first = np.r_[True, orders[1:] != orders[:-1]] | (drawn["rows"] != "first")
+    texts: dict[str, list[str]] = {
+        "Order ID": [f"A{1000 + order}" for order in orders.tolist()],
+        "Order Date": [f"2026-08-{1 + order % 3:02d}" for order in orders.tolist()],
+        "Ship State": [PLACES[places[order]].state for order in orders.tolist()],
+        "Ship Zip": [PLACES[places[order]].zip for order in orders.tolist()],
+    }
+    if drawn["status"]:
+        words = np.where(canceled, "Canceled", "Completed")
+        texts["Order Status"] = words[orders].tolist()
+    if drawn["currency"]:
+        texts["Currency"] = np.where(euros, "EUR", "USD")[orders].tolist()
+    if drawn["pieces"]:
+        texts["Quantity"] = (pieces * sign[orders]).astype(str).tolist()
+        texts["Unit Price"] = dollars(price)
+    for name, (there, cents) in of_order.items():
+        if there:
+            each = dollars((cents * sign)[orders])
+            texts[name] = [one if shown else "" for one, shown in zip(each, first, strict=True)]
+    sold = sign * ~canceled
+    rate = np.where(euros & ~canceled, -1, rate)
+    return Shop(
+        pd.DataFrame(texts, dtype=str),
+        *(orders, goods * sold, delivery * sold, rate, delivery_taxed, drawn),
+    )

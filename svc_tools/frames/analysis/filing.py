@@ -66,6 +66,8 @@ FILING_COLUMNS = (
 )
 """The columns of a return; `period` only where a period is given."""
 
+EXEMPT_BY_EXPORT = "export"
+"""The reason of sales that an export marks not taxable."""
 _NO_CODE = "no code"
 """The level of the rows that stand for lines whose results name no jurisdictions."""
 LOCATION = "location"
@@ -355,6 +357,31 @@ class Filing:
         return Tie(f"{name} {column}".strip(), _total(self.table, column, rows), lines)
 
     @property
+    def exempt_by_reason(self) -> pd.DataFrame:
+        """What is exempt by reason: `export`, the goods that it marks not taxable, and `other`.
+
+        `other` is what `exempt=` or `taxable=` leaves untaxed, and delivery that is not taxed.
+        """
+        names = [f"{self.prefix}{name}" for name in ("exempt_amount", "sale_amount")]
+        exempt, sold = (money(self.lines, name) for name in names)
+        taxable = money(self.lines, f"{self.prefix}sale_taxable")
+        marked = np.where(sold.missing | taxable.missing, 0, sold.cents - taxable.cents)
+        marked = np.where(exempt.missing, 0, marked)
+        other = np.where(exempt.missing, 0, exempt.cents) - marked
+        found = [
+            (reason, int(np.count_nonzero(cents)), dollars(int(cents.sum())))
+            for reason, cents in ((EXEMPT_BY_EXPORT, marked), ("other", other))
+            if cents.any()
+        ]
+        return pd.DataFrame(
+            {
+                "reason": _texts([reason for reason, *_ in found]),
+                "rows": np.array([rows for _, rows, _ in found], np.int64),
+                "exempt": money_column([amount for *_, amount in found]),
+            }
+        )
+
+    @property
     def left_out_by_reason(self) -> pd.DataFrame:
         """The rows left out by reason and detail, the most frequent first."""
         codes, cells = combined([coded(self.left_out, name) for name in ("reason", "detail")])
@@ -472,6 +499,14 @@ class Filing:
         if self.period is not None:
             columns.insert(0, ("period", self.period.title()))
         tables = [table_of("By jurisdiction", self.table, columns, rows=40)]
+        exempt = self.exempt_by_reason
+        if exempt["reason"].eq(EXEMPT_BY_EXPORT).any():
+            of_exempt: tuple[tuple[Hashable, Head], ...] = (
+                ("reason", "Reason"),
+                ("rows", number("Rows")),
+                ("exempt", number("Exempt")),
+            )
+            tables.append(table_of("Exempt, by reason", exempt, of_exempt, rows=10))
         if len(self.left_out):
             tables.append(
                 table_of(

@@ -20,28 +20,34 @@ from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import in_words
-from svc_tools.frames.options import LookupOptions, TaxOptions
+from svc_tools.frames.lookup.saved_layout import as_layout
+from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Found, Role, find
+from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
 from svc_tools.tabular import Chunk, cell_text, in_which_row, open_table
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
     from typing import Any, Literal
 
     import pandas as pd
 
     from svc_sdk import Svc
     from svc_tools.exports import Export
+    from svc_tools.frames.columns import Proposal
     from svc_tools.frames.files.result import FileRun
+    from svc_tools.frames.lookup.saved_layout import SalesLayout
+    from svc_tools.frames.lookup.sums import Term
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
     from svc_tools.progress import Progress
+    from svc_tools.questions import Question
 
 
 def enrich_file(
@@ -65,6 +71,8 @@ def enrich_file(
     force: bool = False,
     cache: CacheChoice = None,
     locked: str | Path | None = None,
+    layout: SalesLayout | str | Path | None = None,
+    save_layout: str | Path | None = None,
     resume: bool = True,
     concurrency: int = 16,
     deadline: float | None = None,
@@ -104,6 +112,9 @@ def enrich_file(
         force: replace existing files.
         cache: as for `df.svc.lookup()`.
         locked: a lock file used instead of the service; no request is sent.
+        layout: a layout, or the path of one, by which the columns are read without a question, as
+            for `df.svc.lookup()` and `df.svc.tax()`.
+        save_layout: a file in which the layout of the source is kept for the next one.
         resume: use the results in the cache; `False` requests every place again.
         concurrency: concurrent requests.
         deadline: seconds after which no more requests are sent.
@@ -122,16 +133,19 @@ def enrich_file(
         ValueError: columns are ambiguous or missing, as in `df.svc.lookup()` and `df.svc.tax()`.
     """
     started = time.monotonic()
-    options = LookupOptions(
-        **(lookup or {}),  # type: ignore[arg-type]  # checked there
-        prefix=prefix,
-        detail=detail,
-        columns=columns,
-        tz=tz,
-        date_format=date_format,
-        as_of_grain=as_of_grain,
-    )
-    terms = Terms(options, tax)
+    kept = None if layout is None else as_layout(layout)
+    of_lookup = {
+        **(lookup or {}),
+        "prefix": prefix,
+        "detail": detail,
+        "columns": columns,
+        "tz": tz,
+        "date_format": date_format,
+        "as_of_grain": as_of_grain,
+        "layout": kept,
+    }
+    options = options_of(LookupOptions, "lookup", of_lookup)
+    terms = Terms(options, tax if tax is None or kept is None else {**tax, "layout": kept})
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(
             FileJob(
@@ -143,6 +157,7 @@ def enrich_file(
                 encoding=encoding,
                 report=None if report is None else Path(report),
                 report_columns=report_columns,
+                save_layout=None if save_layout is None else Path(save_layout),
                 force=force,
                 progress=progress,
             )
@@ -176,7 +191,11 @@ class FileView:
         notes: how the file was read, in sentences.
         sheets: the sheets of a workbook, in order; none for other files.
         export: the export that the columns were recognized as; `None` for another file.
-        sums: amount and shipping of an export where they are of several columns, in words.
+        sums: amount and shipping where they are of several columns, in words.
+        questions: all that is open about the columns; what the rates may still decide is not.
+        decided: what was decided about the amounts of a file that is no known export, in sentences.
+        unused: the columns that its amounts do not use, each with the reason, in sentences.
+        waits: whether the rates may show that the amount is to be read otherwise.
     """
 
     path: Path
@@ -189,6 +208,10 @@ class FileView:
     sheets: tuple[str, ...] = ()
     export: Export | None = None
     sums: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
+    decided: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    waits: bool = False
 
 
 def view_of_file(
@@ -215,10 +238,11 @@ def view_of_file(
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
         frame = frame_of(first)
-        proposed, (of_tax, sums) = propose(frame), _of_tax(frame, semicolons=rows.delimiter == ";")
-        found = {**proposed.found, **of_tax.columns}
-        several = [one for one in of_tax.problems if isinstance(one, ColumnAmbiguous)]
-        unclear = {**proposed.unclear, **{one.role: one.candidates for one in several}}
+        proposed = propose(frame)
+        of_tax = _of_tax(frame, proposed, semicolons=rows.delimiter == ";")
+        found = {**proposed.found, **of_tax.found}
+        amounts = [one for one in of_tax.questions if one.argument == "amount"]
+        unclear = {**proposed.unclear, **{one.argument: one.columns for one in amounts}}
         shown = [
             ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]
             for _, column in frame.iloc[:count].items()
@@ -233,7 +257,11 @@ def view_of_file(
             notes=(*rows.notes, *_below_others(rows.names_row, found)),
             sheets=rows.sheets,
             export=proposed.export,
-            sums=sums,
+            sums=of_tax.sums,
+            questions=(*proposed.questions, *of_tax.questions),
+            decided=of_tax.decided,
+            unused=of_tax.unused,
+            waits=of_tax.waits,
         )
     finally:
         rows.close()
@@ -256,23 +284,53 @@ _BESIDE_THE_AMOUNT = (
 )
 
 
-def _of_tax(frame: pd.DataFrame, *, semicolons: bool) -> tuple[Found, dict[str, str]]:
-    """The columns of a tax by their usual names or by the export; sums of several in words."""
-    labels = free_labels(frame)
-    usual = find(labels, _BESIDE_THE_AMOUNT)
+@dataclass(frozen=True, slots=True)
+class _OfTax:
+    """What a first look finds of a tax, as `FileView` has it."""
+
+    found: Mapping[str, Hashable]
+    sums: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
+    decided: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    waits: bool = False
+
+
+def _of_tax(frame: pd.DataFrame, proposed: Proposal, *, semicolons: bool) -> _OfTax:
+    """The columns of a tax by the export, or as the file itself shows them; or what is open."""
+    labels, export = free_labels(frame), proposed.export
+    usual = find(labels, _BESIDE_THE_AMOUNT).columns
+    reading = rows_of_file(frame, labels, proposed.found) if export is None else None
     try:
-        source = amounts_of_tax(frame, labels, TaxOptions(), final=False, semicolons=semicolons)
+        source = amounts_of_tax(
+            frame, labels, TaxOptions(), reading, final=False, semicolons=semicolons
+        )
     except ColumnAmbiguous as error:
-        return replace(usual, problems=(*usual.problems, error)), {}
+        return _OfTax(usual, questions=error.questions)
     except ColumnMissing:
-        return usual, {}
+        return _OfTax(usual)
+    beside = {} if export is not None else {role: usual[role] for role in _NAMED & usual.keys()}
+    decided = () if export is not None else source.decided
+    seen = _OfTax({}, decided=decided, unused=source.unused, waits=source.waits)
     if source.reading.sums is None:
-        amount = source.terms.amount
-        found = {"amount": amount} if is_label(frame, amount) else {}
-        return replace(usual, columns={**usual.columns, **found}), {}
+        amounts = {"amount": source.terms.amount, "shipping": source.terms.shipping}
+        there = {role: label for role, label in amounts.items() if is_label(frame, label)}
+        return replace(seen, found={**beside, **there})
     sums = {"amount": source.reading.sums.goods, "shipping": source.reading.sums.delivery}
-    there = {role: terms for role, terms in sums.items() if terms}
-    single = {role: terms[0].label for role, terms in there.items() if len(terms) == 1}
-    return Found(single, ()), {
-        role: in_words(terms, quoted=False) for role, terms in there.items() if role not in single
+    filled = {role: terms for role, terms in sums.items() if terms}
+    single = {role: terms[0].label for role, terms in filled.items() if _is_column(terms)}
+    words = {
+        role: in_words(terms, quoted=False) for role, terms in filled.items() if role not in single
     }
+    if "amount" in words and source.reading.contains_tax:
+        words["amount"] += " (it contains the tax, which is taken off)"
+    return replace(seen, found={**beside, **single}, sums=words)
+
+
+_NAMED = {"exempt", "invoice"}
+"""What stands next to the amounts, and is found by its name alone."""
+
+
+def _is_column(terms: Sequence[Term]) -> bool:
+    """Whether a sum is one column as it stands."""
+    return len(terms) == 1 and terms[0].sign > 0 and terms[0].times is None

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 import pandas as pd
@@ -20,7 +21,7 @@ from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import MONEY, frame_of, texts_of_formulas
-from svc_tools.frames.columns import is_label
+from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
     Results,
@@ -44,17 +45,22 @@ from svc_tools.frames.files.writing import (
     check_report,
     check_report_columns,
     check_rows,
+    check_saved_layout,
     money_columns,
     write_table,
 )
+from svc_tools.frames.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.lookup.deciding import MOST_ROWS
-from svc_tools.frames.lookup.orders import Counts, Marks, OrderIndex
+from svc_tools.frames.lookup.order_index import OrderIndex
+from svc_tools.frames.lookup.orders import Counts, Marks, Orders
+from svc_tools.frames.lookup.saved_layout import zero_columns
+from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
-from svc_tools.frames.taxes.amounts import rates_known, refuse_if_open
-from svc_tools.frames.taxes.tax_lines import flags_of
+from svc_tools.frames.taxes.amounts import late_rows, rates_known, refuse_if_open
+from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.plan import Plan, Refused
@@ -68,6 +74,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
+    from typing import Any
 
     import numpy as np
 
@@ -100,6 +107,7 @@ class FileJob:
         encoding: str | None = None,
         report: Path | None = None,
         report_columns: Sequence[str] | None = None,
+        save_layout: Path | None = None,
         force: bool = False,
         ranked: bool = False,
         progress: Progress | None = None,
@@ -111,6 +119,9 @@ class FileJob:
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
         if report is not None:
             check_report(report, source, output, force=force)
+        self._save_layout, self._late = save_layout, Late()
+        if save_layout is not None:
+            check_saved_layout(save_layout, source, force=force)
         with stage(
             progress, "Reading", None, "rows"
         ):  # a workbook is read whole to know its columns
@@ -163,11 +174,17 @@ class FileJob:
             NoUsableRows: the file has rows, and none of them can be looked up.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
+        totals, nameless = total_rows(self.layout.reading.orders), False
+        self._late.labels = self._zero()
+        names = self.rows.schema.names
+        positions = {*self.layout.used, *map(names.index, map(str, self._late.labels))}
         with stage(self._progress, "Reading", None, "rows") as shown:
-            for chunk in self.rows.chunks(self.layout.used):
+            for chunk in self.rows.chunks(tuple(sorted(positions))):
                 if stop is not None and stop.is_set():
                     return surveyed
-                frame = self._orders.completed(frame_of(chunk))
+                whole = frame_of(chunk)
+                self._late.see(whole, surveyed.rows)
+                frame = self._orders.completed(whole.drop(columns=[*self._late.labels]))
                 self._orders.see(frame, self._exempt_rows(frame))
                 queries = read_queries(frame, self.layout.inputs)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
@@ -177,11 +194,18 @@ class FileJob:
                         surveyed.refused[one.status, one.reason] += rows
                 surveyed.noted.update({name: queries.count(name) for name in REPAIRS})
                 surveyed.rests += queries.rests
+                nameless = nameless or bool(totals.nameless(frame).any())
                 if invoice:
                     self._split.see(frame[invoice])
                 surveyed.rows += len(frame)
                 shown.advance(len(frame))
         surveyed.whole = True
+        if self._late.rows:
+            self._lay_out(self._first(), self.layout.inputs)
+            self.notes = list(dict.fromkeys([*self.notes, *self._of_tax]))
+            self._look_again()
+        if nameless:
+            self._leave_out_totals()
         check_rows(self.kind, surveyed.rows)
         if surveyed.rows and not surveyed.places:
             every = ((*why, rows) for why, rows in surveyed.refused.items())
@@ -261,6 +285,26 @@ class FileJob:
         self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
         self.notes += lock.notes
 
+    @property
+    def looked_up(self) -> bool:
+        """Whether every place was looked up, as far as the service let it."""
+        return self._run is not None and self._run.stopped is None
+
+    def answer(self, tax: Mapping[str, Any] | None) -> None:
+        """Compute the tax by other arguments from now on; the results so far are used.
+
+        They are those of the job, with answers to what it left open; `invoice` stays as it was.
+
+        Raises:
+            ColumnAmbiguous: more is open.
+        """
+        former = self._of_tax
+        self._given = replace(self._given, tax=tax)
+        with names_explained(self.source, self.rows):
+            self._lay_out(self._first(), self.layout.inputs)
+        self.notes = [note for note in self.notes if note not in former] + self._of_tax
+        self._look_again()
+
     def finish(self, started: float, stop: threading.Event | None = None) -> FileRun:
         """Write the rows with their results, and the report if requested.
 
@@ -317,6 +361,7 @@ class FileJob:
             notes = [*notes, *writing.notes]
             if self.report is not None and target is not None and seen:
                 self._report(self._named(self.report), target, seen, attrs)
+            self._keep_layout()
         return FileRun(
             source=self.source,
             output=self.output,
@@ -388,10 +433,13 @@ class FileJob:
 
     def _exempt_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
         """Which rows are exempt, and of which that is not known; `None` without a column of it."""
-        label = (self.terms.tax or {}).get("exempt")
+        source = self.layout.source
+        if source is None:
+            return None
+        role, label = exempt_or_taxable(source.terms)
         if label is None or not is_label(frame, label):
             return None
-        flags = flags_of(frame, label)
+        flags = flags_of(frame, label, role)
         return None if flags is None else (flags.yes, flags.unknown)
 
     def _first(self) -> pd.DataFrame:
@@ -409,7 +457,42 @@ class FileJob:
                 break
         if not first:
             return frame_of(Chunk(self.rows.schema.empty_table()))
+        read = sum(map(len, first))
+        if late := [row for row in self._late.rows if row >= read]:
+            first.append(self._rows_around(late))
         return first[0] if len(first) == 1 else pd.concat(first, ignore_index=True)
+
+    def _rows_around(self, rows: list[int]) -> pd.DataFrame:
+        """These rows with all columns, and a few above and below each, of the same orders."""
+        near = {row + step for row in rows for step in range(-_NEAR, _NEAR + 1)}
+        taken, at = [], 0
+        for chunk in self.rows.chunks():
+            frame = frame_of(chunk)
+            here = [row - at for row in sorted(near) if at <= row < at + len(frame)]
+            if here:
+                taken.append(frame.iloc[here])
+            at += len(frame)
+        return pd.concat(taken, ignore_index=True)
+
+    def _zero(self) -> tuple[Hashable, ...]:
+        """The columns of money that are 0 throughout in the first rows, and take no part."""
+        source = self.layout.source
+        if source is None or source.given is None:
+            return ()
+        if source.reading.sums is None or source.given.amount is not None:
+            return ()
+        first = self._first()
+        return zero_columns(first, free_labels(first), source.reading)
+
+    def _keep_layout(self) -> None:
+        """Save what the columns of the file were decided to mean, where that is requested."""
+        if self._save_layout is None:
+            return
+        source = self.layout.source
+        of_tax = None if source is None else of_tax_for_layout(source)
+        first, inputs = self._first(), self.layout.inputs
+        zero = [one for one in self._zero() if one not in self._late.of]
+        layout_by(first, free_labels(first), inputs, of_tax, zero).save(self._save_layout)
 
     def _lay_out(self, first: pd.DataFrame, inputs: Inputs) -> None:
         """Decide on the columns by the first rows; wrong arguments are refused, without a request.
@@ -451,6 +534,22 @@ class FileJob:
         self.notes = [note for note in self.notes if note not in self._of_tax] + of_tax
         self._look_again()
 
+    def _leave_out_totals(self) -> None:
+        """Compute the amounts where an amount that could be used as it stands has totals below."""
+        source = self.layout.source
+        if source is None or not source.as_it_stands:
+            return
+        found = total_rows(source.reading.orders)
+        for chunk in self.rows.chunks():
+            if Orders(frame_of(chunk), source.reading).totals(found).any():
+                source = replace(source, as_it_stands=False)
+                self.layout = replace(self.layout, source=source)
+                terms = replace(self.terms, tax=self._given.tax)
+                self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
+                check_columns(self.kind, self._names())
+                self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
+                return
+
     def _look_again(self) -> None:
         """Read the orders of the file again, by the columns that were decided."""
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
@@ -459,12 +558,38 @@ class FileJob:
             self._orders.see(frame, self._exempt_rows(frame))
 
 
+_NEAR = 5
+_MOST_LATE = 200
 _WIDE = 200
 """Bytes of a cell, on average, from which on a column holds long texts."""
 
 
 def _is_wide(column: pa.ChunkedArray) -> bool:
     return bool(column.nbytes > _WIDE * max(len(column), 1))
+
+
+@dataclass(slots=True)
+class Late:
+    """The rows of a file in which a column is not 0 that is 0 throughout in the first rows.
+
+    Attributes:
+        labels: the columns.
+        rows: the numbers of the first rows of each.
+        of: those of the columns that have some.
+    """
+
+    labels: tuple[Hashable, ...] = ()
+    rows: list[int] = field(default_factory=list)
+    of: set[Hashable] = field(default_factory=set)
+
+    def see(self, frame: pd.DataFrame, at: int) -> None:
+        """Find them in a chunk, whose first row has this number."""
+        if len(self.rows) >= _MOST_LATE:
+            return
+        for label in self.labels:
+            if len(rows := late_rows(frame, [label])):
+                self.rows += (rows + at).tolist()
+                self.of.add(label)
 
 
 @dataclass(slots=True)
@@ -605,7 +730,7 @@ class _FileWriting:
             orders.begin()
             for chunk in self._rows.chunks():
                 frame = orders.completed(frame_of(chunk, self._layout.used))
-                marks = orders.marks(frame, frame_of(chunk))
+                marks = orders.marks(frame, partial(frame_of, chunk))
                 enriched = self._enriched(frame, marks, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from svc_tools.config import Source
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
+from svc_tools.frames.lookup.saved_layout import filled
 from svc_tools.frames.lookup_columns import (
     ADDED_COLUMNS,
     NOTE,
@@ -29,13 +30,13 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
-from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
+from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax
-from svc_tools.roles import ColumnMissing
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Layout:
 
 
 _OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-_TAX_COLUMN_ARGUMENTS = ("exempt", "invoice", "channel", "ship_from")
+_TAX_COLUMN_ARGUMENTS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _NO_AMOUNT = "no tax is added, because no column holds amounts; name the column of amounts"
 
 
@@ -125,20 +126,25 @@ def settled(
     """
     if terms.tax is None:
         return terms, None, []
-    options = options_of(TaxOptions, "tax", terms.tax)
+    kept = terms.tax.get("layout")
+    wanted = any(name != "layout" for name in terms.tax) or (kept and kept.has_amounts)
+    terms = replace(terms, tax=filled(terms.tax, of_tax=True))
+    options = options_of(TaxOptions, "tax", terms.tax or {})
     labels = free_labels(first)
     try:
         source = amounts_of_tax(
             *(first, labels, options, reading, rates), final=final, semicolons=semicolons
         )
+    except ColumnAmbiguous as error:
+        raise ColumnAmbiguous.of(error.questions, call="tax=") from error
     except ColumnMissing:
-        if terms.tax:
+        if wanted:
             raise
         return replace(terms, tax=None), None, [_NO_AMOUNT]
     amount = source.terms.amount
     if source.computed or not is_label(first, amount):
         return terms, source, [*source.notes]
-    return replace(terms, tax={**terms.tax, "amount": amount}), source, [*source.notes]
+    return replace(terms, tax={**(terms.tax or {}), "amount": amount}), source, [*source.notes]
 
 
 def _from_column(amount: object) -> str:
@@ -152,6 +158,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
         ValueError: as `df.svc.lookup()` raises it.
     """
     options = terms.lookup
+    check_layout(options, free_labels(first))
     dates, grain = options.dates(), options.as_of_grain
     return find_inputs(first, options.given, dates, grain, call="lookup=")
 
@@ -208,7 +215,7 @@ def _read_as(
     on_columns = used_notes(inputs.columns, {}, inputs.export)
     sums: dict[str, str] = {}
     if terms.tax is not None and source is not None:
-        goods, delivery = source.reading.in_words()
+        goods, delivery = source.reading.in_words() if source.computed else ("", "")
         used |= {"amount": source.terms.amount, "shipping": source.terms.shipping}
         on_columns += source.notes[:1] or [_from_column(used["amount"])]
         if goods and terms.tax.get("amount") is None and source.reading.meant:

@@ -66,6 +66,17 @@ def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None
     _check_place(path, source, force=force)
 
 
+def check_saved_layout(path: Path, source: Path, *, force: bool) -> None:
+    """Check that a layout can be written to `path`.
+
+    Raises:
+        FileError: as for `check_output`.
+    """
+    if path.suffix.lower() != ".toml":
+        raise FileError(f"layout: {path.name}: expected a name that ends in .toml", "kind")
+    _check_place(path, source, force=force)
+
+
 def check_report_columns(
     columns: Sequence[str] | None, report: Path | None, names: Collection[str]
 ) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency, rows_abroad
-from svc_tools.frames.lookup.doubts import question
+from svc_tools.frames.lookup.doubts import Doubt, question
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.levels import levels
@@ -63,6 +63,7 @@ class SalesAnswers:
         decimal: the decimal mark of columns that leave it open.
         money: what the columns of money are.
         others: columns that are named for something else.
+        read: columns of money, as a layout says.
     """
 
     amount: Hashable | None = None
@@ -73,6 +74,7 @@ class SalesAnswers:
     decimal: DecimalMark | None = None
     money: Answers = field(default_factory=Answers)
     others: tuple[Hashable, ...] = ()
+    read: tuple[Hashable, ...] = ()
 
 
 class RatesOfRows(NamedTuple):
@@ -95,12 +97,14 @@ class Decided:
         questions: what is open.
         waits: whether the rates, which are not known yet, may decide what the sums leave open; the
             reading is then the likeliest one.
+        unused: those of the sentences that say which columns were not used.
     """
 
     reading: Reading
     notes: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     waits: bool = False
+    unused: tuple[str, ...] = ()
 
 
 def require_answers(frame: pd.DataFrame, answers: SalesAnswers) -> None:
@@ -171,6 +175,7 @@ def money_of_file(
     rates: RatesOfRows | None = None,
     final: bool = True,
     semicolons: bool = False,
+    saved: Sums | None = None,
 ) -> Decided:
     """What the columns of money of a file are.
 
@@ -182,6 +187,7 @@ def money_of_file(
         rates: the rates of the rows, where they are known.
         final: whether no more will be known of the rates.
         semicolons: whether semicolons separate the cells of the file.
+        saved: the sums of a layout, which are not decided again.
     """
     plain = [label for label in labels if _is_plain(sample[label])]
     currencies = find_currency(sample[plain], answers.amount, given=answers.currency)
@@ -194,8 +200,9 @@ def money_of_file(
         decimal=answers.decimal,
     )
     written = {label: mark for label, mark in marks.of.items() if mark != "point"}
-    reading = replace(reading, marks=written)
-    named = [one for one in (answers.amount, answers.shipping) if one in candidates]
+    reading = replace(reading, marks=written, decimal=answers.decimal or _shown(marks))
+    said = (answers.amount, answers.shipping, *answers.read)
+    named = [one for one in said if one in candidates]
     table = money_table(sample, candidates, marks.of, named=named)
     if not named and "amount" not in table.kinds.values():  # cells of it may be no amounts
         named = [label for label in table.unread if kind_of(label) == "amount"][:1]
@@ -206,15 +213,27 @@ def money_of_file(
         table = money_table(there, candidates, marks.of, named=[*named, *table.columns])
     orders = order_rows(there, reading.orders)
     known = None if rates is None else RatesOfRows(*(one[rows] for one in rates))
-    found = (
-        _as_found(table, orders, answers, known, candidates=may_be, final=final)
-        if answers.amount is None
-        else _as_named(table, orders, answers, known, final=final)
-    )
+    if saved is not None:
+        found = _Found(
+            saved, refunds=(reading.refunded,) * bool(reading.refunded), weak=reading.weak
+        )
+    elif answers.amount is None:
+        found = _as_found(table, orders, answers, known, candidates=may_be, final=final)
+    else:
+        found = _as_named(table, orders, answers, known, final=final)
     refunded = found.refunds[0] if found.refunds else None
     reading = replace(reading, refunded=refunded, weak=found.weak).with_sums(found.sums)
     asked = _questions(reading, marks, sample, found, table)
-    return Decided(reading, _notes(reading, marks, found, answers), tuple(asked), found.waits)
+    unused = _unused(reading, found)
+    notes = (*_notes(reading, marks, found, answers), *unused)
+    return Decided(reading, notes, tuple(asked), found.waits, unused)
+
+
+def _shown(marks: Marks) -> DecimalMark | None:
+    """The decimal mark that the columns are read with, where cells depend on it."""
+    depends = {label for label, one in marks.evidence.items() if one.mark != "none"}
+    read = {mark for label, mark in marks.of.items() if label in depends}
+    return "comma" if read == {"comma"} else "point" if read == {"point"} else None
 
 
 class _Found(NamedTuple):
@@ -234,7 +253,7 @@ def _candidates(
     """The columns that may hold money."""
     taken = {reading.orders.number, reading.orders.day, *reading.orders.place, reading.country}
     taken |= {*reading.place.values(), *reading.kinds.labels, reading.currency, *answers.others}
-    named = {answers.amount, answers.shipping, *answers.money.parts}
+    named = {answers.amount, answers.shipping, *answers.money.parts, *answers.read}
     return [
         label
         for label in labels
@@ -335,22 +354,29 @@ def _as_named(
     """The amount that the user named, unless something proves that it contains the tax."""
     amount = answers.amount
     of = levels(table, orders, [one for one in (amount, answers.shipping) if one in table.columns])
-    if answers.money.once is not None:
-        of |= {label: "order" if label in (answers.money.once or ()) else "line" for label in of}
+    once = answers.money.once
+    open_ = tuple(label for label, one in of.items() if one == "unclear" and once is None)
+    of |= {label: "order" for label in of if label in (once or ())}
     goods = Term(amount, once=of.get(amount) == "order")
     delivery: tuple[Term, ...] = ()
     if answers.shipping not in {None, False}:
         delivery = (Term(answers.shipping, once=of.get(answers.shipping) == "order"),)
     plain = Sums((goods,), delivery, witness="given")
-    inside = _contained(table, orders, answers, rates)
+    of_levels = [Doubt("level", "once", open_, (open_, False), open_)] if open_ else []
+    found = _contained(table, orders, answers, rates)
     unused = tuple(
         (label, "not named as an amount")
         for label in table.columns
         if label not in {amount, answers.shipping} and table.kinds[label] != "price"
     )
-    if inside is None or answers.money.contains_tax is False:
-        open_ = answers.money.contains_tax is None and "tax" in table.kinds.values()
-        return _Found(plain, (), unused, waits=open_ and not final)
+    if found is None or answers.money.contains_tax is False:
+        if of_levels:
+            return _Found(None, tuple(map(question, of_levels)), unused)
+        may_be = answers.money.contains_tax is None and "tax" in table.kinds.values()
+        return _Found(plain, (), unused, waits=may_be and not final)
+    inside, doubts = found
+    if answers.money.contains_tax and doubts:
+        return _Found(None, tuple(map(question, doubts)), unused)
     if answers.money.contains_tax:
         return _Found(replace(inside, witness="given"), (), unused)
     tax = ", ".join(repr(term.label) for term in inside.tax) or "the tax"
@@ -360,7 +386,7 @@ def _as_named(
     asked = Question(
         "amount", columns, (True, False), likely=True, why=why, argument="contains_tax"
     )
-    return _Found(None, (asked,), unused)
+    return _Found(None, (*map(question, doubts), asked), unused)
 
 
 def _contained(
@@ -368,8 +394,11 @@ def _contained(
     orders: np.ndarray | None,
     answers: SalesAnswers,
     rates: RatesOfRows | None,
-) -> Sums | None:
-    """The sums by which a named amount contains the tax; `None` where nothing proves it."""
+) -> tuple[Sums, tuple[Doubt, ...]] | None:
+    """The sums by which a named amount contains the tax; `None` where nothing proves it.
+
+    With what is open about which columns are those of the whole order.
+    """
     amount = answers.amount
     if "tax" not in table.kinds.values() or amount not in table.columns:
         return None
@@ -378,7 +407,7 @@ def _contained(
     if sums is not None and sums.total is not None and sums.total.label == amount and sums.tax:
         proven = verdict.sums is not None or answers.money.contains_tax
         if proven:
-            return sums
+            return sums, _of_once(verdict)
     wanted = {"tax", "delivery", "delivery_discount"}
     few = {one for one, kind in table.kinds.items() if kind in wanted or one == amount}
     few_table = replace(
@@ -390,14 +419,19 @@ def _contained(
     )
     verdict = weigh(few_table, orders, answers.money)
     if answers.money.contains_tax and verdict.likeliest is not None:
-        return verdict.likeliest
+        return verdict.likeliest, _of_once(verdict)
     if rates is None or verdict.sums is not None:
         return None
     by_rates = settle(verdict, *rates).sums
     if by_rates is None or by_rates.witness != "rates":
         return None
     taken = {term.label for term in by_rates.goods if term.sign < 0}
-    return by_rates if taken & {term.label for term in by_rates.tax} else None
+    contained = taken & {term.label for term in by_rates.tax}
+    return (by_rates, _of_once(verdict)) if contained else None
+
+
+def _of_once(verdict: Verdict) -> tuple[Doubt, ...]:
+    return tuple(one for one in verdict.doubts if one.argument == "once")
 
 
 def _questions(
@@ -422,7 +456,7 @@ def _questions(
 
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
-    """What was decided about the money, in sentences."""
+    """What was decided about the money, in sentences; without the columns that were not used."""
     sums, said = found.sums, [*marks.notes()]
     if sums is not None:
         goods, delivery = in_words(sums.goods), in_words(sums.delivery)
@@ -435,7 +469,10 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
         said.append(parts + how)
-    said += [f"{label!r} was not used: {why}" for label, why in found.unused]
-    said += reading.kinds.sentences()
-    said += reading.currencies_or_none.sentences()
     return tuple(said)
+
+
+def _unused(reading: Reading, found: _Found) -> tuple[str, ...]:
+    """The columns of money, status and currency that were not used, in sentences."""
+    said = [f"{label!r} was not used: {why}" for label, why in found.unused]
+    return (*said, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())

@@ -146,6 +146,13 @@ def money_table(
     )
 
 
+def price_times(
+    price: pd.Series, quantity: pd.Series, marks: Mapping[Hashable, Mark] | None = None
+) -> Figures:
+    """What a column of prices comes to with one of quantities, rounded half up to the cent."""
+    return _product(_fine(price, marks), _fine(quantity, marks))
+
+
 def terms_of(sums: Sums) -> list[tuple[str, Term]]:
     """The terms of sums, each with what it is a part of: "goods", "delivery", "tax", "others"."""
     return [

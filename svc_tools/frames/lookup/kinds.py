@@ -56,7 +56,8 @@ NO_GOODS = frozenset({"tax", "delivery", "tip", "gift_cards_sold", "fee", "other
 @lru_cache(maxsize=4096)
 def kind_of(label: Hashable) -> Kind:
     """The kind of a column by the words of its name."""
-    text = _without_asides(words_of(label))
+    words = words_of(label)
+    text = words if _TAX_INSIDE.fullmatch(words) else _without_asides(words)
     for kind, pattern in _PATTERNS:
         if pattern.search(text):
             return kind
@@ -135,6 +136,9 @@ _ASIDES = re.compile(
     rf"(?:all |any |seller |platform |store )?{_OFF}\b"
 )
 """What a name says about other parts: it is taken out before the kind is read."""
+
+_TAX_INSIDE = re.compile(rf"{_OF_TAX} (?:included|incl)|included {_OF_TAX}")
+"""Names of a tax that is in an amount: they say nothing about another column."""
 
 _DELIVERY = r"ship|shipping|shipment|delivery|deliveries|freight|postage|handling|courier"
 _KINDS: tuple[tuple[Kind, str], ...] = (

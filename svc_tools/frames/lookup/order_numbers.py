@@ -211,14 +211,14 @@ def _rank(label: Hashable) -> int | None:
     if not numbered and not bare:
         return None
     if not _LESS.isdisjoint(words):
-        return _LAST
+        return None
     if of_order or of_sale:
         return 0 if of_order else 1
     return _LAST if " ".join(words) in _BARE else None
 
 
 _LAST = 2
-"""The rank of numbers that count where nothing else is there: of invoices and payments."""
+"""The rank of a number that says no more, which counts where nothing else is there."""
 
 
 def _split(plain: str) -> list[str]:

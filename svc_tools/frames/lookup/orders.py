@@ -1,7 +1,7 @@
 """The rows of a sales file as sales: places, dates and amounts, each order counted once.
 
 `Orders` reads the rows of a frame, or of a chunk of a file, as a `Reading` says; it changes nothing
-of what the user sees. `OrderIndex` knows the orders of all chunks, by eight bytes each.
+of what the user sees.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_tools.cells import text_of
 from svc_tools.countries import is_abroad
@@ -20,6 +22,16 @@ from svc_tools.display import counted
 from svc_tools.exports import PLACE_ROLES
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
+from svc_tools.frames.lookup.order_lines import (
+    LINES_OFF,
+    WIDTH,
+    WRONG,
+    LineCounts,
+    TakenOff,
+    line_figures,
+    taken_off,
+    taken_off_rows,
+)
 from svc_tools.frames.lookup.order_numbers import (
     OrderColumns,
     order_hashes,
@@ -33,7 +45,7 @@ from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
 from svc_tools.frames.money import Money, dollars, whole_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.frames.lookup.reading import Reading
 
@@ -53,17 +65,20 @@ class Counts:
     Attributes:
         rows: rows that are no sale, by their column; refunds; orders that do not add up.
         refunded: the refunds in cents.
+        lines: lines that are taken off the amount of their order.
         kinds: rows by the words of their status or type.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
     refunded: int = 0
+    lines: LineCounts = field(default_factory=LineCounts)
     kinds: KindCounts = field(default_factory=KindCounts)
 
     def add(self, other: Counts) -> None:
         """Add those of further rows."""
         self.rows.update(other.rows)
         self.refunded += other.refunded
+        self.lines.add(other.lines)
         self.kinds.add(other.kinds)
 
     def sentences(self, reading: Reading) -> list[str]:
@@ -91,6 +106,7 @@ class Counts:
                 " them in the period of the refund"
             )
         said += self.kinds.sentences(reading.refunds)
+        said += self.lines.sentences()
         if rows := self.rows["totals"]:
             said.append(f"{counted(rows, 'row')} of totals: no sales")
         if rows := self.rows["off"]:
@@ -113,8 +129,10 @@ class Sale(NamedTuple):
         counts: what was counted.
         no_sale: rows that are no sale; their amounts are 0.
         further: rows whose amounts count in another row of their order; here they are 0. None
-            where the amount is that of each row.
+            where a part of the amount is that of each row.
         off: rows whose order does not add up to its total.
+        taxable: the amount less what the export marks not taxable; `None` where it marks nothing.
+        lines_off: why the lines of some rows' orders leave open what is taxable, by row.
     """
 
     amount: Dollars
@@ -123,11 +141,14 @@ class Sale(NamedTuple):
     no_sale: np.ndarray
     further: np.ndarray
     off: np.ndarray
+    taxable: Dollars | None
+    lines_off: dict[int, str]
 
     @property
     def wrong(self) -> dict[int, str]:
-        """Why rows have no amount or no delivery, by row."""
-        return {**(self.shipping.wrong if self.shipping else {}), **self.amount.wrong}
+        """Why rows have no amount, no delivery or no taxable part, by row."""
+        of_delivery = self.shipping.wrong if self.shipping else {}
+        return {**self.lines_off, **of_delivery, **self.amount.wrong}
 
 
 class Amounts(NamedTuple):
@@ -159,17 +180,23 @@ class Marks(NamedTuple):
         parted: rows of orders of which only some rows are exempt.
         totals: rows of totals.
         off: rows of orders that do not add up to their total, or that alone prove a part.
+        lines: the figures of the lines of each row's order: rows x `order_lines.WIDTH`.
+        unlike: rows of orders with a line that is not taxable and whose amount is another's.
     """
 
     further: np.ndarray
     parted: np.ndarray
     totals: np.ndarray
     off: np.ndarray
+    lines: np.ndarray
+    unlike: np.ndarray
 
     @classmethod
     def none(cls, rows: int) -> Marks:
         """Nothing known of so many rows."""
-        return cls(*np.zeros((4, rows), bool))
+        further, parted, totals, off, unlike = np.zeros((5, rows), bool)
+        lines = np.zeros((rows, WIDTH), np.int64)
+        return cls(further, parted, totals, off, lines, unlike)
 
     @classmethod
     def joined(cls, marks: Sequence[Marks]) -> Marks:
@@ -192,6 +219,7 @@ class Orders:
     def __init__(self, frame: pd.DataFrame, reading: Reading) -> None:
         self.reading = reading
         self.frame = frame
+        self._read: dict[tuple[Hashable, str], tuple[np.ndarray, dict[int, str], int]] = {}
 
     @cached_property
     def codes(self) -> np.ndarray | None:
@@ -205,7 +233,8 @@ class Orders:
         if not {*named} <= {*self.frame.columns}:
             return None
         rows = order_rows(self.frame, columns)
-        if rows is None and self.reading.once:  # after a filter an order may lack its first row
+        if rows is None and columns.number is not None and self.reading.once:
+            # after a filter an order may lack its first row
             return np.where(self.numbered, np.arange(len(self.frame)), -1)
         return rows
 
@@ -225,6 +254,10 @@ class Orders:
         place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
         if not place or not all(label in frame.columns for label in place.values()):
             return frame
+        day = columns.get("as_of")
+        dated = day is None or day not in frame.columns or not may_have_blanks(frame[day])
+        if dated and not all(may_have_blanks(frame[label]) for label in place.values()):
+            return frame
         empty = np.logical_and.reduce([blank_cells(frame[label]) for label in place.values()])
         done = frame
         if empty.any() and reading.billing:
@@ -238,15 +271,18 @@ class Orders:
             return done
         if empty.any():
             done = _of_order(done, [*place.values()], orders, empty)
-        day = columns.get("as_of")
-        if day is not None and day in frame.columns and (undated := blank_cells(frame[day])).any():
+        if not dated and day is not None and (undated := blank_cells(frame[day])).any():
             done = _of_order(done, [day], orders, undated)
         return done
 
     def with_places(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
         """The frame without further rows of an order whose first row is not in it."""
-        if self.codes is None or self.reading.order is None:
-            return self.frame
+        order, frame = self.reading.order, self.frame
+        place = [one for one in self.reading.place.values() if one in frame.columns]
+        if order is None or not all(may_have_blanks(frame[label]) for label in place):
+            return frame
+        if self.codes is None:
+            return frame
         alone = _without_place(self.completed(columns), columns)
         alone &= ~blank_cells(self.frame[self.reading.order])
         return self.frame[~alone] if alone.any() else self.frame
@@ -254,11 +290,10 @@ class Orders:
     @cached_property
     def further(self) -> np.ndarray:
         """The rows whose amounts count in another row of their order: empty there, or the same."""
-        frame = self.frame
-        none = np.zeros(len(frame), bool)
+        frame, none = self.frame, np.zeros(len(self.frame), bool)
         money = [label for label in self.reading.once if label in frame.columns]
-        orders = self.codes if len(frame) and money else None
-        if orders is None:
+        orders = self.codes if money else None
+        if orders is None or not len(frame):
             return none
         empty = np.logical_and.reduce([blank_cells(frame[label]) for label in money])
         first = _first_rows(orders, ~empty)[orders]
@@ -315,14 +350,23 @@ class Orders:
     def cents_of(self, term: Term, named: str) -> tuple[np.ndarray, dict[int, str], int]:
         """A term's column as whole cents, why rows have none, and how many floats snapped."""
         if term.times is None:
-            mark = self.reading.marks.get(term.label, "point")
-            return whole_cents(self.frame[term.label], named, mark)
+            if (term.label, named) not in self._read:
+                mark = self.reading.marks.get(term.label, "point")
+                self._read[term.label, named] = whole_cents(self.frame[term.label], named, mark)
+            return self._read[term.label, named]
         table = money_table(self.frame, term.columns, self.reading.marks, named=[term.label])
         of = table.of(term)
         gone = np.flatnonzero(~of.filled).tolist()
         what = f"{named}: {term.label!r} x {term.times!r} cannot be read"
         blank = blank_cells(self.frame[term.label]) if gone else of.filled
         return of.cents, {row: f"{named}: missing" if blank[row] else what for row in gone}, 0
+
+    def amounts_of_rows(self) -> np.ndarray:
+        """The amounts of the rows in cents, as the columns give them."""
+        sums = self.reading.sums
+        if sums is None:
+            return np.zeros(len(self.frame), np.int64)
+        return self._added(sums.goods, "amount").cents
 
     def hashes(self) -> tuple[np.ndarray, np.ndarray]:
         """For each row a hash of its order and its amounts, and the rows that have these."""
@@ -346,14 +390,13 @@ class Orders:
         orders, whole = order_hashes(self.frame, self.reading.orders)
         return numbers, orders, ~whole & self.numbered
 
-    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> list[int]:
-        """The first rows of orders of which others, among these, are exempt where it is not."""
+    def parted(self, exempt: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The rows of orders of which some rows, among these, are exempt where the first is not."""
         orders = self.codes
         if orders is None:
-            return []
+            return np.zeros(len(self.frame), bool)
         head = _first_rows(orders, ~rows)[orders]
-        parted: list[int] = np.unique(head[rows & (head >= 0) & (exempt != exempt[head])]).tolist()
-        return parted
+        return _any_of_order(orders, rows & (head >= 0) & (exempt != exempt[head]))
 
     def amounts(
         self,
@@ -430,28 +473,25 @@ class Orders:
         Args:
             marks: what is known of the rows from further chunks.
         """
-        reading, sums = self.reading, self.reading.sums
+        return Orders(self.stated(), self.reading).sale_as_stated(marks)
+
+    def sale_as_stated(self, marks: Marks | None = None) -> Sale:
+        """The same, where a further row of an order has its status in its own cells."""
+        reading, sums, counts = self.reading, self.reading.sums, Counts()
         if sums is None:
             raise RuntimeError("sale: it is not decided what the amounts are")
-        rows = Orders(self.stated(), reading)
         once = self.further if marks is None else marks.further
-        goods = rows._added(sums.goods, "amount", once)
-        delivery = None
-        if sums.delivery:
-            delivery = rows._added(sums.delivery, "shipping", once)
-        if reading.charges and delivery is None:
-            of_delivery = _worded(rows.frame, reading.charges)
-            delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
-            goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
-        no_sale, other = _worded(rows.frame, reading.no_sale), rows.of_another_kind
-        elsewhere = once if any(one.once or one.head for one in sums.goods) else np.zeros_like(once)
-        counts = Counts()
+        of_orders = all(term.once or term.head for term in (*sums.goods, *sums.delivery))
+        elsewhere = once if of_orders else np.zeros_like(once)  # a line's own amount counts in it
+        goods, delivery = self._parts(sums, once)
+        taken = self.taken_off(goods.cents, once, marks)
+        goods, delivery = _without_cards(goods, delivery, taken)
         kinds = row_kinds(
-            rows.frame,
+            self.frame,
             reading.kinds,
             goods.cents,
             orders=self.codes if reading.kinds.used else None,
-            numbers=rows.numbers,
+            numbers=self.numbers,
             counts_in=~elsewhere,
         )
         counts.kinds = kinds.counts
@@ -459,42 +499,144 @@ class Orders:
             goods = goods._replace(cents=signed(goods.cents, kinds, reading.refunds))
             if delivery is not None:
                 delivery = delivery._replace(cents=signed(delivery.cents, kinds, reading.refunds))
-        counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & (goods.cents != 0)))
-        counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & (goods.cents != 0)))
-        totals = rows._totals(marks)
+        no_sale = self._no_sale(goods, elsewhere, kinds.no_sale, counts)
+        totals = self._totals(marks)
         counts.rows["totals"] = int(np.count_nonzero(totals))
-        no_sale = no_sale | other | kinds.no_sale | totals
-        refunded = _worded(rows.frame, reading.refunded_by) & ~no_sale & ~once
-        counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
-        counted_in = ~(no_sale | elsewhere)
-        abroad = rows_abroad(
-            rows.frame,
-            reading.currencies_or_none,
-            [term.label for term in sums.goods],
-            orders=self.codes if reading.currency is not None else None,
-            counts_in=counted_in,
-        )
-        foreign = {row: reason for row, reason in abroad.wrong.items() if counted_in[row]}
-        counts.rows["currency"] = len(foreign)
-        rows._count_refunds(once | no_sale, counts)
+        no_sale = no_sale | totals
+        foreign = self._foreign(sums, ~(no_sale | elsewhere), counts)
+        self._count_refunds(once | no_sale, counts)
+        off = (self.off(once) if marks is None else marks.off) & ~no_sale
+        off[[*foreign, *goods.wrong, *(delivery.wrong if delivery else ())]] = False
         goods = _without(goods, no_sale, foreign)
         delivery = None if delivery is None else _without(delivery, no_sale, {})
-        off = (rows.off(once) if marks is None else marks.off) & ~no_sale
-        off[[*foreign]] = False
+        counted = ~(no_sale | elsewhere) & ((goods.cents != 0) | off)
         counts.rows["off"] = int(np.count_nonzero(off & ~elsewhere))
-        counts.rows["counted"] = int(np.count_nonzero(counted_in & ((goods.cents != 0) | off)))
+        counts.rows["counted"] = int(np.count_nonzero(counted))
         if reading.export is None and off.any():
             why = f"amount: the amounts of the order do not add up to {reading.total!r}"
             reasons = dict.fromkeys(np.flatnonzero(off & ~elsewhere).tolist(), why)
             goods = _without(goods, np.zeros_like(off), reasons)
-        return Sale(goods, delivery, counts, no_sale, elsewhere, off)
+        taken = _of_sales(taken, no_sale | elsewhere, goods)
+        counts.lines.count(taken)
+        taxable, lines_off = self._taxable(goods, taken)
+        return Sale(goods, delivery, counts, no_sale, elsewhere, off, taxable, lines_off)
+
+    def _taxable(self, goods: Dollars, taken: TakenOff) -> tuple[Dollars | None, dict[int, str]]:
+        """The taxable part of the goods, where an export marks it, and why rows have none."""
+        lines_off = dict.fromkeys(np.flatnonzero(taken.off).tolist(), f"taxable: {LINES_OFF}")
+        if self.reading.lines is None or self.reading.lines.taxable is None:
+            return None, lines_off
+        left = Dollars(goods.cents - taken.untaxed, {}, 0)
+        return _without(left, np.zeros_like(taken.off), goods.wrong | lines_off), lines_off
+
+    def taken_off(self, amounts: np.ndarray, once: np.ndarray, marks: Marks | None) -> TakenOff:
+        """What is taken off the amount of each row: lines not taxable, gift cards and tips.
+
+        Args:
+            amounts: the amounts in cents, 0 in rows whose amounts count elsewhere.
+            once: the rows whose order's amounts count in another row.
+            marks: what is known of the rows from further chunks.
+        """
+        reading = self.reading
+        if reading.lines is None or not len(self.frame):
+            return TakenOff.nothing(len(self.frame))
+        if not reading.of_whole_orders:
+            taken = self.taken_off_rows(amounts)
+            unlike = self._of_any(taken.off) if marks is None else taken.off | marks.unlike
+            return taken.only(~unlike)._replace(off=unlike)
+        figures = self.figures_of_orders(once) if marks is None else marks.lines
+        taken = taken_off(figures, ~once & (amounts != 0))
+        marks_lines = reading.lines.taxable is not None
+        return taken._replace(off=taken.off & ~once, short=taken.short & marks_lines)
+
+    def taken_off_rows(self, amounts: np.ndarray) -> TakenOff:
+        """What is taken off rows that each have an amount of their own.
+
+        In an export whose amounts are those of orders, an amount that the user names must be that
+        of the line: it may be the order's.
+        """
+        reading = self.reading
+        if reading.lines is None:
+            return TakenOff.nothing(len(self.frame))
+        checked = reading.export is None or reading.export.once
+        return taken_off_rows(self.frame, reading.lines, amounts, reading.marks, checked=checked)
+
+    def figures_of_lines(self, once: np.ndarray) -> np.ndarray:
+        """The figures that each row adds to those of its order's lines, with its amount."""
+        sums, lines = self.reading.sums, self.reading.lines
+        if sums is None or lines is None:
+            return np.zeros((len(self.frame), WIDTH), np.int64)
+        amounts = self._added(sums.goods, "amount", once).cents
+        return line_figures(self.frame, lines, amounts, once, self.reading.marks)
+
+    def figures_of_orders(self, once: np.ndarray) -> np.ndarray:
+        """The figures of the lines of each row's order, in a frame of whole orders."""
+        of_rows, codes = self.figures_of_lines(once), self._codes_of_all
+        added = np.zeros((int(codes.max(initial=-1)) + 1, WIDTH), np.int64)
+        np.add.at(added, codes, of_rows)
+        heads = codes[~once & (of_rows[:, 0] != 0)]
+        added[np.bincount(heads, minlength=len(added)) > 1, WRONG] += 1
+        figures: np.ndarray = added[codes]
+        return figures
+
+    @property
+    def _codes_of_all(self) -> np.ndarray:
+        """For each row the number of its order; one without an order is an order by itself."""
+        rows = np.arange(len(self.frame))
+        codes = self.codes
+        if codes is None:
+            return rows
+        own: np.ndarray = np.where(codes < 0, int(codes.max(initial=-1)) + 1 + rows, codes)
+        return own
+
+    def _of_any(self, rows: np.ndarray) -> np.ndarray:
+        """The rows whose order has one of these rows."""
+        return _any_of_order(self._codes_of_all, rows)
+
+    def _parts(self, sums: Sums, once: np.ndarray) -> tuple[Dollars, Dollars | None]:
+        """Goods and delivery."""
+        goods = self._added(sums.goods, "amount", once)
+        delivery = self._added(sums.delivery, "shipping", once) if sums.delivery else None
+        if self.reading.charges and delivery is None:
+            of_delivery = _worded(self.frame, self.reading.charges)
+            delivery = Dollars(np.where(of_delivery, goods.cents, 0), {}, 0)
+            goods = goods._replace(cents=np.where(of_delivery, 0, goods.cents))
+        return goods, delivery
+
+    def _no_sale(
+        self, goods: Dollars, elsewhere: np.ndarray, by_kind: np.ndarray, counts: Counts
+    ) -> np.ndarray:
+        """The rows that are no sale by their words."""
+        reading, sold = self.reading, goods.cents != 0
+        no_sale, other = _worded(self.frame, reading.no_sale), self.of_another_kind
+        counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & sold))
+        counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & sold))
+        no_sale = no_sale | other | by_kind
+        refunded = _worded(self.frame, reading.refunded_by) & ~no_sale & ~self.further
+        counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
+        return np.asarray(no_sale)
+
+    def _foreign(self, sums: Sums, rows: np.ndarray, counts: Counts) -> dict[int, str]:
+        """Why rows in another currency than US dollars have no amount, by row."""
+        abroad = rows_abroad(
+            self.frame,
+            self.reading.currencies_or_none,
+            [term.label for term in sums.goods],
+            orders=self.codes if self.reading.currency is not None else None,
+            counts_in=rows,
+        )
+        foreign = {row: reason for row, reason in abroad.wrong.items() if rows[row]}
+        counts.rows["currency"] = len(foreign)
+        return foreign
 
     def stated(self) -> pd.DataFrame:
         """The frame with status and currency of the order in further rows that lack them."""
         reading = self.reading
         named = [*reading.no_sale, *filter(None, [reading.currency])]
         labels = [label for label in named if label in self.frame.columns]
-        orders = self.codes if labels else None
+        if not labels or not all(may_have_blanks(self.frame[label]) for label in labels):
+            return self.frame
+        orders = self.codes
         if orders is None:
             return self.frame
         empty = np.logical_and.reduce([blank_cells(self.frame[label]) for label in labels])
@@ -565,14 +707,14 @@ class Orders:
         self,
         found: TotalRows,
         further: Iterable[Term] = (),
-        whole: pd.DataFrame | None = None,
+        whole: Callable[[], pd.DataFrame] | None = None,
     ) -> np.ndarray:
         """The rows of totals among these, the next ones of a file.
 
         Args:
             found: what finds them.
             further: columns of money that show them beside those of the sums.
-            whole: the rows with all columns of the file, where the frame has some of them.
+            whole: gives the rows with all columns of the file, where the frame has some of them.
         """
         sums = self.reading.sums
         terms = [*further]
@@ -581,16 +723,18 @@ class Orders:
             terms += [] if sums.total is None else [sums.total]
         if not terms:
             return np.zeros(len(self.frame), bool)
-        if whole is None:
-            added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
-            whole = self.frame[[one for one in self.frame.columns if one not in added]]
         money = {}
         for term in terms:
             cents, wrong, _ = self.cents_of(Term(term.label), "amount")
             missing = np.zeros(len(cents), bool)
             missing[[*wrong]] = True
             money[term.label] = Money(cents, missing)
-        return found.take(whole, money)
+        return found.take(self.frame, money, self._own if whole is None else whole)
+
+    def _own(self) -> pd.DataFrame:
+        """The frame without what lookups and taxes added."""
+        added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
+        return self.frame[[one for one in self.frame.columns if one not in added]]
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
         if self.reading.refunded is not None:
@@ -618,6 +762,8 @@ class Orders:
 
     def off(self, once: np.ndarray) -> np.ndarray:
         """The rows of orders that do not add up to their total, or that alone prove a part."""
+        if self.reading.total is None and not self.reading.weak:
+            return np.zeros(len(self.frame), bool)
         exported = self.reading.export is not None
         bad = self.bad(once, self.rest(once))
         codes = self.codes if bad.any() else None
@@ -665,199 +811,21 @@ def _without(of: Dollars, rows: np.ndarray, reasons: Mapping[int, str]) -> Dolla
     return of._replace(cents=cents, wrong=wrong)
 
 
-class OrderIndex:
-    """The orders of a file, whose rows may lie in several chunks, by eight bytes each.
-
-    A first pass lets it `see` all chunks; after `begin`, a second one gets the `marks` of each
-    chunk, in the same order.
-    """
-
-    def __init__(self, reading: Reading, columns: Mapping[str, Hashable]) -> None:
-        self._reading, self._columns = reading, columns
-        self._head: pd.DataFrame | None = None
-        self._before: pd.DataFrame | None = None
-        self._counted = _NO_HASHES
-        self._totals = total_rows(reading.orders)
-        self._with_amounts, self._off, self._left = _Hashes(), _Hashes(), _Sums()
-        self._heads, self._most = _Hashes(), _Most()
-        self._exempt = {(yes, further): _Hashes() for yes in (True, False) for further in (0, 1)}
-
-    def begin(self) -> None:
-        """Begin with the first chunk again."""
-        self._head = self._before = None
-        self._counted = _NO_HASHES
-        self._totals = total_rows(self._reading.orders)
-
-    def completed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows of the next chunk with their places, dates and statuses."""
-        head, reading = self._last_head(), self._reading
-        whole = frame if head is None else pd.concat([head, frame], ignore_index=True)
-        whole = Orders(whole, reading).completed(self._columns)
-        if reading.order is None or not len(whole):
-            return whole
-        whole = Orders(whole, reading).stated()
-        self._before = whole
-        return whole if head is None else whole.iloc[1:].set_axis(frame.index)
-
-    def _last_head(self) -> pd.DataFrame | None:
-        """The first row of the order of the last row before the next chunk."""
-        before, self._before = self._before, None
-        codes = None if before is None else Orders(before, self._reading).codes
-        if before is not None and codes is not None:
-            last = codes[-1]
-            self._head = before.iloc[[int(np.argmax(codes == last))]] if last >= 0 else None
-        return self._head
-
-    def see(self, frame: pd.DataFrame, exempt: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Record the orders of a completed chunk.
-
-        Args:
-            frame: its rows.
-            exempt: which rows are exempt, and of which that is not known.
-        """
-        if not self._applies(frame):
-            return
-        orders = Orders(frame, self._reading)
-        further, with_amounts = self._counted_before(orders)
-        numbers, keys, undated = orders.keys()
-        own, numbered = np.where(undated, numbers, keys), orders.numbered
-        self._with_amounts.add(numbers[with_amounts], keys[with_amounts])
-        rest = orders.rest(further)
-        if self._by_order:
-            self._left.add(own[numbered & (rest != 0)], rest[numbered & (rest != 0)])
-            rest = np.zeros_like(rest)
-        self._off.add(own[numbered & orders.bad(further, rest)])
-        self._heads.add(own[numbered & ~orders.item] if self._reading.items else _NO_HASHES)
-        if (cents := orders.sizes) is not None:
-            self._most.add(own[numbered], cents[numbered])
-        if exempt is None:
-            return
-        yes, unknown = exempt
-        further = further | ~with_amounts
-        for flag in (True, False):
-            known = ~unknown & (yes == flag)
-            first = known & ~further
-            self._exempt[flag, 0].add(numbers[first], keys[first])
-            self._exempt[flag, 1].add(own[known & further])
-
-    def marks(self, frame: pd.DataFrame, whole: pd.DataFrame | None = None) -> Marks:
-        """What is known of the rows of a completed chunk.
-
-        Args:
-            frame: its rows.
-            whole: the rows with all columns of the file, where the frame has some of them.
-        """
-        orders = Orders(frame, self._reading)
-        known = self._reading.export is not None
-        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole=whole)
-        if not self._applies(frame):
-            return Marks.none(len(frame))._replace(totals=totals, off=orders.off(orders.further))
-        further, with_amounts = self._counted_before(orders)
-        numbers, keys, undated = orders.keys()
-        own, numbered = np.where(undated, numbers, keys), orders.numbered
-        further |= ~with_amounts & self._with_amounts.has(own) & numbered
-        further |= orders.item & numbered & self._heads.has(own)
-        if (cents := orders.sizes) is not None:
-            further |= numbered & (cents < self._most.of(own))
-        parted = np.zeros(len(frame), bool)
-        for flag in (True, False):
-            first, others = self._exempt[flag, 0].all, self._exempt[not flag, 1].all
-            partly = np.intersect1d(first, others)
-            parted = parted | np.isin(numbers, partly) | np.isin(keys, partly)
-        off = orders.off(further)
-        if not known and self._has_seen:
-            off = np.where(numbered, self._off.has(own) | self._left.has(own), off)
-        return Marks(further, ~further & parted, totals, off)
-
-    @property
-    def _by_order(self) -> bool:
-        sums = self._reading.sums
-        return sums is not None and sums.by_order
-
-    @property
-    def _has_seen(self) -> bool:
-        return bool(len(self._with_amounts.all))
-
-    def _applies(self, frame: pd.DataFrame) -> bool:
-        reading = self._reading
-        there = reading.order is not None and bool(reading.once)
-        return there and {reading.order, *reading.once} <= {*frame.columns} and bool(len(frame))
-
-    def _counted_before(self, orders: Orders) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that count in a row above, here or in a chunk before, and those with amounts."""
-        hashes, with_amounts = orders.hashes()
-        further = orders.further.copy()
-        counts = with_amounts & ~further
-        before = counts & np.isin(hashes, self._counted)
-        new = np.unique(hashes[counts & ~before])
-        self._counted = np.sort(np.concatenate([self._counted, new]), kind="stable")
-        return further | before, with_amounts
+def _of_sales(taken: TakenOff, others: np.ndarray, goods: Dollars) -> TakenOff:
+    """What is taken off rows that are sales and have an amount."""
+    counted_in = ~others
+    counted_in[[*goods.wrong]] = False
+    return taken.only(counted_in)
 
 
-_NO_HASHES = np.zeros(0, np.uint64)
-
-
-class _Hashes:
-    """A set of hashes that grows chunk by chunk."""
-
-    def __init__(self) -> None:
-        self._parts: list[np.ndarray] = []
-
-    def add(self, *hashes: np.ndarray) -> None:
-        """Add hashes."""
-        self._parts += map(np.unique, hashes)
-
-    @property
-    def all(self) -> np.ndarray:
-        """The hashes, sorted."""
-        if len(self._parts) != 1:
-            self._parts = [np.unique(np.concatenate([_NO_HASHES, *self._parts]))]
-        return self._parts[0]
-
-    def has(self, hashes: np.ndarray) -> np.ndarray:
-        """Which of these are in the set."""
-        found: np.ndarray = np.isin(hashes, self.all)
-        return found
-
-
-class _Sums:
-    """Cents by hash, of which those that come to nothing are forgotten."""
-
-    def __init__(self) -> None:
-        self._keys, self._cents = _NO_HASHES, np.zeros(0, np.int64)
-
-    def add(self, keys: np.ndarray, cents: np.ndarray) -> None:
-        """Add cents to their keys."""
-        self._keys, codes = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
-        added = np.zeros(len(self._keys), np.int64)
-        np.add.at(added, codes, np.concatenate([self._cents, cents]))
-        self._keys, self._cents = self._keys[added != 0], added[added != 0]
-
-    def has(self, keys: np.ndarray) -> np.ndarray:
-        """Which of these keys come to something."""
-        found: np.ndarray = np.isin(keys, self._keys)
-        return found
-
-
-class _Most:
-    """The largest cents by hash."""
-
-    def __init__(self) -> None:
-        self._keys, self._cents = _NO_HASHES, np.zeros(0, np.int64)
-
-    def add(self, keys: np.ndarray, cents: np.ndarray) -> None:
-        """Take cents with their keys into account."""
-        self._keys, codes = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
-        most = np.zeros(len(self._keys), np.int64)
-        np.maximum.at(most, codes, np.concatenate([self._cents, cents]))
-        self._cents = most
-
-    def of(self, keys: np.ndarray) -> np.ndarray:
-        """The largest cents of each key; 0 where it is not known."""
-        if not len(self._keys):
-            return np.zeros(len(keys), np.int64)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._cents[at], 0)
+def _without_cards(
+    goods: Dollars, delivery: Dollars | None, taken: TakenOff
+) -> tuple[Dollars, Dollars | None]:
+    """Goods and delivery without gift cards, tips, and what the delivery of these alone costs."""
+    if delivery is not None:
+        alone = (taken.no_sale != 0) & (taken.no_sale == goods.cents)
+        delivery = delivery._replace(cents=np.where(alone, 0, delivery.cents))
+    return goods._replace(cents=goods.cents - taken.no_sale), delivery
 
 
 def _without_place(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> np.ndarray:
@@ -891,6 +859,27 @@ def _first_rows(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero(there & (orders >= 0))[::-1]
     first[orders[rows]] = rows  # the first one is written last
     return first
+
+
+def may_have_blanks(column: pd.Series) -> bool:
+    """Whether a column may have empty cells: a quick look that misses none."""
+    if pd.api.types.is_object_dtype(column.dtype) or column.isna().any():
+        return True  # objects may be anything, dates for instance
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return not (
+            pd.api.types.is_numeric_dtype(column.dtype)
+            or pd.api.types.is_datetime64_any_dtype(column.dtype)
+        )
+    texts = pa.array(column, from_pandas=True)
+    short = pc.less(pc.utf8_length(texts), _LONGEST_BLANK)
+    if not pc.any(short).as_py():
+        return False
+    distinct = pc.unique(pc.filter(texts, short)).to_pylist()
+    return any(text_of(text) is None for text in distinct)
+
+
+_LONGEST_BLANK = 6
+"""A blank cell has fewer characters: n/a, #n/a, None."""
 
 
 def blank_cells(column: pd.Series) -> np.ndarray:

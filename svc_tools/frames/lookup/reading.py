@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from svc_tools.exports import PLACE_ROLES, named_export
-from svc_tools.frames.lookup.currencies import CurrencyColumns
+from svc_tools.frames.lookup.currencies import CurrencyColumns, heading_currency
+from svc_tools.frames.lookup.order_lines import LineColumns
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_rows
 from svc_tools.frames.lookup.row_kinds import KindColumn, KindColumns
 from svc_tools.frames.lookup.sums import Sums, Term
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.exports import Export, Sum
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.decimal_marks import DecimalMark, Mark
     from svc_tools.frames.lookup.row_kinds import RefundsAs
 
 
@@ -53,6 +54,9 @@ class Reading:
         sums: what goods, delivery, tax and total are; `None` while that is not decided.
         marks: how columns of money are written that have no decimal point.
         refunds: what refunds written with a positive amount are.
+        lines: the columns of the lines, where they say what is not taxable or no sale.
+        decimal: the decimal mark that columns of money show, or that the user named; `None` where
+            no cell depends on it.
         weak: parts that hardly a row proves: rows in which they are not 0 are to check.
         meant: what the amount is, in words.
     """
@@ -77,6 +81,8 @@ class Reading:
     sums: Sums | None = None
     marks: Mapping[Hashable, Mark] = field(default_factory=dict)
     refunds: RefundsAs | None = None
+    lines: LineColumns | None = None
+    decimal: DecimalMark | None = None
     weak: tuple[Hashable, ...] = ()
     meant: str = ""
 
@@ -93,8 +99,14 @@ class Reading:
         terms += [] if sums is None or sums.total is None else [sums.total]
         named = [orders.number, orders.day, self.currency, self.refunded, self.country]
         named += [*orders.place, *self.kinds.labels, *self.weak]
+        named += [] if self.lines is None else self.lines.columns
         named += [label for term in terms for label in term.columns]
         return tuple(label for label in dict.fromkeys(named) if label is not None)
+
+    @property
+    def of_whole_orders(self) -> bool:
+        """Whether the amount is that of the whole order, not of each row."""
+        return self.sums is not None and any(term.once or term.head for term in self.sums.goods)
 
     @property
     def currency(self) -> Hashable | None:
@@ -112,8 +124,9 @@ class Reading:
         sums = self.sums
         if sums is None or self.export is not None:
             return False
-        protected = self.kinds.used or self.currency or self.marks or self.weak
         terms = (*sums.goods, *sums.delivery)
+        abroad = any(heading_currency(term.label) not in {None, "USD"} for term in terms)
+        protected = abroad or self.kinds.used or self.currency or self.marks or self.weak
         alone = len(sums.goods) == 1 and len(sums.delivery) <= 1
         plain = all(not (term.once or term.head or term.times) and term.sign == 1 for term in terms)
         return alone and plain and not protected and sums.total is None
@@ -127,6 +140,14 @@ class Reading:
         """The column of the total, where there is one."""
         return None if self.sums is None or self.sums.total is None else self.sums.total.label
 
+    @property
+    def contains_tax(self) -> bool:
+        """Whether the amount is what is left of a column after the tax in it is taken off."""
+        if self.sums is None:
+            return False
+        taken = {term.label for term in self.sums.goods if term.sign < 0}
+        return bool(taken & {term.label for term in self.sums.tax})
+
     def as_plain(self) -> dict[str, Any]:
         """The reading in plain values, which JSON and TOML can hold."""
         plain = {
@@ -138,6 +159,7 @@ class Reading:
             "currency": self.currency,
             "kinds": [asdict(column) for column in self.kinds.used],
             "sums": None if self.sums is None else asdict(self.sums),
+            "lines": None if self.lines is None else asdict(self.lines),
             "meant": self.meant,
         }
         return {name: value for name, value in plain.items() if value not in (None, [], "")}
@@ -156,7 +178,7 @@ class Reading:
             known[name] = {
                 label: tuple(words) if isinstance(words, list) else words for label, words in pairs
             }
-        sums = plain.get("sums")
+        sums, lines = plain.get("sums"), plain.get("lines")
         number, day, *places = plain.get("orders", (None, None))
         return cls(
             orders=OrderColumns(number, day, tuple(places)),
@@ -164,6 +186,7 @@ class Reading:
             currencies=CurrencyColumns(plain.get("currency")),
             kinds=KindColumns(tuple(KindColumn(**one) for one in plain.get("kinds", []))),
             sums=None if sums is None else _sums_from(sums),
+            lines=None if lines is None else LineColumns(**lines),
             **known,
         )
 
@@ -266,6 +289,22 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
     return replace(reading, sums=sums)
 
 
+def lines_of_export(
+    export: Export, labels: Iterable[Hashable], *, taxable: bool = True
+) -> LineColumns | None:
+    """The columns of an export's lines, where they say what is not taxable or no sale.
+
+    Args:
+        export: the export.
+        labels: the columns of the table.
+        taxable: whether its own mark of taxable lines counts.
+    """
+    found = export.found_lines(labels)
+    lines = LineColumns(**{part: found[part] for part in found if taxable or part != "taxable"})
+    of_rows = not export.once or not ({"price", "total"}.isdisjoint(found))
+    return lines if lines.decide and (of_rows or lines.taxable is not None) else None
+
+
 def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
     """Columns with their signs, such as 'Subtotal' - 'Discount'."""
     shown = repr if quoted else str
@@ -277,15 +316,15 @@ def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
     return text
 
 
-_LABELS = ("country", "refunded", "signed", "refunds")
+_LABELS = ("country", "refunded", "signed", "refunds", "decimal")
 _SEVERAL = ("once", "of_order", "items", "weak")
 _BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by", "marks")
 
 
 def _sums_from(plain: Mapping[str, Any]) -> Sums:
     parts: dict[str, Any] = {
-        name: tuple(Term(**one) for one in plain[name])
-        for name in ("goods", "delivery", "tax", "others")
+        name: tuple(Term(**one) for one in plain.get(name, []))
+        for name in ("goods", "delivery", "tax", "others", "outside")
     }
     if plain.get("total") is not None:
         parts["total"] = Term(**plain["total"])

@@ -159,12 +159,14 @@ class KindCounts:
         likely = "subtract" if self.refunds or 2 * self.alike > self.repeated.total() else "add"
         beside = "" if self.refunds else ", and other rows have the same order number"
         why = (
-            f"{rows}: refunds, but with a positive amount (${dollars(self.cents):,} in all)"
-            f'{beside}; they can be taken off ("subtract"), be sales ("add"), or have no amount'
-            ' ("leave")'
+            f"{rows}: refunds, but with a positive amount (${dollars(self.cents):,} in all){beside}"
         )
         labels = tuple(dict.fromkeys(label for label, _ in asked))
-        return Question("refunds", labels, ("subtract", "add", "leave"), likely, why, "refunds")
+        values = ("subtract", "add", "leave")
+        choices = (
+            'they can be taken off ("subtract"), be sales ("add"), or have no amount ("leave")'
+        )
+        return Question("refunds", labels, values, likely, why, "refunds", choices=choices)
 
     def sentences(self, refunds: RefundsAs | None = None) -> list[str]:
         """The counts in sentences for the user.

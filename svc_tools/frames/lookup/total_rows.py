@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,9 +17,7 @@ from svc_tools.display import counted
 from svc_tools.frames.lookup.order_numbers import text_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
-
-    import pandas as pd
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from svc_tools.frames.lookup.order_numbers import Keys, OrderColumns
     from svc_tools.frames.money import Money
@@ -60,19 +59,26 @@ class TotalRows:
         self._sums: dict[Hashable, _Sum] = {}
         self.found = 0
 
-    def take(self, frame: pd.DataFrame, money: Mapping[Hashable, Money]) -> np.ndarray:
+    def take(
+        self,
+        frame: pd.DataFrame,
+        money: Mapping[Hashable, Money],
+        whole: Callable[[], pd.DataFrame] | None = None,
+    ) -> np.ndarray:
         """The rows of totals among the next rows of the file.
 
         Args:
             frame: the rows.
             money: the columns of money in these rows, each with its amounts.
+            whole: gives the rows with all their columns, where the frame has some of them.
         """
-        frame = frame.loc[:, ~frame.columns.duplicated(keep=False)]
         totals = np.zeros(len(frame), bool)
         running = {label: _Running(of.cents) for label, of in money.items()}
         sums = {label: self._sums.setdefault(label, _Sum()) for label in money}
-        rows = np.flatnonzero(self._nameless(frame))
-        cells = self._cells(frame.iloc[rows], money)
+        rows = np.flatnonzero(self.nameless(frame))
+        every = frame if whole is None or not len(rows) else whole()
+        every = every.loc[:, ~every.columns.duplicated(keep=False)]
+        cells = self._cells(every.iloc[rows], money)
         for at in np.flatnonzero(cells.may_be).tolist():
             row = int(rows[at])
             amounts = {
@@ -101,7 +107,7 @@ class TotalRows:
         """How many there were, for the user."""
         return [f"{counted(self.found, 'row')} of totals: no sales"] if self.found else []
 
-    def _nameless(self, frame: pd.DataFrame) -> np.ndarray:
+    def nameless(self, frame: pd.DataFrame) -> np.ndarray:
         """The rows without a number, or else without a day and a place."""
         labels = self._others if self._number is None else (self._number,)
         blank = [_has_none(frame[label]) for label in labels if label in frame.columns]
@@ -193,10 +199,24 @@ class _Cells(NamedTuple):
 
 def _has_none(column: pd.Series) -> np.ndarray:
     """The rows whose cell is empty, or has a word for a total instead."""
+    texts = pa.array(column, from_pandas=True) if _is_text(column) else None
+    if texts is not None and not pc.any(pc.match_substring_regex(texts, _NONE)).as_py():
+        return column.isna().to_numpy(bool)  # as in most columns
     keys = text_keys(column)
     is_word, ends = _of_totals(keys.texts)
     rows: np.ndarray = np.append(is_word | ends, True)[keys.codes]
     return rows
+
+
+def _is_text(column: pd.Series) -> bool:
+    dtype = column.dtype
+    return isinstance(dtype, pd.StringDtype) or (
+        isinstance(dtype, pd.ArrowDtype) and pa.types.is_string(dtype.pyarrow_dtype)
+    )
+
+
+_NONE = r"(?i)^\s*(?:nan|none|null|n/a|na|#n/a|<na>|nat|-|)\s*$|total|sum"
+"""What an empty cell, or one with a word for a total, matches; others may, too."""
 
 
 def _of_totals(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -105,10 +105,14 @@ class Verdict:
         table, groups = self.file.table, self.file.groups
         by_row = groups is None or len(self.weak) == table.rows
         weak = self.weak if by_row or groups is None else self.weak[groups.codes]
+        answers = self.file.answers
+        said = {"tax": answers.contains_tax, "delivery": answers.contains_shipping}
         return tuple(
             label
             for label, one in table.columns.items()
             if table.kinds[label] in SIGNS and one.cents.any() and weak[one.cents != 0].all()
+            # what the user says of a part needs no row that proves it
+            if label not in answers.parts and said.get(table.kinds[label]) is None
         )
 
     @property
@@ -133,7 +137,20 @@ def weigh(table: MoneyTable, orders: np.ndarray | None, answers: Answers | None 
             repeats.
         answers: what the user decided.
     """
-    file = _file(table, orders, answers or Answers())
+    answers = answers or Answers()
+    lines: frozenset[Hashable] = frozenset()
+    while True:  # what the user does not name as the order's is the line's, where it would be asked
+        verdict = _weighed(_file(table, orders, answers, lines))
+        open_ = {
+            one for doubt in verdict.doubts if doubt.argument == "once" for one in doubt.columns
+        }
+        if answers.once is None or not open_:
+            return verdict
+        lines |= open_
+
+
+def _weighed(file: _File) -> Verdict:
+    """What the sums of a file prove, with the levels of its columns as they are known."""
     said = frozenset(one for one, what in file.answers.parts.items() if what == "goods")
     by_row = best_sum(_row_view(file), said)
     by_order = None if file.groups is None else best_sum(_order_view(file, file.groups), said)
@@ -183,8 +200,20 @@ def settle(verdict: Verdict, rates: np.ndarray, freight: np.ndarray) -> Verdict:
     )
 
 
-def _file(table: MoneyTable, orders: np.ndarray | None, answers: Answers) -> _File:
-    """The table with its orders, and the kinds of columns as the user says them."""
+def _file(
+    table: MoneyTable,
+    orders: np.ndarray | None,
+    answers: Answers,
+    lines: frozenset[Hashable] = frozenset(),
+) -> _File:
+    """The table with its orders, and the kinds of columns as the user says them.
+
+    Args:
+        table: the money of the rows.
+        orders: the number of the order of each row.
+        answers: what the user decided.
+        lines: the columns that are the line's, as the user does not name them as the order's.
+    """
     out = {label for label, what in answers.parts.items() if what == "none"}
     kinds = {
         label: _KIND_OF_ANSWER.get(answers.parts.get(label, ""), kind)
@@ -201,11 +230,11 @@ def _file(table: MoneyTable, orders: np.ndarray | None, answers: Answers) -> _Fi
     found = {label: level_of(label, table, groups, seen) for label in columns}
     if answers.once is not None:
         found |= dict.fromkeys(found.keys() & set(answers.once or ()), "order")
-        found = {label: "line" if one == "unclear" else one for label, one in found.items()}
+        found |= dict.fromkeys(found.keys() & lines, "line")
     heads = {
         label
         for label in columns
-        if seen[label] == "differs" and holds_heads(columns[label], groups)
+        if seen[label] == "differs" and holds_heads(columns[label], groups) and label not in lines
     }
     return _File(table, groups, answers, seen, found, frozenset(heads))
 
@@ -297,7 +326,7 @@ def _takes_apart(sums: Sums) -> bool:
 
 def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
     """The verdict of a sum that adds up, with everything that is open about it."""
-    doubts = _level_doubts(file, sums, proof.outside)
+    doubts = _level_doubts(file, sums, (*proof.outside, *proof.near))
     if proof.near:
         doubts.append(_near_doubt(proof, sums))
         return Verdict(file, None, tuple(doubts))
@@ -339,7 +368,9 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     base = amounts[0]
     sums = Sums((base,), by_order=base.once or base.head)
     if doubt is not None:
-        return Verdict(file, None, (doubt,), readings=(Reading(sums, {}, {}, alone=False),))
+        levels = _level_doubts(file, sums, [file.term(one) for one in doubt.columns])
+        only = (Reading(sums, {}, {}, alone=False),)
+        return Verdict(file, None, (*levels, doubt), readings=only)
     said = file.answers.parts
     untaxed = [file.term(one, -1) for one in file.filled("other") if said.get(one) == "untaxed"]
     goods = (base, *untaxed)
@@ -460,15 +491,16 @@ def _level_doubts(file: _File, sums: Sums, beside: Sequence[Term]) -> list[Doubt
     row. What adds up with lines that differ is proven by the sum itself. What stands beside a sum
     is proven by nothing.
     """
-    if file.groups is None or file.answers.once is not None:
+    if file.groups is None:
         return []
     labels = _labels(sums)
+    named = set(file.answers.once or ())
     open_ = [one.label for one in beside if file.levels.get(one.label) == "unclear"]
     proven = any(file.levels[one] == "order" and file.seen[one] == "equal" for one in labels)
     if sums.total is None or not (_has_lines(file, sums) or proven):
         open_ = [*(one for one in labels if file.levels[one] == "unclear"), *open_]
     open_ = [*dict.fromkeys(open_)]
-    heads = [one for one in labels if one in file.heads]
+    heads = [one for one in labels if one in file.heads and one not in named]
     by_total = sums.total is not None and sums.by_order and sums.total.label not in file.heads
     if heads and not by_total:
         alike = tuple(dict.fromkeys((*heads, *open_)))

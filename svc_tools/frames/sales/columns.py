@@ -36,7 +36,7 @@ from svc_tools.frames.lookup.deciding import (
     rows_of_file,
 )
 from svc_tools.frames.lookup.named import read_named, reading_with_orders
-from svc_tools.frames.lookup.reading import Reading, reading_of_export
+from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.queries import factorized, read_days
@@ -283,6 +283,8 @@ def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict
 def _reading_of(export: Export, labels: list[Hashable], given: Hashable | None) -> Reading:
     """Gross sales: the amount given, else that of the export with the delivery."""
     reading = reading_of_export(export, labels)
+    if given is None:  # lines of gift cards and tips are no sales; the others are, taxable or not
+        reading = replace(reading, lines=lines_of_export(export, labels))
     if given is not None and reading.sums is None:
         return replace(reading, sums=Sums((reading.term(given),), witness="given"))
     return reading if given is None else reading.with_amounts(given, delivery=False)

@@ -23,7 +23,8 @@ from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
 from svc_tools.frames.lookup.deciding import MOST_ROWS
-from svc_tools.frames.lookup.orders import Counts, OrderIndex, Orders, foreign_rows
+from svc_tools.frames.lookup.order_index import OrderIndex
+from svc_tools.frames.lookup.orders import Counts, Orders, foreign_rows
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.options import ExposureArguments, ExposureOptions, options_of, takes
 from svc_tools.frames.queries import factorized

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from svc_tools.exports import recognized
 from svc_tools.frames.lookup.deciding import (
@@ -15,18 +16,23 @@ from svc_tools.frames.lookup.deciding import (
     money_of_file,
     rows_of_file,
 )
+from svc_tools.frames.lookup.figures import money_table, terms_of
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.reading import Reading, in_words, reading_of_export
+from svc_tools.frames.lookup.reading import (
+    Reading,
+    in_words,
+    lines_of_export,
+    reading_of_export,
+)
+from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup.sums import Answers
-from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.taxes.tax_lines import freight_of
 from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
-
-    import pandas as pd
 
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.deciding import Decided
@@ -40,26 +46,37 @@ class AmountsOfTax:
 
     Attributes:
         terms: the terms, with the channel of the export.
-        reading: what the columns mean; without sums where the amount is used as it stands.
+        reading: what the columns mean.
+        as_it_stands: whether the amount of each row is that of one column, which is used as it is.
         notes: what was decided, in sentences.
         waits: whether the rates, which are not known yet, may decide otherwise.
+        given: the arguments as they were given.
+        unused: those of the sentences that say which columns were not used.
     """
 
     terms: TaxOptions
     reading: Reading = field(default_factory=Reading)
     notes: tuple[str, ...] = ()
     waits: bool = False
+    as_it_stands: bool = False
+    given: TaxOptions | None = None
+    unused: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """The sentences about what is used."""
+        return tuple(one for one in self.notes if one not in self.unused)
 
     @property
     def computed(self) -> bool:
         """Whether the amounts are computed from columns, and stand in columns of their own."""
-        return self.reading.sums is not None
+        return self.reading.sums is not None and not self.as_it_stands
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
         """The columns of money that are read."""
         sums = self.reading.sums
-        if sums is None:
+        if sums is None or self.as_it_stands:
             return tuple(one for one in (self.terms.amount, self.terms.shipping) if one is not None)
         terms = (*sums.goods, *sums.delivery)
         return tuple(dict.fromkeys(label for term in terms for label in term.columns))
@@ -75,13 +92,16 @@ class AmountsOfTax:
             self.terms,
             amount=columns.get("sale_amount", self.terms.amount),
             shipping=columns.get("sale_shipping", self.terms.shipping),
+            taxable=columns.get("sale_taxable", self.terms.taxable),
         )
 
 
-_FOUND = ("amount", "shipping", "channel", "invoice")
+_DECIDED = ("once", "contains_tax", "contains_shipping", "parts", "order", "currency", "decimal")
+"""The arguments that a recognized export needs no answer to: its table decides."""
+_FOUND = ("amount", "shipping", "channel", "invoice", "taxable")
+_OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _OFF_AT_MOST = 0.1
 """The share of the rows that may not add up where the sums decide."""
-_OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 
 
 def amounts_of_tax(
@@ -110,36 +130,90 @@ def amounts_of_tax(
     Raises:
         ColumnAmbiguous: the columns leave open what the amounts are; it has all questions.
         ColumnMissing: no column holds amounts.
+        SaysOppositeError: what is exempt is named by a column of what is taxable, or the other way
+            round.
+        ValueError: both are named; or an answer names a column that is not there, or is about a
+            recognized export, whose table decides.
     """
+    _check_exempt(terms)
+    terms, saved, notes = _by_layout(frame, labels, terms, reading)
     plain = replace(
         terms,
         shipping=_unless_off(terms.shipping),
+        taxable=_unless_off(terms.taxable),
         channel=_unless_off(terms.channel),
         invoice=_unless_off(terms.invoice),
     )
     if _is_value(terms.amount, labels):
         return AmountsOfTax(plain)  # refused by the tax, which says what is expected
+    if saved is not None:
+        answers = _answers(replace(terms, currency=saved.currency or False), labels, saved)
+        kept = replace(saved, sums=None)
+        decided = money_of_file(
+            frame, labels, kept, answers, semicolons=semicolons, saved=saved.sums
+        )
+        return replace(_as_decided(decided, labels, plain, terms), notes=(*decided.notes, *notes))
+    _check_named(frame, labels, terms)
     export = recognized(labels)
     if export is not None and export.found_amount(labels) is not None:
-        return _of_export(export, labels, terms, plain)
+        of_export = _of_export(export, labels, terms, plain)
+        return replace(of_export, given=terms, notes=(*of_export.notes, *notes))
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
+    elif terms.order is not None and terms.order != (reading.order or False):
+        roles = {**reading.place, "as_of": reading.orders.day}
+        columns = {role: label for role, label in roles.items() if label is not None}
+        reading = rows_of_file(frame, labels, columns, order=terms.order)
+    elif terms.order is not None:  # the number that was found is the right one
+        reading = replace(reading, orders=replace(reading.orders, question=None))
+    if terms.invoice is not None and reading.orders.number == terms.invoice:
+        reading = replace(reading, orders=replace(reading.orders, number=None))
     answers = _answers(terms, labels)
     decided = money_of_file(
         frame, labels, reading, answers, rates=rates, final=final, semicolons=semicolons
     )
-    return _as_decided(decided, labels, plain)
+    found = _as_decided(decided, labels, plain, terms, notes)
+    return replace(found, notes=(*found.notes, *notes))
+
+
+def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOptions) -> None:
+    """Refuse answers about columns that are not there: what is misspelled would answer nothing."""
+    named = {
+        "once": [*(terms.once or ())],
+        "parts": [*(terms.parts or ())],
+        "order": [terms.order],
+        "currency": [terms.currency],
+    }
+    for argument, columns in named.items():
+        absent = [one for one in columns if one not in {None, False} and one not in labels]
+        require_columns(frame, (*absent,), f"{argument}: name it as the file has it")
 
 
 def _of_export(
     export: Export, labels: Sequence[Hashable], terms: TaxOptions, plain: TaxOptions
 ) -> AmountsOfTax:
-    """The amounts of a recognized export, as its table says, or as they are named."""
+    """The amounts of a recognized export, as its table says, or as they are named.
+
+    Raises:
+        ValueError: an answer is given to what the table decides.
+    """
+    answered = [name for name in _DECIDED if getattr(terms, name) not in (None, {})]
+    if answered:
+        raise ValueError(
+            f"{answered[0]}: the columns are those of {export.name}, of which this is known; leave"
+            " it out"
+        )
     reading = reading_of_export(export, labels)
     if terms.amount is None and "amount" in labels and "amount" not in export.used(labels):
         terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
     delivery = False if _is_value(terms.shipping, labels) else terms.shipping
     reading = replace(reading.with_amounts(terms.amount, delivery), refunds=terms.refunds)
+    if terms.taxable is not False:
+        own = lines_of_export(export, labels)
+        marks = plain.taxable is None or (own is not None and own.taxable == plain.taxable)
+        lines = own if marks else lines_of_export(export, labels, taxable=False)
+        reading = replace(reading, lines=lines)
+        plain = replace(plain, taxable=None) if marks else plain
     if terms.channel is None:
         of_sales = "marketplace" if export.marketplace else export.found(labels).get("channel")
         plain = replace(plain, channel=of_sales)
@@ -152,15 +226,36 @@ def _of_export(
     return AmountsOfTax(plain, reading, tuple(notes))
 
 
-def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
-    """What the arguments of a tax say of a file of sales."""
+def _check_exempt(terms: TaxOptions) -> None:
+    """Refuse what is exempt by a column that says what is taxable, and both at once."""
+    named = {
+        name: getattr(terms, name)
+        for name in ("exempt", "taxable")
+        if getattr(terms, name) not in (None, False)
+    }
+    if len(named) > 1:
+        raise ValueError(
+            f"exempt and taxable: {named['exempt']!r} and {named['taxable']!r} both say what is not"
+            " taxed; leave one of them out"
+        )
+    for name, label in named.items():
+        refuse_opposite(name, label)
+
+
+def _answers(
+    terms: TaxOptions, labels: Sequence[Hashable], saved: Reading | None = None
+) -> SalesAnswers:
+    """What the arguments of a tax, and a layout, say of a file of sales."""
+    sums = None if saved is None else saved.sums
+    read = [] if sums is None else [term for _, term in terms_of(sums)]
+    read += [] if sums is None or sums.total is None else [sums.total]
     return SalesAnswers(
         amount=terms.amount,
         shipping=False if _is_value(terms.shipping, labels) else terms.shipping,
         order=terms.order,
         currency=terms.currency,
         refunds=terms.refunds,
-        decimal=terms.decimal,
+        decimal=terms.decimal or (None if saved is None else saved.decimal),
         money=Answers(
             once=None if terms.once is None else tuple(terms.once or ()) or False,
             contains_tax=terms.contains_tax,
@@ -168,22 +263,82 @@ def _answers(terms: TaxOptions, labels: Sequence[Hashable]) -> SalesAnswers:
             parts=terms.parts or {},
         ),
         others=tuple(one for name in _OTHERS if (one := getattr(terms, name)) in labels),
+        read=tuple(dict.fromkeys(term.label for term in read)),
     )
 
 
-def _as_decided(decided: Decided, labels: Sequence[Hashable], plain: TaxOptions) -> AmountsOfTax:
-    """The amounts of a file that is no known export."""
+def _by_layout(
+    frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOptions, rows: Reading | None
+) -> tuple[TaxOptions, Reading | None, list[str]]:
+    """The terms with what their layout says of the amounts, unless an argument says otherwise.
+
+    Returns:
+        The terms; what the layout decided, `None` where the amounts are to be decided anew; and
+        what has changed since it was saved, in sentences.
+
+    Raises:
+        LayoutError: the file lacks a column that the layout reads.
+    """
+    if terms.layout is None:
+        return terms, None, []
+    layout = as_layout(terms.layout)
+    held = layout.of_tax()
+    given = [name for name in MONEY if getattr(terms, name) not in (None, {})]
+    layout.check(labels, amounts=not given)
+    said = {name: held[name] for name in MONEY if name in held and name not in given}
+    said["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
+    notes = [*layout.new(frame, labels), *layout.gone(labels)]
+    terms = replace(terms, **said)
+    changed = [*layout.no_longer_zero(frame)] if terms.amount is None else []
+    notes += [f"{label!r} {NOT_ZERO_ANY_MORE}" for label in changed]
+    reading = layout.reading
+    if rows is not None and not {*reading.orders.place, reading.orders.day} <= {*labels, None}:
+        day, place = rows.orders.day, rows.orders.place  # other columns are named instead
+        reading = replace(reading, orders=replace(reading.orders, day=day, place=place))
+        reading = replace(reading, place=rows.place, country=rows.country)
+    anew = given or changed or reading.sums is None or terms.amount is not None
+    return terms, None if anew else reading, notes
+
+
+NOT_ZERO_ANY_MORE = (
+    "was 0.00 throughout when the layout was saved, and is not any more, so that the file decides"
+    " anew what its amounts are"
+)
+
+
+def _as_decided(
+    decided: Decided,
+    labels: Sequence[Hashable],
+    plain: TaxOptions,
+    given: TaxOptions,
+    changed: Sequence[str] = (),
+) -> AmountsOfTax:
+    """The amounts of a file that is no known export.
+
+    Args:
+        decided: what its columns mean.
+        labels: the columns that are the user's own.
+        plain: the terms.
+        given: the terms as they were given.
+        changed: what has changed since its layout was saved, in sentences.
+    """
     if decided.questions:
-        raise ColumnAmbiguous.of(decided.questions, call="tax")
+        first, *others = decided.questions
+        because = "; ".join(one for one in changed if one.endswith(NOT_ZERO_ANY_MORE))
+        first = replace(first, why=f"{because}: {first.why}" if because else first.why)
+        raise ColumnAmbiguous.of([first, *others], call="tax")
     sums = decided.reading.sums
     if sums is None:
         raise ColumnMissing("amount", [*labels], "name the column of amounts: amount='…'")
     if decided.reading.is_plain:
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
-        reading = replace(decided.reading, sums=None)
-        return AmountsOfTax(plain, reading, decided.notes, decided.waits)
-    return AmountsOfTax(plain, decided.reading, decided.notes, decided.waits)
+    return AmountsOfTax(
+        *(plain, decided.reading, decided.notes, decided.waits),
+        as_it_stands=decided.reading.is_plain,
+        given=given,
+        unused=decided.unused,
+    )
 
 
 def refuse_if_open(counts: Counts, reading: Reading, *, call: str = "tax") -> None:
@@ -228,12 +383,38 @@ def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
     """Rows of whole orders that decide what the columns mean; all of a small frame."""
     if len(frame) <= MOST_ROWS:
         return frame
-    codes = Orders(frame, reading).codes if reading.order in frame.columns else None
-    if codes is None:
-        return frame.iloc[np.linspace(0, len(frame) - 1, MOST_ROWS).astype(np.int64)]
-    picked = np.unique(np.linspace(0, int(codes.max(initial=0)), MOST_ROWS // 4).astype(np.int64))
-    rows = np.flatnonzero(np.isin(codes, picked))
-    return frame.iloc[rows[: 4 * MOST_ROWS]]
+    spread = frame.iloc[np.linspace(0, len(frame) - 1, MOST_ROWS).astype(np.int64)]
+    if reading.order is None or reading.order not in frame.columns:
+        return spread
+    numbers = spread[reading.order].iloc[::4]
+    rows = np.flatnonzero(frame[reading.order].isin(numbers).to_numpy(bool))
+    return spread if len(rows) <= len(numbers) else frame.iloc[rows[: 4 * MOST_ROWS]]
+
+
+def with_late_parts(
+    frame: pd.DataFrame, sample: pd.DataFrame, labels: Sequence[Hashable], reading: Reading
+) -> pd.DataFrame:
+    """A sample with orders that have a part which is 0 throughout in it, and not in all rows."""
+    rows = late_rows(frame, zero_columns(sample, labels, reading))
+    if not len(rows):
+        return sample
+    taken = np.isin(np.arange(len(frame)), rows)
+    if reading.order in frame.columns:
+        codes = Orders(frame, reading).codes
+        if codes is not None:
+            taken |= np.isin(codes, codes[rows][codes[rows] >= 0])
+    taken &= ~frame.index.isin(sample.index) if frame.index.is_unique else True
+    return pd.concat([sample, frame[taken]])
+
+
+_MOST_LATE = 200
+
+
+def late_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
+    """The positions of the first rows of each of these columns that are not 0."""
+    found = money_table(frame, [*labels], named=labels).columns.values()
+    rows = [np.flatnonzero(one.cents)[:_MOST_LATE] for one in found]
+    return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
 
 
 def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:

@@ -73,7 +73,7 @@ def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) 
     noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
         for field in fields(terms)
-        if field.name not in {"prefix", "errors", *ANSWERS}  # the reading has the answers
+        if field.name not in {"prefix", "errors", "layout", *ANSWERS}  # the reading has the answers
     }
     if register is not None:
         file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None

@@ -9,6 +9,7 @@ always that of the destination, on the whole amount.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -19,8 +20,11 @@ from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.layouts import of_tax_for_layout
 from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import (
+    LAYOUT,
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
     SALE_COLUMNS,
@@ -30,6 +34,7 @@ from svc_tools.frames.lookup_columns import (
     placed,
     require_columns,
     require_one,
+    stored,
     tax_columns,
     without_tax,
 )
@@ -39,6 +44,7 @@ from svc_tools.frames.taxes.amounts import (
     rates_known,
     refuse_if_open,
     sample_of,
+    with_late_parts,
 )
 from svc_tools.frames.taxes.due import (
     Sales,
@@ -53,6 +59,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_in
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import (
     Lines,
+    exempt_or_taxable,
     flags_of,
     read_lines,
     rows_of_states,
@@ -95,7 +102,7 @@ class Cap(NamedTuple):
 
 
 _CHANNELS_SHOWN = 5
-_PARTLY_EXEMPT = "exempt: differs among the rows of the order, whose amount is that of all of them"
+_PARTLY = "differs among the rows of the order, whose amount is that of all of them"
 _READ = "2026-11-21"
 ORIGIN_SOURCED = {
     "AZ": OriginSourcing("all", "sellers within the state", "medium", _READ),
@@ -182,7 +189,7 @@ def add_tax(
     """
     prefix = terms.prefix
     source = source or amounts_of_frame(frame, terms)
-    sold, wrong = _sold(frame, source, terms, marks)
+    sold, wrong = _sold(frame, source, marks)
     if counts is not None and sold is not None:
         counts.add(sold.counts)
     own = {} if sold is None else _sale_columns(sold)
@@ -210,7 +217,8 @@ def add_tax(
     reviewed = _marks(frame, lines, terms, sales)
     reviewed["invoice_incomplete"] = incomplete
     if sold is not None:
-        reviewed["amounts_do_not_add_up"] = sold.off & ~sold.further
+        off = (sold.off & ~sold.further) | np.isin(np.arange(len(frame)), [*sold.lines_off])
+        reviewed["amounts_do_not_add_up"] = off
     if register is not None and sales.dates is not None:
         reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
     columns["tax_review"] = _review_column(reviewed, len(frame))
@@ -221,6 +229,8 @@ def add_tax(
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)
+    if (kept := of_tax_for_layout(source)) is not None:
+        taxed.attrs[LAYOUT] = {**stored(taxed, LAYOUT), prefix: kept}
     if source.computed:
         remember_reading(taxed, prefix, source.reading)
     of_rows = sold.counts.sentences(source.reading) if sold else []
@@ -240,14 +250,27 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     """
     reading = reading_of(frame, terms.prefix)
     sample = sample_of(frame, reading)
+    if len(sample) < len(frame):
+        sample = with_late_parts(frame, sample, free_labels(frame), reading)
     rates = rates_known(sample, terms.prefix)
     former = {*columns_of_tax(frame, terms.prefix)}
     labels = [label for label in free_labels(frame) if label not in former]
-    return amounts_of_tax(sample, labels, terms, reading, rates)
+    source = amounts_of_tax(sample, labels, terms, reading, rates)
+    return replace(source, as_it_stands=False) if has_totals(frame, source) else source
+
+
+def has_totals(frame: pd.DataFrame, source: AmountsOfTax) -> bool:
+    """Whether a frame whose amounts could be used as they stand has rows of totals."""
+    if not source.as_it_stands:
+        return False
+    found = total_rows(source.reading.orders)
+    if not found.nameless(frame).any():
+        return False
+    return bool(Orders(frame, source.reading).totals(found).any())
 
 
 def _sold(
-    frame: pd.DataFrame, source: AmountsOfTax, terms: TaxOptions, marks: Marks | None
+    frame: pd.DataFrame, source: AmountsOfTax, marks: Marks | None
 ) -> tuple[Sale | None, dict[int, str]]:
     """The rows as sales, and why rows have no amount, by row."""
     if not source.computed:
@@ -258,33 +281,36 @@ def _sold(
     sold = orders.sale(marks)
     if marks is None:
         refuse_if_open(sold.counts, source.reading)
-    return sold, _parted(frame, terms.exempt, orders, sold, marks) | sold.wrong
+    return sold, _parted(frame, source.terms, orders, marks) | sold.wrong
 
 
 def _parted(
-    frame: pd.DataFrame, exempt: Hashable | None, orders: Orders, sold: Sale, marks: Marks | None
+    frame: pd.DataFrame, terms: TaxOptions, orders: Orders, marks: Marks | None
 ) -> dict[int, str]:
     """Why orders of which only some rows are exempt have no tax, by row."""
-    if exempt is None or not is_label(frame, exempt):
+    role, label = exempt_or_taxable(terms)
+    if label is None or not is_label(frame, label):
         return {}
+    why = f"{role}: {_PARTLY}"
     sums = orders.reading.sums
-    of_orders = sums is not None and any(term.once for term in sums.goods)
+    if sums is None or not any(term.once for term in sums.goods):
+        return {}
+    further = orders.further if marks is None else marks.further
     if marks is not None:
-        rows = np.flatnonzero(marks.parted).tolist() if of_orders else []
-        return dict.fromkeys(rows, _PARTLY_EXEMPT)
-    further = sold.further
-    if not further.any():
-        return {}
-    flags = flags_of(frame, exempt)
-    if flags is None:  # dollars
-        return {}
-    rows = orders.parted(flags.yes, further & ~flags.unknown)
-    return dict.fromkeys(rows, _PARTLY_EXEMPT)
+        parted = marks.parted
+    else:
+        flags = flags_of(frame, label, role) if further.any() else None
+        if flags is None:  # dollars, or no order has several rows
+            return {}
+        parted = orders.parted(flags.yes, further & ~flags.unknown)
+    if all(term.once for term in sums.goods):
+        parted = parted & ~further
+    return dict.fromkeys(np.flatnonzero(parted).tolist(), why)
 
 
 def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
     """The columns that are added for a sale."""
-    parts = dict(zip(SALE_COLUMNS, (sold.amount, sold.shipping), strict=True))
+    parts = dict(zip(SALE_COLUMNS, (sold.amount, sold.shipping, sold.taxable), strict=True))
     columns: dict[str, ExtensionArray] = {}
     for name, part in parts.items():
         if part is not None:

@@ -6,7 +6,7 @@ What is taxable are the goods less what is exempt, and the delivery that follows
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,8 +42,10 @@ _FREIGHT = (
     " tax_low is without it, tax_high with it"
 )
 
-_YES = {"yes", "y", "true", "t", "exempt"}
-_NO = {"no", "n", "false", "f", "taxable"}
+_YES, _NO = {"yes", "y", "true", "t"}, {"no", "n", "false", "f"}
+_EXEMPT = {"exempt", "tax exempt", "not taxable", "non taxable", "nontaxable", "untaxed"}
+_TAXABLE = {"taxable", "taxed"}
+"""Words that say the same in a column of what is exempt and in one of what is taxable."""
 _SHOWN = 40
 
 
@@ -161,6 +163,8 @@ def read_lines(
     goods, unread, snapped = whole_cents(frame[terms.amount])
     inputs.add_each(unread)
     exempt = _exempt(frame, terms.exempt, goods, inputs)
+    if terms.taxable is not None and terms.taxable is not False:
+        exempt = _either(exempt, _beyond_taxable(frame, terms.taxable, goods, inputs), inputs)
     shipping, snapped_too = (
         (np.zeros_like(goods), 0)
         if terms.shipping is None
@@ -283,7 +287,7 @@ def _exempt(
             )
         cents = _one(exempt, "exempt", "True, or dollars that are exempt") * np.sign(goods)
         return _within(goods, cents, 0, reasons)
-    flags = flags_of(frame, exempt)
+    flags = flags_of(frame, exempt, "exempt")
     if flags is None:
         cents, wrong, snapped = whole_cents(frame[exempt], "exempt")
         reasons.add_each(wrong)
@@ -293,8 +297,56 @@ def _exempt(
     return Exempt(np.where(flags.yes, goods, 0), flags.yes, 0)
 
 
+def _beyond_taxable(
+    frame: pd.DataFrame, taxable: Hashable, goods: np.ndarray, reasons: Reasons
+) -> Exempt:
+    """Read `taxable=`: what of the goods is not in it is exempt.
+
+    Raises:
+        ValueError: it is no column, or the column holds only 0 and 1.
+    """
+    if not is_label(frame, taxable):
+        raise ValueError(
+            f"taxable: {taxable!r} is no column; expected a column of yes and no, or of dollars"
+            " that are taxable, or False for an export whose own marks do not count"
+        )
+    flags = flags_of(frame, taxable, "taxable")
+    if flags is None:
+        cents, wrong, snapped = whole_cents(frame[taxable], "taxable")
+        reasons.add_each(wrong)
+        within = _within(goods, cents, snapped, reasons, "taxable")
+        exempt = np.where(reasons.given, 0, goods - within.cents)
+        return Exempt(exempt, (exempt == goods) & (goods != 0), snapped)
+    reasons.add_each(flags.odd)
+    reasons.add(flags.unknown, "taxable: missing")
+    return Exempt(np.where(flags.yes, goods, 0), flags.yes, 0)
+
+
+def _either(exempt: Exempt, marked: Exempt, reasons: Reasons) -> Exempt:
+    """What is exempt as the user says, and what an export marks; both of whole rows, or alone."""
+    unclear = (exempt.cents != 0) & (marked.cents != 0) & (exempt.cents != marked.cents)
+    unclear &= ~(exempt.wholly | marked.wholly)
+    reasons.add(unclear, _TWICE_EXEMPT)
+    larger = np.where(np.abs(exempt.cents) > np.abs(marked.cents), exempt.cents, marked.cents)
+    cents = np.where(reasons.given, 0, larger)
+    return Exempt(cents, exempt.wholly | marked.wholly, exempt.snapped + marked.snapped)
+
+
+_TWICE_EXEMPT = (
+    "exempt: the export marks other dollars of the order as not taxable; if yours contain them, say"
+    " taxable=False (--without taxable)"
+)
+
+
+def exempt_or_taxable(terms: TaxOptions) -> tuple[Literal["exempt", "taxable"], Hashable | None]:
+    """The argument that says which rows are not taxed, and its value; `None` for neither."""
+    if terms.taxable is None or terms.taxable is False:
+        return "exempt", terms.exempt
+    return "taxable", terms.taxable
+
+
 class Flags(NamedTuple):
-    """A column of yes and no."""
+    """Which rows are exempt."""
 
     yes: np.ndarray
     unknown: np.ndarray
@@ -302,10 +354,18 @@ class Flags(NamedTuple):
     """Why a value is neither, by row."""
 
 
-def flags_of(frame: pd.DataFrame, label: Hashable) -> Flags | None:
-    """The column as yes and no; `None` where it holds dollars."""
-    codes, values = distinct_values(frame, label, "exempt")
-    words = [_yes_or_no(value) for value in values]
+def flags_of(
+    frame: pd.DataFrame, label: Hashable, role: Literal["exempt", "taxable"]
+) -> Flags | None:
+    """The rows that are exempt by a column of yes and no; `None` where it holds dollars.
+
+    Args:
+        frame: the rows.
+        label: the column.
+        role: whether its yes says that a row is exempt, or taxable.
+    """
+    codes, values = distinct_values(frame, label, role)
+    words = [_is_exempt(value, role) for value in values]
     blank = [isinstance(value, str) and not value.strip() for value in values]
     if all(blank):
         return Flags(np.zeros(len(codes), bool), np.ones(len(codes), bool), {})
@@ -313,10 +373,10 @@ def flags_of(frame: pd.DataFrame, label: Hashable) -> Flags | None:
         if _only_flags_as_numbers(
             [value for value, gone in zip(values, blank, strict=True) if not gone]
         ):
-            raise FlagsAmbiguous(label)
+            raise FlagsAmbiguous(label, role)
         return None
     neither = {
-        code: f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
+        code: f"{role}: {str(value)[:_SHOWN]!r} says neither yes nor no"
         for code, (value, word) in enumerate(zip(values, words, strict=True))
         if word is None and not blank[code]
     }
@@ -328,13 +388,16 @@ def flags_of(frame: pd.DataFrame, label: Hashable) -> Flags | None:
     return Flags(yes[codes], unknown[codes], odd)
 
 
-def _yes_or_no(value: object) -> bool | None:
+def _is_exempt(value: object, role: str) -> bool | None:
+    """Whether a cell says that its row is exempt; `None` where it says neither yes nor no."""
     if isinstance(value, bool | np.bool_):
-        return bool(value)
+        return bool(value) == (role == "exempt")
     if not isinstance(value, str):
         return None
-    word = value.strip().casefold()
-    return True if word in _YES else False if word in _NO else None
+    word = " ".join(value.replace("-", " ").split()).casefold()
+    if word in _EXEMPT or word in _TAXABLE:
+        return word in _EXEMPT
+    return None if word not in _YES | _NO else (word in _YES) == (role == "exempt")
 
 
 def _only_flags_as_numbers(values: list[object]) -> bool:
@@ -352,13 +415,15 @@ def _only_flags_as_numbers(values: list[object]) -> bool:
     )
 
 
-def _within(goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons) -> Exempt:
-    """Refuse exempt dollars that are not between 0 and the amount."""
+def _within(
+    goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons, role: str = "exempt"
+) -> Exempt:
+    """Refuse exempt or taxable dollars that are not between 0 and the amount."""
     beyond = (np.abs(cents) > np.abs(goods)) | (np.sign(cents) * np.sign(goods) < 0)
     beyond &= ~reasons.given
     reasons.add_each(
         {
-            row: f"exempt: {cents[row] / _CENTS:,.2f} is not between 0 and the amount,"
+            row: f"{role}: {cents[row] / _CENTS:,.2f} is not between 0 and the amount,"
             f" {goods[row] / _CENTS:,.2f}"
             for row in np.flatnonzero(beyond).tolist()
         }

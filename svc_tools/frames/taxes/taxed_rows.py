@@ -346,7 +346,8 @@ def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxOptions | None:
     """The terms that decide the figures; `None` where they are not stored with the frame."""
     stored = terms_of(frame, prefix)
     try:
-        return TaxOptions(**{name: stored[name] for name in _DECIDING}, prefix=prefix)
+        deciding = {name: stored[name] for name in _DECIDING}
+        return TaxOptions(**deciding, taxable=stored.get("taxable"), prefix=prefix)
     except (KeyError, TypeError, ValueError):
         return None
 
