@@ -9,6 +9,7 @@ import json
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -188,6 +189,95 @@ def edit(
     show_result(found, words, as_json=as_json, service=service)
 
 
+_sales = partial(typer.Option, rich_help_panel=_SALES)
+
+
+@dataclass(frozen=True)
+class Sales:
+    """The options that say what the columns of sales are."""
+
+    amount: Annotated[str | None, _sales(help="Column of amounts, without the tax.")] = None
+    day: Annotated[str | None, _sales("--date", help="Column of dates.")] = None
+    state: Annotated[str | None, _sales(help="Column of states.")] = None
+    channel: Annotated[str | None, _sales(help="Column of channels.")] = None
+    retail: Annotated[str | None, _sales(help="Column of retail amounts.")] = None
+    taxable: Annotated[str | None, _sales(help="Column of taxable amounts.")] = None
+    country: Annotated[str | None, _sales(help="Column of countries.")] = None
+    once: Annotated[list[str] | None, _sales(help="Column to count once for each order.")] = None
+    contains_tax: Annotated[str | None, _sales(help="yes or no: whether the amount does.")] = None
+    contains_shipping: Annotated[str | None, _sales(help="As --contains-tax, of delivery.")] = None
+    part: Annotated[
+        list[str] | None, _sales(help="COLUMN=goods, delivery, discount, untaxed or none.")
+    ] = None
+    refunds: Annotated[str | None, _sales(help="With amounts above 0: subtract, add or leave.")] = (
+        None
+    )
+    order: Annotated[str | None, _sales(help="Column of order numbers: one counts once.")] = None
+    transaction: Annotated[str | None, _sales(hidden=True)] = None
+    currency: Annotated[str | None, _sales(help="Column of currencies.")] = None
+    decimal: Annotated[str | None, _sales(help="point or comma: the decimal mark.")] = None
+    without: Annotated[
+        list[str] | None,
+        _sales(help="Leave a column out: country, order, currency or once."),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The arguments of the exposure that were given, and `False` for what is left out."""
+        every = {one.name: getattr(self, one.name) for one in fields(self)}
+        named = {name: value for name, value in every.items() if value}
+        left_out = dict.fromkeys(named.pop("without", []), False)
+        if unknown := [name for name in left_out if name not in _LEFT_OUT]:
+            *most, last = _LEFT_OUT
+            raise ValueError(f"--without {unknown[0]}: expected {', '.join(most)} or {last}")
+        if "transaction" in named:
+            typer.echo("--transaction is called --order now", err=True)
+            named.setdefault("order", named.pop("transaction"))
+        if both := [name for name in left_out if name in named]:
+            raise ValueError(f"--{both[0]} and --without {both[0]}: leave one of them out")
+        if "day" in named:
+            named["date"] = named.pop("day")
+        for name in ("contains_tax", "contains_shipping"):
+            if name in named:
+                named[name] = _yes_or_no(f"--{name.replace('_', '-')}", named[name])
+        if "part" in named:
+            named["parts"] = dict(map(_part, named.pop("part")))
+        return named | left_out
+
+
+_LEFT_OUT = ("country", "order", "currency", "once")
+"""The columns of sales that can be left out."""
+_OPTIONS = {
+    **ASKS,
+    "exists": "--force",
+    "parts": "--part",
+    "contains_tax True": "--contains-tax yes",
+    "contains_tax False": "--contains-tax no",
+    "contains_shipping True": "--contains-shipping yes",
+    "contains_shipping False": "--contains-shipping no",
+}
+"""The option that settles a fault of a file, by its code, or of a column, by its role."""
+
+
+def _yes_or_no(option: str, given: str) -> bool:
+    if given not in {"yes", "no"}:
+        raise ValueError(f"{option}: given {given!r}, expected yes or no")
+    return given == "yes"
+
+
+def _part(given: str) -> tuple[str, str]:
+    """A column, whose name may have "=" in it, and what it is."""
+    from svc_tools.frames.lookup.sums import PARTS  # noqa: PLC0415 - loads pandas
+
+    label, _, what = given.rpartition("=")
+    if not label or what not in PARTS:
+        *most, last = PARTS
+        raise ValueError(
+            f"--part: given {given!r}, expected a column, = and one of {', '.join(most)} or {last},"
+            ' as "Service Fee=untaxed"'
+        )
+    return label, what
+
+
 @nexus.command("plan")
 @grouped
 def plan(
@@ -217,37 +307,7 @@ def plan(
             rich_help_panel=_SALES,
         ),
     ] = None,
-    amount: Annotated[
-        str | None, typer.Option(help="Column of amounts.", rich_help_panel=_SALES)
-    ] = None,
-    day: Annotated[
-        str | None, typer.Option("--date", help="Column of dates.", rich_help_panel=_SALES)
-    ] = None,
-    state: Annotated[
-        str | None, typer.Option(help="Column of states.", rich_help_panel=_SALES)
-    ] = None,
-    channel: Annotated[
-        str | None, typer.Option(help="Column of channels.", rich_help_panel=_SALES)
-    ] = None,
-    retail: Annotated[
-        str | None, typer.Option(help="Column of retail amounts.", rich_help_panel=_SALES)
-    ] = None,
-    taxable: Annotated[
-        str | None, typer.Option(help="Column of taxable amounts.", rich_help_panel=_SALES)
-    ] = None,
-    transaction: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of order numbers: one order counts once.", rich_help_panel=_SALES
-        ),
-    ] = None,
-    country: Annotated[
-        str | None, typer.Option(help="Column of countries.", rich_help_panel=_SALES)
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave a column out: country.", rich_help_panel=_SALES),
-    ] = None,
+    columns: Sales,
     written: DatesWritten,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
     as_json: Json = False,
@@ -259,23 +319,11 @@ def plan(
     column remove (or replace, for the one of several records that is to stay),
     then see what would be sent: svc-tools nexus apply PLAN
     """
-    roles = {
-        "amount": amount,
-        "date": day,
-        "state": state,
-        "channel": channel,
-        "retail": retail,
-        "taxable": taxable,
-        "transaction": transaction,
-        "country": country,
-    }
-    with explained(as_json=as_json, options={**ASKS, "exists": "--force"}):
-        named: dict[str, Any] = {
-            role: column for role, column in roles.items() if column is not None
-        }
-        named |= _left_out(without or [])
+    with explained(as_json=as_json, options=_OPTIONS):
+        named = columns.given()
         if (named or covers) and not sales:
-            raise ValueError(f"--{next(iter(named), 'covers')} is about sales: name --sales too")
+            option = next(iter(named), "covers").replace("_", "-")
+            raise ValueError(f"--{option} is about sales: name --sales too")
         _require_free(output, [register, thresholds, *(sales or [])], force=force)
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above
@@ -478,13 +526,6 @@ def _listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | No
             None,
             f"{str(error).partition(';')[0]}: the registrations are those of the file alone.",
         )
-
-
-def _left_out(names: list[str]) -> dict[str, bool]:
-    """`False` for the columns of sales that are left out."""
-    if unknown := [name for name in names if name != "country"]:
-        raise ValueError(f"--without {unknown[0]}: expected country")
-    return dict.fromkeys(names, False)
 
 
 def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:

@@ -10,6 +10,10 @@ from svc_tools.frames.enrich import enrich, make_plan
 from svc_tools.frames.freeze import freeze
 from svc_tools.frames.layouts import layout_of
 from svc_tools.frames.options import (
+    AmountArguments,
+    AmountOptions,
+    ExposureArguments,
+    ExposureOptions,
     LookupArguments,
     LookupOptions,
     TaxArguments,
@@ -39,12 +43,10 @@ if TYPE_CHECKING:
     from svc_tools.frames.charting.plots import Plots
     from svc_tools.frames.freeze import Frozen
     from svc_tools.frames.lookup.saved_layout import SalesLayout
-    from svc_tools.frames.options import Nexus
     from svc_tools.frames.review import Review
     from svc_tools.frames.split import Split
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
-    from svc_tools.nexus import Thresholds
 
 
 class SvcAccessor:
@@ -298,6 +300,7 @@ class SvcAccessor:
         options = options_of(TaxOptions, "tax", {"amount": amount, **arguments})
         return add_tax(self._frame, options, progress=progress)
 
+    @takes(AmountArguments, AmountOptions)
     def reconcile(
         self,
         collected: Hashable = "tax_collected",
@@ -310,6 +313,7 @@ class SvcAccessor:
         date_format: str | None = None,
         worst: int = 20,
         prefix: str = "",
+        **answers: Unpack[AmountArguments],
     ) -> Reconciliation:
         """Compare what was collected with the tax of each row, exact to the cent.
 
@@ -348,8 +352,10 @@ class SvcAccessor:
             dates=dates_of(date_format, tz),
             worst=worst,
             prefix=prefix,
+            options=options_of(AmountOptions, "reconcile", answers),
         )
 
+    @takes(AmountArguments, AmountOptions)
     def filing(
         self,
         state: str,
@@ -360,6 +366,7 @@ class SvcAccessor:
         date_format: str | None = None,
         amount: Hashable | None = None,
         prefix: str = "",
+        **answers: Unpack[AmountArguments],
     ) -> Filing:
         """Add up one state's return: taxable, exempt and tax by official jurisdiction code.
 
@@ -397,10 +404,17 @@ class SvcAccessor:
             dates=dates_of(date_format, tz),
             amount=amount,
             prefix=prefix,
+            options=options_of(AmountOptions, "filing", answers),
         )
 
+    @takes(AmountArguments, AmountOptions)
     def review(
-        self, *, amount: Hashable | None = None, share: int = 90, prefix: str = ""
+        self,
+        *,
+        amount: Hashable | None = None,
+        share: int = 90,
+        prefix: str = "",
+        **answers: Unpack[AmountArguments],
     ) -> Review:
         """List the rows that require review, the most dollars at stake first.
 
@@ -423,9 +437,17 @@ class SvcAccessor:
         Raises:
             ValueError: the frame has not been looked up, or a column is missing.
         """
-        return review(self._frame, amount=amount, share=share, prefix=prefix)
+        options = options_of(AmountOptions, "review", answers)
+        return review(self._frame, amount=amount, share=share, prefix=prefix, options=options)
 
-    def split(self, *, amount: Hashable | None = None, prefix: str = "") -> Split:
+    @takes(AmountArguments, AmountOptions)
+    def split(
+        self,
+        *,
+        amount: Hashable | None = None,
+        prefix: str = "",
+        **answers: Unpack[AmountArguments],
+    ) -> Split:
         """Split the rows by what they can be used for: ready, to check, incomplete, no rate.
 
         Ready rows have a whole rate (with its tax, in a frame with taxes) and nothing to review;
@@ -445,7 +467,8 @@ class SvcAccessor:
         Raises:
             ValueError: the frame has not been looked up, or a column is missing.
         """
-        return split(self._frame, amount=amount, prefix=prefix)
+        options = options_of(AmountOptions, "split", answers)
+        return split(self._frame, amount=amount, prefix=prefix, options=options)
 
     def plain(self) -> pd.DataFrame:
         """Return a copy in the standard types of pandas, for what takes no exact decimals.
@@ -464,42 +487,42 @@ class SvcAccessor:
         """
         return plain(self._frame)
 
+    @takes(ExposureArguments, ExposureOptions)
     def exposure(
         self,
         amount: Hashable | None = None,
         *,
-        date: Hashable | None = None,
-        state: Hashable | None = None,
-        channel: Hashable | None = None,
-        retail: Hashable | None = None,
-        taxable: Hashable | None = None,
-        transaction: Hashable | None = None,
-        as_of: dt.date | str | None = None,
-        register: Nexus | None = None,
-        thresholds: Thresholds | str | Path | None = None,
-        covers: tuple[dt.date | str, dt.date | str] | None = None,
-        tz: str | dt.tzinfo | None = None,
-        date_format: str | None = None,
-        country: Hashable | None = None,
         progress: bool = True,
+        **arguments: Unpack[ExposureArguments],
     ) -> pd.DataFrame:
         """Compare your sales with every state's economic threshold; one row a state.
 
-        Columns that are not named are found by their usual names, and it is an error where it could
-        be two. Cents are exact. Refunds (negative amounts) reduce, but are no transactions, and
+        Columns that are not named are found by their usual names and by what they hold, and it is
+        an error where it could be two. Gross sales are goods and delivery, never the tax in them,
+        read as `tax` reads them: an order's columns count once, canceled orders and rows of totals
+        do not. Cents are exact. Refunds (negative amounts) reduce, but are no transactions, and
         the first day on which a threshold was met stays. Rows whose amount, date or state cannot be
         read are left out, counted and reported. docs/THRESHOLDS.md has the rule of each column.
 
         Args:
-            amount: the column of sales in dollars, without tax: gross sales.
+            amount: the column of sales in dollars, without tax: gross sales, delivery included. By
+                default goods and delivery, as the columns prove them.
             date: the column of days of sale.
             state: the column of states that the sales went to, or one state for all rows.
             channel: a column (or one word for all rows) that says "direct" or "marketplace"; other
                 words count as direct, and are reported. Without it all sales are direct.
             retail: the column of the part of the amount that is no sale for resale.
             taxable: the column of the part of the amount that is taxable.
-            transaction: a column of order numbers: lines of one order on one day count once.
-                Without it each row is a transaction.
+            order: the column of order numbers: lines of one order on one day are one transaction,
+                and an order's own columns count once for it; `False` where each row is a sale.
+            transaction: the former name of `order`.
+            once: as for `tax`, and so are the following.
+            contains_tax: see there.
+            contains_shipping: see there.
+            parts: see there.
+            refunds: see there.
+            currency: see there.
+            decimal: see there.
             as_of: the day of the comparison, or "today"; by default the last day with a sale.
             register: where you are registered, as for `tax(nexus=…)`: a state over its threshold
                 without a record is "missing", and comes first.
@@ -530,27 +553,10 @@ class SvcAccessor:
         """
         from svc_tools.frames.sales.exposure import exposure_of_frame  # noqa: PLC0415 - not for a lookup
 
-        given = {
-            "amount": amount,
-            "date": date,
-            "state": state,
-            "channel": channel,
-            "retail": retail,
-            "taxable": taxable,
-            "transaction": transaction,
-            "country": country,
-        }
-        return exposure_of_frame(
-            self._frame,
-            given,
-            as_of=as_of,
-            register=register,
-            thresholds=thresholds,
-            covers=covers,
-            dates=dates_of(date_format, tz),
-            progress=progress,
-        )
+        options = options_of(ExposureOptions, "exposure", {"amount": amount, **arguments})
+        return exposure_of_frame(self._frame, options, progress=progress)
 
+    @takes(AmountArguments, AmountOptions)
     def report(
         self,
         path: str | Path,
@@ -559,6 +565,7 @@ class SvcAccessor:
         title: str | None = None,
         prefix: str = "",
         columns: Sequence[Hashable] | None = None,
+        **answers: Unpack[AmountArguments],
     ) -> Path:
         """Write a report that others can check: a workbook, or a page for the browser.
 
@@ -593,7 +600,13 @@ class SvcAccessor:
         from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
 
         return write_report(
-            self._frame, path, amount=amount, title=title, prefix=prefix, columns=columns
+            self._frame,
+            path,
+            amount=amount,
+            title=title,
+            prefix=prefix,
+            columns=columns,
+            options=options_of(AmountOptions, "report", answers),
         )
 
     @property

@@ -1,26 +1,30 @@
-"""The arguments of a lookup and of a tax, once for frames, files, Dask and the command line.
+"""The arguments of a lookup, a tax and an exposure, once for frames, files, Dask and commands.
 
-`LookupOptions` and `TaxOptions` hold and validate them. `LookupArguments` and `TaxArguments` are
-their types for `**arguments`, so that editors and type checkers know each of them by name.
+`LookupOptions`, `TaxOptions` and `ExposureOptions` hold and validate them. `LookupArguments`,
+`TaxArguments` and `ExposureArguments` are their types for `**arguments`, so that editors and type
+checkers know each of them by name. `AmountArguments` say how one column of amounts is read.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import warnings
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
 from svc_tools.config import seller_zone
 from svc_tools.dates import Dates, checked_format, time_zone
+from svc_tools.frames.lookup.deciding import SalesAnswers
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
-from svc_tools.frames.lookup.sums import PARTS
+from svc_tools.frames.lookup.sums import PARTS, Answers
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.frames.taxes.rounding import ROUNDINGS
 from svc_tools.places import GRAINS
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from datetime import date, tzinfo
     from pathlib import Path
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.sums import Part
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.nexus import Register
+    from svc_tools.nexus import Register, Thresholds
     from svc_tools.places import Grain
 
     Nexus: TypeAlias = (
@@ -256,6 +260,145 @@ class TaxOptions:
             )
 
 
+class ExposureArguments(TypedDict, total=False):
+    """The arguments of `df.svc.exposure()` after `amount`; it documents them."""
+
+    date: Hashable | None
+    state: Hashable | None
+    channel: Hashable | None
+    retail: Hashable | None
+    taxable: Hashable | None
+    as_of: dt.date | str | None
+    register: Nexus | None
+    thresholds: Thresholds | str | Path | None
+    covers: tuple[dt.date | str, dt.date | str] | None
+    tz: str | tzinfo | None
+    date_format: str | None
+    country: Hashable | None
+    once: Sequence[Hashable] | Literal[False] | None
+    contains_tax: bool | None
+    contains_shipping: bool | None
+    parts: Mapping[Hashable, Part] | None
+    refunds: RefundsAs | None
+    order: Hashable | None
+    currency: Hashable | None
+    decimal: DecimalMark | None
+    transaction: Hashable | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExposureOptions:
+    """The arguments of `df.svc.exposure()`, which documents them.
+
+    Raises:
+        ValueError: a choice is not known; it names the argument and what is expected.
+    """
+
+    amount: Hashable | None = None
+    date: Hashable | None = None
+    state: Hashable | None = None
+    channel: Hashable | None = None
+    retail: Hashable | None = None
+    taxable: Hashable | None = None
+    as_of: dt.date | str | None = None
+    register: Nexus | None = None
+    thresholds: Thresholds | str | Path | None = None
+    covers: tuple[dt.date | str, dt.date | str] | None = None
+    tz: str | tzinfo | None = None
+    date_format: str | None = None
+    country: Hashable | None = None
+    once: Sequence[Hashable] | Literal[False] | None = None
+    contains_tax: bool | None = None
+    contains_shipping: bool | None = None
+    parts: Mapping[Hashable, Part] | None = None
+    refunds: RefundsAs | None = None
+    order: Hashable | None = None
+    currency: Hashable | None = None
+    decimal: DecimalMark | None = None
+    transaction: Hashable | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse choices that are not known; the former name of `order` is still accepted."""
+        checked_answers(self)
+        if self.transaction is None:
+            return
+        if self.order is not None:
+            raise ValueError("transaction: this is the former name of order; leave it out")
+        warnings.warn(
+            "transaction= of exposure is called order= now: it also says which rows are one order",
+            DeprecationWarning,
+            stacklevel=5,
+        )
+        object.__setattr__(self, "order", self.transaction)
+
+    def dates(self) -> Dates:
+        """How the dates of the column are read."""
+        return dates_of(self.date_format, self.tz)
+
+    def answers(self, others: Iterable[Hashable] = ()) -> SalesAnswers:
+        """What the user says of the amounts; `others` are columns of something else."""
+        return SalesAnswers(
+            amount=self.amount,
+            order=self.order,
+            currency=self.currency,
+            refunds=self.refunds,
+            decimal=self.decimal,
+            money=Answers(
+                once=once_of(self.once),
+                contains_tax=self.contains_tax,
+                contains_shipping=self.contains_shipping,
+                parts=self.parts or {},
+            ),
+            others=(*others,),
+        )
+
+
+def once_of(
+    given: Sequence[Hashable] | Literal[False] | None,
+) -> tuple[Hashable, ...] | Literal[False] | None:
+    """The columns of the whole order as they are given; an empty list is none of them."""
+    return None if given is None else tuple(given or ()) or False
+
+
+class AmountArguments(TypedDict, total=False):
+    """How a column of amounts that is named is read; `df.svc.tax()` documents them."""
+
+    once: Sequence[Hashable] | Literal[False] | None
+    refunds: RefundsAs | None
+    order: Hashable | None
+    currency: Hashable | None
+    decimal: DecimalMark | None
+
+
+@dataclass(frozen=True, slots=True)
+class AmountOptions:
+    """How a column of amounts that is named is read.
+
+    Raises:
+        ValueError: a choice is not known; it names the argument and what is expected.
+    """
+
+    once: Sequence[Hashable] | Literal[False] | None = None
+    refunds: RefundsAs | None = None
+    order: Hashable | None = None
+    currency: Hashable | None = None
+    decimal: DecimalMark | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse choices that are not known."""
+        checked_answers(self)
+
+    def answers(self) -> SalesAnswers:
+        """What the user says of the column."""
+        return SalesAnswers(
+            order=self.order,
+            currency=self.currency,
+            refunds=self.refunds,
+            decimal=self.decimal,
+            money=Answers(once=once_of(self.once)),
+        )
+
+
 def checked_answers(options: object) -> None:
     """Refuse answers about a file's amounts that are not known.
 
@@ -263,13 +406,13 @@ def checked_answers(options: object) -> None:
         ValueError: it names the argument and what is expected.
     """
     for name, known in _ANSWERS.items():
-        value = getattr(options, name)
+        value = getattr(options, name, None)
         if value is not None and value not in known:
             *most, last = map(repr, known)
             raise ValueError(
                 f"{name}: {value!r} is not known; expected {', '.join(most)} or {last}"
             )
-    once, parts = options.once, options.parts  # type: ignore[attr-defined]
+    once, parts = getattr(options, "once", None), getattr(options, "parts", None)
     if once is not None and once is not False and (isinstance(once, str) or not _is_list(once)):
         raise ValueError(f"once: expected a list of columns such as ['Order Total'], not {once!r}")
     for label, part in (parts or {}).items():

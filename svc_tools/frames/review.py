@@ -53,8 +53,9 @@ from svc_tools.frames.review_rows import (
 from svc_tools.frames.row_states import places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.taxed_rows import (
-    amount_label,
     changes_since,
+    goods_of,
+    goods_of_tax,
     taxed_rows,
 )
 from svc_tools.frames.untaxed_states import UntaxedStates
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from svc_tools.codes import AddressGiven
+    from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 REVIEW_COLUMNS = (
     "review_dollars",
@@ -208,7 +211,10 @@ class ReviewCounts:
             return
         part, here = frame.iloc[listed], Coded(states.codes[listed], states.values)
         figures = figures_of(
-            part, Coded(status.codes[listed], status.values), prefix=prefix, amount=None
+            part,
+            Coded(status.codes[listed], status.values),
+            prefix=prefix,
+            amount=goods_of_tax(part, prefix),
         )
         reasons, unmatched = Coded(codes[listed], cells), unmatched_rows(part, prefix)
         groups = self.put(here, reasons, unmatched, figures.own)
@@ -532,7 +538,14 @@ class Reviewed(NamedTuple):
     failed: np.ndarray
 
 
-def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str) -> Review:
+def review(
+    frame: pd.DataFrame,
+    *,
+    amount: Hashable | None,
+    share: int,
+    prefix: str,
+    options: AmountOptions,
+) -> Review:
     """Review a frame; see `SvcAccessor.review` for the meaning of the arguments."""
     if isinstance(share, bool) or not isinstance(share, int) or not 0 < share <= _PERCENT:
         raise ValueError(f"share: expected a percentage from 1 to 100, not {share!r}")
@@ -540,15 +553,15 @@ def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: 
     require_columns(frame, names, "look the rates up first: df.svc.lookup()")
     for name in names:
         require_one(frame, name, "lookup")
-    amount_label(frame, prefix, amount)  # refuses a column that is missing
+    goods = goods_of(frame, prefix, amount, options, call="review")
     taxed = f"{prefix}tax" in frame.columns
     notes = changes_since(frame, taxed_rows(frame, prefix), prefix) if taxed else ()
-    made = reviewed(frame, amount=amount, share=share, prefix=prefix)
+    made = reviewed(frame, amount=goods, share=share, prefix=prefix)
     return replace(made.review, notes=notes)
 
 
 def reviewed(
-    frame: pd.DataFrame, *, amount: Hashable | None, share: int = 90, prefix: str
+    frame: pd.DataFrame, *, amount: Hashable | Goods | None, share: int = 90, prefix: str
 ) -> Reviewed:
     """A review, and the positions of its rows in the frame."""
     source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
@@ -681,7 +694,7 @@ class _Stakes(NamedTuple):
 
 
 def _stakes_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
+    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | Goods | None
 ) -> _Stakes:
     """The dollars at stake in every row of a whole frame, with their estimates."""
     found = figures_of(frame, status, prefix=prefix, amount=amount)

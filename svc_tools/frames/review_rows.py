@@ -14,13 +14,15 @@ from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
+from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
 from svc_tools.lookup.outcomes import TOO_HIGH
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
+
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 BASES = (*codes_of("stake"), "")
 BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
@@ -170,10 +172,11 @@ class Figures(NamedTuple):
 
 
 def figures_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
+    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | Goods | None
 ) -> Figures:
     """The dollars at stake in every row, by the first basis that applies."""
-    sales = sales_of(frame, prefix, amount)
+    goods = goods_of(frame, prefix, amount)
+    sales = sales_of(frame, prefix, goods)
     if f"{prefix}tax" not in frame.columns:
         basis = np.where(sales.missing, BASIS_CODES[""], BASIS_CODES["sale"])
         none = np.zeros(len(frame), np.int64)
@@ -182,7 +185,7 @@ def figures_of(
     tax, at_stake, low, high = (
         money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
     )
-    of_tax = amount is None or str(amount) == str(terms_of(frame, prefix).get("amount"))
+    of_tax = amount is None or str(goods.label) == str(terms_of(frame, prefix).get("amount"))
     taxable = taxable_of_rows(frame, prefix) if of_tax else None
     if taxable is not None:  # nothing is at stake in sales that are wholly exempt
         known = ~taxable.missing

@@ -29,7 +29,7 @@ from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.money import Money, dollars, dollars_by, money
 from svc_tools.frames.review_rows import codes_of_rows
-from svc_tools.frames.taxes.taxed_rows import amount_label
+from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.display import Head
+    from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 USES = codes_of("use")
 """What a row can be used for: ready, check, incomplete, none."""
@@ -89,12 +91,13 @@ def _use(status: str, reasons: str) -> int:
 
 
 def parts_of(
-    frame: pd.DataFrame, uses: Coded, *, amount: Hashable | None, prefix: str = ""
+    frame: pd.DataFrame, uses: Coded, *, goods: Goods, prefix: str = ""
 ) -> tuple[Part, ...]:
-    """The rows and dollars of each use, also of one without rows; `amount` as in `split`."""
+    """The rows and dollars of each use, also of one without rows."""
     rows = np.bincount(uses.codes, minlength=len(USES)).tolist()
-    names = (amount, f"{prefix}tax", f"{prefix}tax_due")
+    names = (f"{prefix}tax", f"{prefix}tax_due")
     columns = [money(frame, name) if name in frame.columns else None for name in names]
+    columns.insert(0, None if goods.label is None else goods.money)
     sums = [_sums(uses.codes, column, rows) for column in columns]
     return tuple(Part(*one) for one in zip(USES, rows, *sums, strict=True))
 
@@ -232,16 +235,18 @@ class Split(Mapping[str, "pd.DataFrame"]):
         return Note(self.sentence), parts_table(self.parts)
 
 
-def split(frame: pd.DataFrame, *, amount: Hashable | None, prefix: str) -> Split:
+def split(
+    frame: pd.DataFrame, *, amount: Hashable | None, prefix: str, options: AmountOptions
+) -> Split:
     """Split a frame; see `SvcAccessor.split` for the meaning of the arguments."""
     names = tuple(prefix + name for name in ("lookup_status", "needs_review"))
     require_columns(frame, names, "look the rates up first: df.svc.lookup()")
     for name in names:
         require_one(frame, name, "lookup")
     uses = uses_of_rows(frame, prefix=prefix)
-    label = amount_label(frame, prefix, amount)
+    goods = goods_of(frame, prefix, amount, options, call="split")
     groups: dict[str, Any] = {
         name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
         for name, use in GROUPS.items()
     }
-    return Split(**groups, parts=parts_of(frame, uses, amount=label, prefix=prefix))
+    return Split(**groups, parts=parts_of(frame, uses, goods=goods, prefix=prefix))

@@ -25,6 +25,7 @@ from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, total
 from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.split import Part, parts_of, uses_of_rows
+from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import OTHER_DATE, counted_alike
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     import pandas as pd
+
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 
 _TOP = 10
@@ -236,7 +239,7 @@ class Summary:
 def summarize(
     frame: pd.DataFrame,
     *,
-    amount: Hashable = "amount",
+    amount: Hashable | Goods | None = None,
     prefix: str = "",
     review: Review | None = None,
 ) -> Summary:
@@ -244,7 +247,8 @@ def summarize(
 
     Args:
         frame: what `df.svc.lookup()` returned, with the tax of `df.svc.tax()` if there is one.
-        amount: the column of amounts that the tax was computed from (US dollars).
+        amount: the column of amounts (US dollars), or its amounts where they are read already; by
+            default those of the tax, else of a column `amount`.
         prefix: the prefix of the lookup.
         review: the review of the frame, if you have it.
 
@@ -252,27 +256,27 @@ def summarize(
         The counts, and the totals when the frame has a tax column.
 
     Raises:
-        ValueError: the frame has not been looked up, or has a tax but no column `amount`.
+        ValueError: the frame has not been looked up, or has a tax but no such amounts.
     """
     status_column = f"{prefix}lookup_status"
     require_columns(frame, (status_column,), "look the rates up first: df.svc.lookup()")
     taxed = f"{prefix}tax" in frame.columns
-    if taxed:
-        require_columns(frame, (amount,), "name the column of amounts: amount='…'")
+    goods = goods_of(frame, prefix, amount)
+    if taxed and goods.label is None:
+        require_columns(frame, ("amount",), "name the column of amounts: amount='…'")
     status = coded(frame, status_column, "not_attempted")
     rated = status.where(WITH_RATE.__contains__)
     confidence = coded(frame, f"{prefix}confidence", "not stated")
     warnings = coded(frame, f"{prefix}warnings")
     if review is None:
-        known = amount if amount in frame.columns else None
-        review = reviewed(frame, amount=known, prefix=prefix).review
+        review = reviewed(frame, amount=goods, prefix=prefix).review
     failures = _failures(frame, status, rated, prefix)
-    sales, tax = (money(frame, name if taxed else None) for name in (amount, f"{prefix}tax"))
+    sales, tax = goods.money, money(frame, f"{prefix}tax")
     statuses = dict(status.counts())
     by_use: tuple[Part, ...] = ()
     if f"{prefix}needs_review" in frame.columns:
         uses = uses_of_rows(frame, prefix=prefix)
-        by_use = parts_of(frame, uses, amount=amount, prefix=prefix)
+        by_use = parts_of(frame, uses, goods=goods, prefix=prefix)
     places, service = _asked(frame, prefix)
     whole = status.where(lambda value: value == "ok") & ~tax.missing
     states = states_of_rows(frame, prefix=prefix)
@@ -290,7 +294,7 @@ def summarize(
         by_warning=_by_warning(warnings),
         rests_on=rests_on(
             frame,
-            sales=sales if taxed else money(frame, amount),
+            sales=sales,
             tax=tax if taxed else None,
             prefix=prefix,
         ),

@@ -50,7 +50,7 @@ COLUMNS = {
     "channel": "Channel (direct or marketplace)",
     "retail": "Retail amount",
     "taxable": "Taxable amount",
-    "transaction": "Order number",
+    "order": "Order number",
     "country": "Country",
 }
 """What a column of sales can be, as `exposure_of_file` names it."""

@@ -222,6 +222,29 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
     assert [one.state for one in plan.missing_states] == ["CA"]
 
 
+def test_what_the_sales_leave_open_is_asked_with_the_line_to_copy(own, tmp_path):
+    sales = tmp_path / "sales.csv"
+    sales.write_text(
+        "Order ID,Transaction Type,Ship State,Order Date,Amount\n"
+        "1,Sale,WA,2026-08-14,100.00\n1,Refund,WA,2026-08-20,100.00\n"
+    )
+    output = tmp_path / "plan.csv"
+
+    asked = run_plan(output, "--register", own, "--sales", sales)
+    answered = run_plan(output, "--register", own, "--sales", sales, "--refunds", "subtract")
+    former = ("--refunds", "add", "--transaction", "Order ID", "--force")
+    again = run_plan(output, "--register", own, "--sales", sales, *former)
+    both = run_plan(output, "--sales", sales, "--order", "Order ID", "--without", "order")
+
+    assert asked.returncode == 2
+    assert asked.stderr.endswith("\n    --refunds subtract\n")
+    assert "1 refund with 'Refund' in 'Transaction Type': taken off" in words(answered)
+    assert answered.returncode == 0
+    assert (again.returncode, again.stderr) == (0, "--transaction is called --order now\n")
+    assert both.returncode == 2
+    assert "--order and --without order: leave one of them out" in both.stderr
+
+
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 MARKETPLACES = {"amazon.txt", "etsy.csv", "tiktok.csv", "ebay.csv"}
 

@@ -352,7 +352,9 @@ def test_sales_of_an_export_are_measured_by_state(tmp_path, as_file) -> None:
     assert (str(massachusetts["sales"]), massachusetts["transactions"]) == ("160.00", 2)
     notes = " ".join(found.attrs["svc_exposure"]["notes"])
     assert "amount from 'Subtotal' with the delivery, 'Shipping'" in notes
-    assert "left out, canceled or not paid: 1 row" in notes
+    assert (
+        "1 row canceled or not paid by 'Financial Status' or 'Cancelled at': amount 0.00" in notes
+    )
     assert "left out, shipped to another country: 1 row" in notes
     assert "left out, amount: not in US dollars: 1 row" in notes
     assert "channel" in notes
@@ -601,7 +603,8 @@ def test_a_plan_of_registrations_reads_an_export_without_an_argument(tmp_path) -
     assert done.returncode == 0
     shown = " ".join(done.stdout.split())
     assert "Shopify orders, recognized by the column names: date from column" in shown
-    assert "Left out, canceled or not paid: 5 rows Left out, shipped to another country" in shown
+    assert "5 rows canceled or not paid by 'Financial Status' or 'Cancelled at'" in shown
+    assert "Left out, shipped to another country: 5 rows" in shown
     assert "outside of the 50 states" not in shown
     assert (tmp_path / "plan.csv").exists()
 

@@ -91,4 +91,4 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch, capsys):
         exec(compile(block, "THRESHOLDS.md", "exec"), names)  # noqa: S102 - our own guide
     assert names["found"].iloc[0][["state", "band"]].tolist() == ["TX", "missing"]
     assert Path("mine.csv").read_text(encoding="utf-8").startswith("state,effective_from")
-    assert "amount from column 'amount'" in capsys.readouterr().err
+    assert "amount from 'amount', by its name" in capsys.readouterr().err

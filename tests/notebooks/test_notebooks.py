@@ -277,4 +277,4 @@ def test_every_sample_export_becomes_orders_with_tax(tmp_path):
         assert 190 < int(rated[1]) < rows
     assert "marketplace_facilitated 200" in ran.shown('etsy["tax_due_reason"]')
     assert "title, headings and totals" in ran.shown("enrich_file(")
-    assert "left out, canceled or not paid: 5 rows" in ran.shown("exposure = ")
+    assert "5 rows canceled or not paid by" in ran.shown("exposure = ")

@@ -31,7 +31,13 @@ from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out
-from svc_tools.frames.taxes.taxed_rows import changes_since, is_product, sales_of, taxed_rows
+from svc_tools.frames.taxes.taxed_rows import (
+    changes_since,
+    goods_of,
+    is_product,
+    sales_of,
+    taxed_rows,
+)
 from svc_tools.places import STATES, state_code
 from svc_tools.text_dtype import text_dtype
 
@@ -41,7 +47,8 @@ if TYPE_CHECKING:
     from svc_tools.dates import Dates
     from svc_tools.display import Head, Table
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.taxes.taxed_rows import TaxedRows
+    from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.taxes.taxed_rows import Goods, TaxedRows
     from svc_tools.lookup.outcomes import Component
 
 FILING_COLUMNS = (
@@ -88,6 +95,7 @@ def filing(
     dates: Dates,
     amount: Hashable | None,
     prefix: str,
+    options: AmountOptions,
 ) -> Filing:
     """Add up one state's return; see `SvcAccessor.filing` for the meaning of the arguments."""
     code = _code(state)
@@ -105,10 +113,12 @@ def filing(
     in_state = _of_state(states, code)
     rows = taxed_rows(frame, prefix)
     notes = changes_since(frame, rows, prefix)
+    goods = goods_of(frame, prefix, amount, options, call="filing")
     undue = rows.due.missing
     at = np.flatnonzero(in_state & ~undue)
     lines = frame.iloc[at]
-    left_out = _left_out(frame.iloc[np.flatnonzero(in_state & undue)], prefix, amount)
+    left = np.flatnonzero(in_state & undue)
+    left_out = _left_out(frame.iloc[left], prefix, goods.of(left))
     of_state = frame.iloc[np.flatnonzero(in_state)]
     due = taxed_rows(of_state, prefix)
     periods, how = Coded(np.zeros(len(lines), np.int64), ("",)), list[str]()
@@ -129,7 +139,7 @@ def filing(
         ),
         rests_on=rests_on(
             of_state,
-            sales=sales_of(of_state, prefix, amount),
+            sales=sales_of(of_state, prefix, goods.of(np.flatnonzero(in_state))),
             tax=due.due,
             nothing_due=due.nothing_due,
             prefix=prefix,
@@ -181,7 +191,7 @@ def _of_state(states: Coded, code: str) -> np.ndarray:
     return in_state
 
 
-def _left_out(rest: pd.DataFrame, prefix: str, amount: Hashable | None) -> pd.DataFrame:
+def _left_out(rest: pd.DataFrame, prefix: str, goods: Goods) -> pd.DataFrame:
     """The rows that are not filed, in frame order, with the reason and their sales."""
     codes, why = taxed_rows(rest, prefix).why
     details = []
@@ -189,7 +199,7 @@ def _left_out(rest: pd.DataFrame, prefix: str, amount: Hashable | None) -> pd.Da
         of_rows, values = coded(rest, prefix + name)
         details.append(np.array([*values, ""], object)[of_rows])
     texts = np.where(details[1] != "", details[1], details[0])
-    sales = sales_of(rest, prefix, amount)
+    sales = sales_of(rest, prefix, goods)
     tax = money(rest, f"{prefix}tax")
     return pd.DataFrame(
         {

@@ -24,9 +24,9 @@ from svc_tools.frames.analysis.comparison import (
 )
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals
-from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import (
+    LARGEST,
     Money,
     dollars,
     dollars_by,
@@ -34,13 +34,14 @@ from svc_tools.frames.money import (
     money_column,
     one_amount,
 )
-from svc_tools.frames.results import reading_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
+    column_of,
+    goods_of_tax,
     sales_of,
     shipping_of_rows,
     taxed_rows,
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
     from svc_tools.dates import Dates
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.taxes.taxed_rows import TaxedRows
+    from svc_tools.frames.lookup.orders import Dollars
+    from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.taxes.taxed_rows import ColumnRead, Goods, TaxedRows
 
 LINE_COLUMNS = (
     "expected_tax",
@@ -77,6 +80,7 @@ def reconcile(
     dates: Dates,
     worst: int,
     prefix: str,
+    options: AmountOptions,
 ) -> Reconciliation:
     """Compare; see `SvcAccessor.reconcile` for the meaning of the arguments."""
     if isinstance(worst, bool) or not isinstance(worst, int) or worst < 0:
@@ -93,8 +97,14 @@ def reconcile(
         frame, by, period, f"{prefix}lookup_as_of" if date is None else date, dates
     )
     source = without_added(frame, [prefix + name for name in LINE_COLUMNS], "a reconciliation")
-    orders = Orders(frame, reading_of(frame, prefix))
-    cents, wrong, snapped = orders.amounts(collected, "collected")
+    of = column_of(
+        *(frame, prefix, collected, options),
+        call="reconcile",
+        named="collected",
+        of_sales=False,
+    )
+    goods = goods_of_tax(frame, prefix)
+    (cents, wrong, snapped), how_read = _of_rows(of, rows, goods)
     unknown = np.zeros(len(frame), bool)
     unknown[list(wrong)] = True
     compared = Compared.of(rows.due, Money(cents, unknown), rows.nothing_due, allowed)
@@ -114,7 +124,12 @@ def reconcile(
         rests_on=_rests_on(frame, rows, compared, prefix),
         prefix=prefix,
         snapped=snapped,
-        notes=(*notes, *how, *undated(keys[period].isna().to_numpy() if period else None)),
+        notes=(
+            *notes,
+            *how_read,
+            *how,
+            *undated(keys[period].isna().to_numpy() if period else None),
+        ),
     )
 
 
@@ -128,6 +143,88 @@ def _rests_on(frame: pd.DataFrame, rows: TaxedRows, compared: Compared, prefix: 
         nothing_due=rows.nothing_due | ~rows.due.missing,
         prefix=prefix,
     )
+
+
+def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, list[str]]:
+    """What was collected in each row, where its tax is; and what was done to it, in sentences.
+
+    What was collected on the whole order counts in the row that has the amounts of the order. Where
+    each line has its own tax, it is shared out over them in proportion to it.
+    """
+    read, said = of.read.of, list(of.notes)
+    ended = of.read.ended & (read.cents != 0)
+    if ended.any():
+        said.append(
+            f"{counted(int(ended.sum()), 'row')} canceled, not paid or no sale:"
+            f" {exact_dollars(dollars(int(read.cents[ended].sum())))} collected is compared all the"
+            " same, as it stands there"
+        )
+    codes = of.orders.codes
+    if codes is None or not (of.term.once or of.term.head):
+        return read, said
+    sold = np.abs(rows.taxable.cents) + np.abs(rows.exempt.cents)
+    sold = np.where(rows.taxable.missing, np.abs(goods.money.cents), sold)
+    weights = order_weights(codes, rows.due, sold)
+    shared, several = shared_by_order(codes, read.cents, weights)
+    if several:
+        said.append(
+            f"{of.term.label!r} is shared out over the lines of {counted(several, 'order')}, in"
+            " proportion to their tax"
+        )
+    given = (weights > 0) & (codes >= 0)
+    has = np.zeros(int(codes.max(initial=-1)) + 2, bool)
+    there = np.ones(len(codes), bool)
+    there[[*read.wrong]] = False
+    has[codes[there & (codes >= 0)]] = True
+    filled = given & has[codes]
+    wrong = {row: why for row, why in read.wrong.items() if not filled[row]}
+    return read._replace(cents=shared, wrong=wrong), said
+
+
+def order_weights(codes: np.ndarray, due: Money, sold: np.ndarray) -> np.ndarray:
+    """By what an order's tax collected is shared out: its tax by line, else its sales."""
+    size = int(codes.max(initial=-1)) + 2
+    unknown, taxed = np.zeros(size, bool), np.zeros(size, bool)
+    tax = np.where(due.missing, 0, np.abs(due.cents))
+    counts = (sold > 0) & (codes >= 0)
+    unknown[codes[counts & due.missing]] = True
+    taxed[codes[counts & (tax > 0)]] = True
+    by_tax = taxed[codes] & ~unknown[codes]
+    weights: np.ndarray = np.where(codes < 0, 0, np.where(by_tax, tax, sold))
+    return weights
+
+
+def shared_by_order(
+    codes: np.ndarray, cents: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """The cents of each order shared out over its rows by their weights, exact to the cent.
+
+    An order without weights keeps its cents where they stand; so does a row without an order.
+
+    Returns:
+        The cents of each row, and how many orders were shared out over several rows.
+    """
+    size = int(codes.max(initial=-1)) + 2
+    at = np.where(codes >= 0, codes, size - 1)
+    total, whole = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    np.add.at(total, at, np.where(codes >= 0, cents, 0))
+    np.add.at(whole, at, weights)
+    shares = (codes >= 0) & (whole[at] > 0)
+    large = np.abs(total).max(initial=0) * float(weights.max(initial=0)) > LARGEST
+    if large or not shares.any():
+        return cents, 0
+    each = np.where(shares, np.abs(total)[at] * weights, 0)
+    quotient, rest = np.divmod(each, np.where(shares, whole[at], 1))
+    left = np.abs(total).copy()
+    np.subtract.at(left, at[shares], quotient[shares])
+    order = np.lexsort((np.arange(len(at)), -rest, at))
+    starts = np.searchsorted(at[order], np.arange(size))
+    rank = np.empty(len(at), np.int64)
+    rank[order] = np.arange(len(at)) - starts[at[order]]
+    quotient += shares & (rank < left[at])
+    done = np.where(shares, np.sign(total)[at] * quotient, cents)
+    rows = np.bincount(at[shares & (weights > 0)], minlength=size)
+    return done, int(np.count_nonzero((rows > 1) & (total != 0)))
 
 
 def _check_collected(frame: pd.DataFrame, label: Hashable, prefix: str) -> None:

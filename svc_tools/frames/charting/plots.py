@@ -10,6 +10,7 @@ from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.reports.facts import amount_column
 from svc_tools.frames.row_states import known_states
 from svc_tools.frames.summary import source_sentence, sources_of, summarize
+from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -107,7 +108,8 @@ class Plots:
         )
         _check(width)
         column = amount_column(self._frame, amount, prefix)
-        summary = summarize(self._frame, amount=column, prefix=prefix)
+        goods = goods_of(self._frame, prefix, column, call="tax_map")
+        summary = summarize(self._frame, amount=goods, prefix=prefix)
         _require_matplotlib()
         return draw_tile_map(summary, title=title or "Sales tax by state", width=width)
 

@@ -45,7 +45,7 @@ from svc_tools.frames.split import (
     parts_table,
     uses_of,
 )
-from svc_tools.frames.taxes.taxed_rows import amount_label, shipping_of_rows
+from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.tabular import Chunk, open_table
@@ -285,8 +285,8 @@ class FileTotals:
         of_rows = coded(frame, f"{prefix}lookup_status", "not_attempted")
         codes = codes_of_rows(frame, of_rows, prefix)
         self.review.add(frame, of_rows, codes, prefix)
-        amount = amount_label(frame, prefix, None)
-        parts = parts_of(frame, uses_of(of_rows, codes), amount=amount, prefix=prefix)
+        goods = goods_of_tax(frame, prefix)
+        parts = parts_of(frame, uses_of(of_rows, codes), goods=goods, prefix=prefix)
         self.by_use = parts_joined(self.by_use, parts)
         whole = ~open_rows
         if taxed is not None:

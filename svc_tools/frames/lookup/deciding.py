@@ -28,6 +28,7 @@ from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
 from svc_tools.frames.lookup.sums import Answers, Sums, Term
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
+from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.money import Money
 from svc_tools.questions import Question
 from svc_tools.roles import plain_name
@@ -109,6 +110,23 @@ class Decided:
     waits: bool = False
     unused: tuple[str, ...] = ()
     passed: tuple[tuple[Hashable, str], ...] = ()
+
+
+def require_answers(frame: pd.DataFrame, answers: SalesAnswers) -> None:
+    """Refuse answers about columns that are not there: what is misspelled would answer nothing.
+
+    Raises:
+        ValueError: there is no such column.
+    """
+    named = {
+        "once": [*(answers.money.once or ())],
+        "parts": [*answers.money.parts],
+        "order": [answers.order],
+        "currency": [answers.currency],
+    }
+    for argument, labels in named.items():
+        absent = [one for one in labels if one is not None and one is not False]
+        require_columns(frame, (*absent,), f"{argument}: name it as the file has it")
 
 
 def rows_of_file(
@@ -265,6 +283,19 @@ def _candidates(
             and (may_be_money(label) or kind_of(label) == "quantity")
         )
     ]
+
+
+def likely_money(
+    labels: Iterable[Hashable],
+    reading: Reading,
+    answers: SalesAnswers,
+    named: Iterable[Hashable] = (),
+) -> list[Hashable]:
+    """The columns that may hold money, and those that the user names."""
+    known = {*named}
+    labels = [*labels]
+    found = {*_candidates(labels, reading, answers)}
+    return [label for label in labels if label in found or label in known]
 
 
 def _sales(

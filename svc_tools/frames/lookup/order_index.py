@@ -94,7 +94,7 @@ class OrderIndex:
         """
         orders = Orders(frame, self._reading)
         known = self._reading.export is not None
-        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole)
+        totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole=whole)
         if not self._applies(frame):
             further = orders.further
             lines = orders.figures_of_orders(further)

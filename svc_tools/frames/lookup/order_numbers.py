@@ -292,10 +292,12 @@ def _place_codes(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
 def _day_keys(column: pd.Series) -> Keys:
     """The distinct days of a column of dates, moments, or texts of them."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        moments = column.dt.tz_localize(None)
+        dtype = column.dtype
+        dates = isinstance(dtype, pd.ArrowDtype) and pa.types.is_date(dtype.pyarrow_dtype)
+        moments = column if dates else column.dt.tz_localize(None)
         days = moments.to_numpy("datetime64[ns]").astype("datetime64[D]")
-        codes, values = pd.factorize(days)
-        return Keys(codes, pa.array(np.datetime_as_string(values), pa.large_string()))
+        codes, each = pd.factorize(days)
+        return Keys(codes, pa.array(np.datetime_as_string(each), pa.large_string()))
     codes, values = pd.factorize(column)
     texts = _plain_texts(pd.Series(values))
     texts = pc.replace_substring_regex(texts, _TIME, "")

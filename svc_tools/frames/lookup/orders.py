@@ -7,7 +7,7 @@ of what the user sees.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,16 +39,15 @@ from svc_tools.frames.lookup.order_numbers import (
     text_keys,
 )
 from svc_tools.frames.lookup.row_kinds import KindCounts, row_kinds, signed
-from svc_tools.frames.lookup.sums import Term
+from svc_tools.frames.lookup.sums import Sums, Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
 from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
 from svc_tools.frames.money import Money, dollars, whole_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.frames.lookup.reading import Reading
-    from svc_tools.frames.lookup.sums import Sums
 
 
 class Dollars(NamedTuple):
@@ -154,6 +153,27 @@ class Sale(NamedTuple):
         """Why rows have no amount, no delivery or no taxable part, by row."""
         of_delivery = self.shipping.wrong if self.shipping else {}
         return {**self.lines_off, **of_delivery, **self.amount.wrong}
+
+
+class Amounts(NamedTuple):
+    """A column of money as an amount of sales.
+
+    Attributes:
+        of: the amounts.
+        ended: rows that are no sale by their status or type.
+        totals: rows of totals; their amounts are 0.
+    """
+
+    of: Dollars
+    ended: np.ndarray
+    totals: np.ndarray
+
+    @property
+    def money(self) -> Money:
+        """The amounts; missing where there is a reason why there is none."""
+        missing = np.zeros(len(self.of.cents), bool)
+        missing[[*self.of.wrong]] = True
+        return Money(self.of.cents, missing)
 
 
 class Marks(NamedTuple):
@@ -382,9 +402,74 @@ class Orders:
         head = _first_rows(orders, ~rows)[orders]
         return _any_of_order(orders, rows & (head >= 0) & (exempt != exempt[head]))
 
-    def amounts(self, label: Hashable, named: str) -> Dollars:
-        """A column of money, counted once for each order where it is that of the order."""
-        return self._added([self.reading.term(label)], named)
+    def amounts(
+        self,
+        term: Term,
+        named: str,
+        marks: Marks | None = None,
+        *,
+        of_sales: bool = True,
+        beside: Iterable[Hashable] = (),
+    ) -> Amounts:
+        """A column of money as an amount of sales.
+
+        An order's column counts once for each, in the row in which the order's amounts do. Rows of
+        totals have 0, refunds the sign that the user gives them, and rows in another currency than
+        US dollars no amount.
+
+        Args:
+            term: the column.
+            named: what it is, for the reasons why rows have no amount.
+            marks: what is known of the rows from further chunks; of a column of the order that is
+                none of the amounts, what an index of it alone knows.
+            of_sales: rows that are no sale by their status have 0; else what stands there.
+            beside: further columns of money, which show the rows of totals too.
+        """
+        reading = self.reading
+        rows = Orders(self.stated(), reading)
+        of = rows._once(term, named, marks)
+        kinds = row_kinds(
+            rows.frame,
+            reading.kinds,
+            of.cents,
+            orders=self.codes if reading.kinds.used else None,
+            numbers=rows.numbers,
+        )
+        if reading.refunds is not None and kinds.refund.any():
+            some = kinds._replace(no_sale=np.zeros_like(kinds.no_sale))
+            of = of._replace(cents=signed(of.cents, some, reading.refunds))
+        totals = rows._totals(marks, (term, *map(Term, beside)))
+        ended = _worded(rows.frame, reading.no_sale) | rows.of_another_kind | kinds.no_sale
+        abroad = rows_abroad(
+            rows.frame, reading.currencies_or_none, [term.label], orders=self.codes
+        )
+        no_sale = totals | ended if of_sales else totals
+        foreign = {row: why for row, why in abroad.wrong.items() if of.cents[row]}
+        return Amounts(_without(of, no_sale, foreign), ended & ~totals, totals)
+
+    def _once(self, term: Term, named: str, marks: Marks | None) -> Dollars:
+        """A column; where it is the order's in the row in which the order's amounts count."""
+        reading = self.reading
+        if reading.export is not None or not (term.once or term.head):
+            further = self.further if marks is None else marks.further
+            return self._added([term], named, further)
+        own = Sums((term,), witness="given")
+        alone = replace(reading, sums=own, once=(term.label,), of_order=(term.label,))
+        orders = Orders(self.frame, alone)
+        if marks is not None:  # those of the column by itself
+            return orders._added([term], named, marks.further)
+        of = orders._added([term], named)
+        elsewhere = self.further
+        moved = np.flatnonzero(elsewhere & (of.cents != 0))
+        if self.codes is None or not len(moved):
+            return of
+        to = _first_rows(self.codes, ~elsewhere)[self.codes[moved]]
+        moved, to = moved[to >= 0], to[to >= 0]
+        cents = of.cents.copy()
+        np.add.at(cents, to, cents[moved])
+        cents[moved] = 0
+        wrong = {row: why for row, why in of.wrong.items() if row not in {*to.tolist()}}
+        return of._replace(cents=cents, wrong=wrong)
 
     def sale(self, marks: Marks | None = None) -> Sale:
         """The amounts of the rows as whole cents, as their columns together give them.
@@ -615,27 +700,34 @@ class Orders:
             return None
         return text_keys(self.frame[self.reading.order]).codes
 
-    def _totals(self, marks: Marks | None) -> np.ndarray:
+    def _totals(self, marks: Marks | None, further: Iterable[Term] = ()) -> np.ndarray:
         """The rows of totals, in a file that is no known export."""
         if marks is not None:
             return marks.totals
         if self.reading.export is not None:
             return np.zeros(len(self.frame), bool)
-        return self.totals(total_rows(self.reading.orders))
+        return self.totals(total_rows(self.reading.orders), further)
 
     def totals(
-        self, found: TotalRows, whole: Callable[[], pd.DataFrame] | None = None
+        self,
+        found: TotalRows,
+        further: Iterable[Term] = (),
+        whole: Callable[[], pd.DataFrame] | None = None,
     ) -> np.ndarray:
         """The rows of totals among these, the next ones of a file.
 
         Args:
             found: what finds them.
+            further: columns of money that show them beside those of the sums.
             whole: gives the rows with all columns of the file, where the frame has some of them.
         """
         sums = self.reading.sums
-        if sums is None:
+        terms = [*further]
+        if sums is not None:
+            terms += [*sums.goods, *sums.delivery, *sums.tax]
+            terms += [] if sums.total is None else [sums.total]
+        if not terms:
             return np.zeros(len(self.frame), bool)
-        terms = (*sums.goods, *sums.delivery, *sums.tax, *([sums.total] if sums.total else []))
         money = {}
         for term in terms:
             cents, wrong, _ = self.cents_of(Term(term.label), "amount")
@@ -677,8 +769,9 @@ class Orders:
         """The rows of orders that do not add up to their total, or that alone prove a part."""
         if self.reading.total is None and not self.reading.weak:
             return np.zeros(len(self.frame), bool)
-        codes, exported = self.codes, self.reading.export is not None
+        exported = self.reading.export is not None
         bad = self.bad(once, self.rest(once))
+        codes = self.codes if bad.any() else None
         if codes is None:
             return bad
         if self._adds_up_by_order:
@@ -775,8 +868,8 @@ def _first_rows(orders: np.ndarray, there: np.ndarray) -> np.ndarray:
 
 def may_have_blanks(column: pd.Series) -> bool:
     """Whether a column may have empty cells: a quick look that misses none."""
-    if column.isna().any():
-        return True
+    if pd.api.types.is_object_dtype(column.dtype) or column.isna().any():
+        return True  # objects may be anything, dates for instance
     if not pd.api.types.is_string_dtype(column.dtype):
         return not (
             pd.api.types.is_numeric_dtype(column.dtype)

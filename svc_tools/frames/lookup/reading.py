@@ -192,6 +192,23 @@ class Reading:
             **known,
         )
 
+    def within(self, labels: Iterable[Hashable]) -> Reading:
+        """The reading without the columns that a frame no longer has; the order's number stays."""
+        there = {*labels}
+        orders = replace(
+            self.orders,
+            day=self.orders.day if self.orders.day in there else None,
+            place=tuple(label for label in self.orders.place if label in there),
+        )
+        kinds = tuple(one for one in self.kinds.used if one.label in there)
+        used = self.currencies is None or self.currency is None or self.currency in there
+        return replace(
+            self,
+            orders=orders,
+            kinds=self.kinds if kinds == self.kinds.used else KindColumns(kinds),
+            currencies=self.currencies if used else CurrencyColumns(),
+        )
+
     def term(self, label: Hashable) -> Term:
         """A column of money by itself: once for each order where it is the order's."""
         return Term(label, once=label in self.of_order)

@@ -21,7 +21,7 @@ from svc_tools.frames.review import reviewed
 from svc_tools.frames.row_states import inputs_of, places_of_rows, states_of_rows
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
-from svc_tools.frames.taxes.taxed_rows import amount_label
+from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from svc_tools.frames.review import Review, Reviewed
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +39,7 @@ class Facts:
     Attributes:
         title: its title.
         prefix: the prefix of the lookup's columns.
-        amount: the column of amounts; `None` in a frame without taxes.
+        goods: the amounts with their column; `None` in a frame without taxes.
         summary: counts and totals.
         rows: the rows of the frame.
         reviewed: the rows that require review, as `df.svc.review()` lists them, and where they are.
@@ -58,7 +59,7 @@ class Facts:
 
     title: str
     prefix: str
-    amount: Hashable | None
+    goods: Goods | None
     summary: Summary
     rows: int
     reviewed: Reviewed
@@ -115,7 +116,7 @@ class Code:
 def facts_of(
     frame: pd.DataFrame,
     *,
-    amount: Hashable | None = None,
+    amount: Hashable | Goods | None = None,
     title: str | None = None,
     prefix: str = "",
     summary: Summary | None = None,
@@ -125,7 +126,8 @@ def facts_of(
 
     Args:
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
-        amount: the column of amounts; by default the one that the tax was computed from.
+        amount: the column of amounts, or its amounts where they are read already; by default the
+            one that the tax was computed from.
         title: the report's title.
         prefix: the prefix of the lookup's columns.
         summary: the result of `summarize(frame)`, if you have it.
@@ -136,17 +138,17 @@ def facts_of(
     """
     require_columns(frame, (f"{prefix}lookup_status",), "look the rates up first: df.svc.lookup()")
     taxed = f"{prefix}tax" in frame.columns
-    column = amount_column(frame, amount, prefix)
-    if taxed:
+    goods = goods_of(frame, prefix, amount_column(frame, amount, prefix), call="report")
+    if taxed and goods.label is None:
+        column = str(terms_of(frame, prefix).get("amount", "amount"))
         require_columns(frame, (column,), "name the column of amounts: amount='…'")
-    known = column if column in frame.columns else None
-    listed = reviewed(frame, amount=known, prefix=prefix)
+    listed = reviewed(frame, amount=goods, prefix=prefix)
     review = listed.review
     if private and len(listed.positions):
         places = places_of_rows(frame.iloc[listed.positions], prefix=prefix, without=private)
         texts = pd.array([place or None for place in places.values], dtype=text_dtype())  # noqa: PD011 - no frame's
         review.rows[f"{prefix}review_place"] = texts.take(places.codes)
-    summary = summary or summarize(frame, amount=column, prefix=prefix, review=review)
+    summary = summary or summarize(frame, amount=goods, prefix=prefix, review=review)
     tax = money(frame, f"{prefix}tax")
     whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
     whole &= ~tax.missing
@@ -154,7 +156,7 @@ def facts_of(
     return Facts(
         title=title or "Sales-tax rates",
         prefix=prefix,
-        amount=column if taxed else None,
+        goods=goods if taxed else None,
         summary=summary,
         rows=len(frame),
         reviewed=listed,
@@ -175,15 +177,16 @@ def facts_of(
     )
 
 
-def amount_column(frame: pd.DataFrame, amount: Hashable | None, prefix: str) -> Hashable:
+def amount_column(
+    frame: pd.DataFrame, amount: Hashable | Goods | None, prefix: str
+) -> Hashable | Goods | None:
     """The column of amounts: the one named, else the one that the tax was computed from."""
-    label = amount_label(frame, prefix, amount)
-    if label is not None:
-        return label
+    if amount is not None or amount_label(frame, prefix, None) is not None:
+        return amount
     known = str(terms_of(frame, prefix).get("amount", "amount"))
     # the terms have a label that is not text in its text form
     same = [name for name in frame.columns if str(name) == known]
-    return same[0] if len(same) == 1 else known
+    return same[0] if len(same) == 1 else None
 
 
 def stake_sentence(facts: Facts) -> str | None:

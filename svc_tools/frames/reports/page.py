@@ -23,9 +23,10 @@ from svc_tools.frames.charting.tile_map import (
     tile_map,
 )
 from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
-from svc_tools.frames.reports.facts import facts_of, stake_sentence
+from svc_tools.frames.reports.facts import amount_column, facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.split import parts_table
+from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
     from svc_tools.frames.summary import Count, Summary
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 MOST_LINES, MOST_FLAGGED = 500, 100
 _ALL = "a report as .xlsx has them all"
@@ -47,7 +49,7 @@ def write_page(
     frame: pd.DataFrame,
     path: Path,
     *,
-    amount: Hashable | None = None,
+    amount: Hashable | Goods | None = None,
     title: str | None = None,
     prefix: str = "",
     columns: Sequence[Hashable] | None = None,
@@ -57,7 +59,7 @@ def write_page(
     Args:
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         path: where to write it; an existing file is replaced.
-        amount: the column of amounts; by default the one that the tax was computed from.
+        amount: the column of amounts, or its amounts; by default those of the tax.
         title: the report's title.
         prefix: the prefix of the lookup's columns.
         columns: the user's columns to show; by default those that are not personal.
@@ -75,7 +77,7 @@ def write_page(
 def contents_of(
     frame: pd.DataFrame,
     *,
-    amount: Hashable | None,
+    amount: Hashable | Goods | None,
     title: str | None,
     prefix: str,
     columns: Sequence[Hashable] | None,
@@ -83,11 +85,14 @@ def contents_of(
 ) -> tuple[Facts, ReportColumns]:
     """The contents of a report and its columns; see `write_page`."""
     choice = Choice.of(frame, columns, prefix)
+    column = amount_column(frame, amount, prefix)
+    goods = goods_of(frame, prefix, column, call="report")  # before cells are left out
     frame = without_quotes(frame, choice, prefix)
     facts = facts_of(
-        frame, amount=amount, title=title, prefix=prefix, summary=summary, private=choice.private
+        frame, amount=goods, title=title, prefix=prefix, summary=summary, private=choice.private
     )
-    return facts, ReportColumns.of(frame, choice, amount=facts.amount, prefix=prefix)
+    label = None if facts.goods is None else facts.goods.label
+    return facts, ReportColumns.of(frame, choice, amount=label, prefix=prefix)
 
 
 class _Grid(NamedTuple):

@@ -20,11 +20,13 @@ from svc_tools.codes import meaning_of
 from svc_tools.display import as_columns, counted, number
 from svc_tools.extras import require
 from svc_tools.frames.money import money
+from svc_tools.frames.options import AmountOptions
 from svc_tools.frames.reports import xlsx
-from svc_tools.frames.reports.facts import stake_sentence
+from svc_tools.frames.reports.facts import amount_column, stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.split import dollars_known
+from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.review import StateReason
     from svc_tools.frames.split import Part
     from svc_tools.frames.summary import Count, Summary
+    from svc_tools.frames.taxes.taxed_rows import Goods
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5
 _PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 72
@@ -55,15 +58,20 @@ def write_report(
     title: str | None = None,
     prefix: str = "",
     columns: Sequence[Hashable] | None = None,
+    options: AmountOptions | None = None,
 ) -> Path:
     """Write a report; see `SvcAccessor.report`."""
     path = Path(path)
     suffix = path.suffix.lower()
+    goods: Hashable | Goods | None = amount
+    if options is not None and options != AmountOptions():
+        column = amount_column(frame, amount, prefix)
+        goods = goods_of(frame, prefix, column, options, call="report")
     if suffix in {".html", ".htm"}:
-        write_page(frame, path, amount=amount, title=title, prefix=prefix, columns=columns)
+        write_page(frame, path, amount=goods, title=title, prefix=prefix, columns=columns)
     elif suffix == ".xlsx":
         require("A report as .xlsx (unlike one as .html)", "report", "xlsxwriter")
-        write_workbook(frame, path, amount=amount, title=title, prefix=prefix, columns=columns)
+        write_workbook(frame, path, amount=goods, title=title, prefix=prefix, columns=columns)
     else:
         given = f"ends in {path.suffix!r}" if path.suffix else "has no suffix"
         raise ValueError(
@@ -77,7 +85,7 @@ def write_workbook(
     path: str | Path,
     *,
     summary: Summary | None = None,
-    amount: Hashable | None = None,
+    amount: Hashable | Goods | None = None,
     prefix: str = "",
     title: str | None = None,
     columns: Sequence[Hashable] | None = None,
@@ -93,7 +101,8 @@ def write_workbook(
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         path: where to write it, `.xlsx`; an existing file is replaced.
         summary: the result of `summarize(frame)`, if you have it.
-        amount: the column of amounts; by default the one that the tax was computed from.
+        amount: the column of amounts, or its amounts; by default the one that the tax was computed
+            from.
         prefix: the prefix of the lookup's columns.
         title: the title on the sheet Summary.
         columns: the user's columns to show; by default those that are not personal.
@@ -169,7 +178,8 @@ def _flagged(
 class Ties(NamedTuple):
     """The sheets of the lines with their rows, and the columns of amounts and of taxes.
 
-    `amount` is `None` where amounts are text or some cannot be read: no formula can sum them.
+    `amount` is `None` where amounts are text, some cannot be read, or they count once for each
+    order: no formula can sum them.
     """
 
     sheets: Sequence[tuple[str, int]]
@@ -182,14 +192,16 @@ def _ties(
 ) -> Ties | None:
     """Where the amounts and the taxes are on the sheets Lines."""
     tax = columns.named(f"{facts.prefix}tax")
-    if facts.amount is None or tax is None:
+    goods = facts.goods
+    if goods is None or goods.label is None or tax is None:
         return None
-    amount = columns.named(facts.amount)
+    amount = columns.named(goods.label)
     amounts = None if amount is None else columns.every[amount].data
     adds_up = (
         amounts is not None
         and not any(isinstance(value, str) for value in amounts.unique().tolist())
-        and bool((money(frame, facts.amount).missing == amounts.isna().to_numpy()).all())
+        and bool((goods.money.missing == amounts.isna().to_numpy()).all())
+        and bool((goods.money.cents == money(frame, goods.label).cents).all())
     )
     starts = range(0, len(frame), xlsx.MOST_ROWS)
     lengths = [min(xlsx.MOST_ROWS, len(frame) - start) for start in starts]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,22 +24,38 @@ from svc_tools.frames.columns import (
     is_label,
     kind_of,
     one_value,
+    propose,
     require_flat,
     used_notes,
 )
-from svc_tools.frames.lookup.reading import Reading, reading_of_export
+from svc_tools.frames.lookup.deciding import (
+    Decided,
+    SalesAnswers,
+    money_of_file,
+    require_answers,
+    rows_of_file,
+)
+from svc_tools.frames.lookup.named import read_named, reading_with_orders
+from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
+from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.queries import factorized, read_days
+from svc_tools.frames.results import reading_of
+from svc_tools.frames.taxes.amounts import rates_known, sample_of
 from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from svc_tools.dates import Dates, Day
     from svc_tools.exports import Export
+    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.options import ExposureOptions
 
-ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction", "country")
+ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "order", "country")
+PARTS = ("retail", "taxable")
+"""Parts of the amount of a sale."""
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
 _USUAL = [
     Role(name, re.compile(usual))
@@ -49,10 +65,13 @@ _USUAL = [
         "channel": r"(?:sales?_)?channel",
         "retail": r"retail(?:_(?:sales?|amount))?",
         "taxable": r"taxable(?:_(?:sales?|amount))?",
-        "transaction": rf"{_ORDER}(?:_?(?:id|no|nr|number|num|key))|{_ORDER}_name|txn_id|order",
+        "order": rf"{_ORDER}(?:_?(?:id|no|nr|number|num|key))|{_ORDER}_name|txn_id|order",
     }.items()
 ]
-_NEEDED = ("amount", "date", "state")
+_AMOUNT = _USUAL[0]
+_NEEDED = ("date", "state")
+_OF_TABLE = ("once", "contains_tax", "contains_shipping", "parts", "currency", "decimal")
+"""The answers that a recognized export does not need: its table decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +82,9 @@ class SalesColumns:
         columns: labels of columns, by role.
         values: one value for all rows, by role.
         notes: what was decided by default, in sentences.
-        reading: what the columns mean; without sums where the amount is used as it stands.
+        reading: what the columns mean.
         read: the labels of all columns that are read.
+        parts: the columns of parts of the amount, by role.
     """
 
     columns: Mapping[str, Hashable]
@@ -72,34 +92,36 @@ class SalesColumns:
     notes: tuple[str, ...]
     reading: Reading = field(default_factory=Reading)
     read: tuple[Hashable, ...] = ()
+    parts: Mapping[str, Term] = field(default_factory=dict)
 
 
-def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> SalesColumns:
-    """Find the columns of the amount, the date, the state and the optional roles.
+def find_sales_columns(
+    frame: pd.DataFrame, options: ExposureOptions, *, semicolons: bool = False
+) -> SalesColumns:
+    """Find the columns of the date, the state and the optional roles, and what the amounts are.
 
     Args:
         frame: the sales, or the first rows of them.
-        given: by role a column's label, or for state and channel one value for all rows; `None`
-            looks for a column of a usual name, `False` means no column.
+        options: what is named. Of a role it is a column's label, or for state and channel one
+            value for all rows; `None` looks for a column of a usual name, `False` means none.
+        semicolons: whether semicolons separate the cells of the file.
 
     Raises:
         ValueError: a column is missing, several could be meant, or a required one is not found.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
+        ColumnAmbiguous: the columns leave open what the amounts are; it has all questions.
     """
     require_flat(frame)
+    given = {role: getattr(options, role) for role in ROLES}
     columns, values = _as_named(frame, given)
     labels = free_labels(frame)
     export = recognized(labels)
     open_roles = {role for role in ROLES if given.get(role) is None}
-    reading = Reading()
     if export is not None:
         columns |= _of_export(export, labels, open_roles)
         if "channel" in open_roles and export.marketplace:
             values["channel"] = "marketplace"
-        reading = _reading_of(export, labels, columns.get("amount"))
-        if reading.sums is not None:
-            columns["amount"] = reading.sums.goods[0].label
-        open_roles -= {*columns, *values, "retail", "taxable"}
+        open_roles -= {*columns, *values, *PARTS}
     free = [label for label in labels if label not in columns.values()]
     columns |= _found(frame, free, open_roles)
     country = _country(frame, columns) if "country" in open_roles else Country()
@@ -115,15 +137,145 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
             raise ColumnMissing(role, list(frame.columns))
     for role, label in columns.items():
         require_one(frame, label, role)
+    money = _money(frame, labels, columns, options, semicolons=semicolons)
+    columns["amount"] = money.amount
     read = [*columns.values(), *(() if export is None else export.used(labels))]
-    notes = (*_notes(columns, values, reading), *(() if export else country.notes))
-    return SalesColumns(columns, values, notes, reading, tuple(dict.fromkeys(read)))
+    read += [label for label in money.reading.columns if label in frame.columns]
+    notes = (
+        *_notes(columns, values, money.reading),
+        *money.notes,
+        *_default_notes(columns, values),
+        *(() if export else country.notes),
+    )
+    return SalesColumns(
+        columns, values, notes, money.reading, tuple(dict.fromkeys(read)), money.parts
+    )
+
+
+class _Money(NamedTuple):
+    """What the amounts of a table of sales are."""
+
+    amount: Hashable
+    reading: Reading
+    parts: dict[str, Term]
+    notes: tuple[str, ...] = ()
+
+
+def _money(
+    frame: pd.DataFrame,
+    labels: list[Hashable],
+    columns: dict[str, Hashable],
+    options: ExposureOptions,
+    *,
+    semicolons: bool,
+) -> _Money:
+    """Gross sales: the amount named, else goods and delivery as they are decided.
+
+    Raises:
+        ColumnAmbiguous: something is open; it has all questions.
+        ColumnMissing: no column holds amounts.
+    """
+    named = {role: columns[role] for role in PARTS if role in columns}
+    others = [label for role, label in columns.items() if role not in {"amount", "order"}]
+    answers = options.answers(others)
+    export = recognized(labels)
+    if export is not None and (options.amount is not None or export.found_amount(labels)):
+        refuse_answers(export, options, _OF_TABLE)
+        reading = _reading_of(export, labels, options.amount)
+        decided = Decided(replace(reading, refunds=options.refunds))
+    else:
+        decided = _decided(frame, labels, columns, answers, semicolons=semicolons)
+    reading, asked = decided.reading, [*decided.questions]
+    terms: dict[Hashable, Term] = {}
+    if named:
+        sample = sample_of(frame, reading)
+        found = read_named(
+            sample, labels, reading, [*named.values()], answers, semicolons=semicolons
+        )
+        reading, terms = found.reading, found.terms
+        known = {one.argument for one in asked}
+        asked += [one for one in found.questions if one.argument not in known | {"refunds"}]
+    if asked:
+        raise ColumnAmbiguous.of(asked, call="exposure")
+    if reading.order is not None and "order" not in columns and options.order is None:
+        columns["order"] = reading.order
+    if reading.sums is None:
+        raise ColumnMissing("amount", list(frame.columns))
+    parts = {role: terms[label] for role, label in named.items()}
+    return _Money(reading.sums.goods[0].label, reading, parts, decided.notes)
+
+
+def _decided(
+    frame: pd.DataFrame,
+    labels: list[Hashable],
+    columns: dict[str, Hashable],
+    answers: SalesAnswers,
+    *,
+    semicolons: bool,
+) -> Decided:
+    """What the amounts of a file are that is no known export.
+
+    Raises:
+        ColumnMissing: an answer names a column that is not there.
+    """
+    twice = [label for label in labels if labels.count(label) > 1 and _AMOUNT.fits(label)]
+    if twice and answers.amount is None:
+        raise ColumnAmbiguous("amount", twice)
+    require_answers(frame, answers)
+    labels = [label for label in labels if labels.count(label) == 1]
+    prefix = _prefix(frame)
+    reading = Reading() if prefix is None else reading_of(frame, prefix)
+    if reading.sums is not None and answers == SalesAnswers(others=answers.others):
+        return Decided(reading, (_AS_TAXED,))  # as its tax has read them
+    roles = {"state": "state", "country": "country", "date": "as_of"}
+    named = {to: columns[of] for of, to in roles.items() if columns.get(of) in labels}
+    if not reading.place:
+        place = {role: one for role, one in propose(frame).found.items() if role != "as_of"}
+        reading = rows_of_file(frame, labels, {**place, **named}, order=answers.order)
+    elif answers.order is not None:
+        reading = reading_with_orders(frame, labels, reading, named, answers.order)
+    reading = replace(reading, country=columns.get("country"))
+    sample = sample_of(frame, reading)
+    rates = None if prefix is None else rates_known(sample, prefix)
+    decided = money_of_file(sample, labels, reading, answers, rates=rates, semicolons=semicolons)
+    if decided.reading.sums is None and not decided.questions and answers.amount is None:
+        usual = [label for label in _AMOUNT.candidates(labels) if label not in answers.others]
+        if len(usual) > 1:
+            raise ColumnAmbiguous("amount", usual)
+        if usual:  # nothing in it can be read, which its rows say
+            answers = replace(answers, amount=usual[0])
+            decided = money_of_file(sample, labels, reading, answers, semicolons=semicolons)
+    return decided
+
+
+def _prefix(frame: pd.DataFrame) -> str | None:
+    """The prefix of the first lookup of a frame; `None` without one."""
+    added = columns_of_lookups(frame)
+    status = [str(label) for label in frame.columns if str(label).endswith("lookup_status")]
+    return next((one.removesuffix("lookup_status") for one in status if one in added), None)
+
+
+_AS_TAXED = "the amounts are read as the tax of the frame has read them"
+
+
+def refuse_answers(export: Export, options: object, names: Sequence[str]) -> None:
+    """Refuse answers to what the table of an export decides.
+
+    Raises:
+        ValueError: there is one.
+    """
+    given = [name for name in names if getattr(options, name) not in (None, {})]
+    if given:
+        raise ValueError(
+            f"{given[0]}: the columns are those of {export.name}, of which this is known; leave it"
+            " out"
+        )
 
 
 def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict[str, Hashable]:
     """The column of each wanted role, as the export has it."""
     found = export.found(labels)
-    roles = {"date": "as_of", "state": "state", "channel": "channel", "transaction": "order"}
+    roles = {"date": "as_of", "state": "state", "channel": "channel", "order": "order"}
     roles["country"] = "country"
     return {role: found[name] for role, name in roles.items() if role in wanted and name in found}
 
@@ -131,6 +283,10 @@ def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict
 def _reading_of(export: Export, labels: list[Hashable], given: Hashable | None) -> Reading:
     """Gross sales: the amount given, else that of the export with the delivery."""
     reading = reading_of_export(export, labels)
+    if given is None:  # lines of gift cards and tips are no sales; the others are, taxable or not
+        reading = replace(reading, lines=lines_of_export(export, labels))
+    if given is not None and reading.sums is None:
+        return replace(reading, sums=Sums((reading.term(given),), witness="given"))
     return reading if given is None else reading.with_amounts(given, delivery=False)
 
 
@@ -158,10 +314,11 @@ def _as_named(
 
 def _found(frame: pd.DataFrame, free: list[Hashable], wanted: set[str]) -> dict[str, Hashable]:
     """The columns of usual names, one for each role."""
+    wanted = wanted - {"amount"}
     roles = [role for role in (*_USUAL, PLACES["state"]) if role.name in wanted]
     usual = find(free, roles)
     for problem in usual.problems:
-        if problem.role != "transaction":  # then rows are counted, as a note explains
+        if problem.role != "order":  # then rows are counted, as a note explains
             raise problem
     found = usual.columns
     if "date" in wanted:
@@ -198,21 +355,27 @@ def _notes(
     columns: Mapping[str, Hashable], values: Mapping[str, object], reading: Reading
 ) -> tuple[str, ...]:
     goods, delivery = reading.in_words()
-    plain = {role: one for role, one in columns.items() if role != "amount" or not goods}
+    plain = {role: one for role, one in columns.items() if role != "amount"}
     notes = used_notes(plain, values, reading.export)
-    if goods:
+    if reading.export is not None:
         of_delivery = f" with the delivery, {delivery}" if delivery else ""
         notes.append(f"amount from {goods}{of_delivery}")
+    return tuple(notes)
+
+
+def _default_notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> list[str]:
+    """What counts where no column says it."""
+    notes = []
     if "channel" not in columns and "channel" not in values:
         notes.append(
             "no column has the channel: all sales count as direct sales; name the column of"
             " channels if there is one"
         )
-    if "transaction" not in columns:
+    if "order" not in columns:
         notes.append(
             "each row counts as one transaction; name the column of order numbers if there is one"
         )
-    return tuple(notes)
+    return notes
 
 
 _EPOCH = date(1970, 1, 1).toordinal()

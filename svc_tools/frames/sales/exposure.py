@@ -7,34 +7,37 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import date, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
-from svc_tools.dates import Dates, one_day
+from svc_tools.dates import one_day
 from svc_tools.display import counted
 from svc_tools.exports import recognized
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
+from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.orders import Orders, foreign_rows
-from svc_tools.frames.money import whole_cents
-from svc_tools.frames.options import dates_of
+from svc_tools.frames.lookup.orders import Counts, Orders, foreign_rows
+from svc_tools.frames.lookup.sums import Sums
+from svc_tools.frames.options import ExposureArguments, ExposureOptions, options_of, takes
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
     LAST_DAY,
-    ROLES,
+    PARTS,
     Unread,
     days_of_rows,
     find_sales_columns,
     hashes_of,
 )
+from svc_tools.frames.taxes.amounts import refuse_if_open
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.places import STATES, Elsewhere, state_code
@@ -43,79 +46,49 @@ from svc_tools.tabular import names_explained, open_table
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
-    from typing import TypeAlias
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.frames.options import Nexus
+    from svc_tools.dates import Dates
+    from svc_tools.frames.lookup.orders import Dollars, Marks
+    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.lookup.sums import Term
     from svc_tools.frames.sales.columns import SalesColumns
-
-    Days: TypeAlias = tuple[date | str, date | str]
-    Table: TypeAlias = Thresholds | str | Path
+    from svc_tools.tabular import Table
 
 
 def exposure_of_frame(
-    frame: pd.DataFrame,
-    given: Mapping[str, object],
-    *,
-    as_of: date | str | None,
-    register: Nexus | None,
-    thresholds: Table | None,
-    covers: Days | None,
-    dates: Dates,
-    progress: bool,
+    frame: pd.DataFrame, options: ExposureOptions, *, progress: bool
 ) -> pd.DataFrame:
-    """See `SvcAccessor.exposure` for the meaning of the arguments."""
-    terms = _terms(register, thresholds)  # fails early if one cannot be read
-    return _exposed(daily_sales(frame, given, dates), terms, as_of, covers, progress=progress)
+    """See `SvcAccessor.exposure` for the meaning of the options."""
+    terms = _terms(options)  # fails early if one cannot be read
+    return _exposed(daily_sales(frame, options), terms, options, progress=progress)
 
 
+@takes(ExposureArguments, ExposureOptions)
 def exposure_of_file(
     path: str | Path,
     *more: str | Path,
     amount: Hashable | None = None,
-    date: Hashable | None = None,
-    state: Hashable | None = None,
-    channel: Hashable | None = None,
-    retail: Hashable | None = None,
-    taxable: Hashable | None = None,
-    transaction: Hashable | None = None,
-    as_of: date | str | None = None,
-    register: Nexus | None = None,
-    thresholds: Table | None = None,
-    covers: Days | None = None,
-    tz: str | tzinfo | None = None,
-    date_format: str | None = None,
-    country: Hashable | None = None,
     sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     progress: bool = True,
+    **arguments: Unpack[ExposureArguments],
 ) -> pd.DataFrame:
     """`df.svc.exposure()` for a CSV, XLSX or Parquet file of any size: it is read in chunks.
+
+    What the columns mean is decided by the first 20,000 rows and more, and checked on all.
 
     Args:
         path: the file.
         more: further files with the same columns, added to it. An order with lines in several
             files counts once in each.
-        amount: as in `df.svc.exposure()`, and so are the following.
-        date: see there.
-        state: see there.
-        channel: see there.
-        retail: see there.
-        taxable: see there.
-        transaction: see there.
-        as_of: see there.
-        register: see there.
-        thresholds: see there.
-        covers: see there.
-        tz: see there.
-        date_format: see there.
-        country: see there.
+        amount: as in `df.svc.exposure()`, and so are all that are not listed here.
         sheet: the name of a workbook's sheet; by default the first visible one.
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.
         progress: show how the file was read, and what was left out and why.
+        **arguments: see there.
 
     Returns:
         What `df.svc.exposure()` returns.
@@ -124,18 +97,15 @@ def exposure_of_file(
         FileError: the file cannot be read.
         ValueError: as for `df.svc.exposure()`; or a file is given twice.
     """
-    terms = _terms(register, thresholds)
-    columns = (amount, date, state, channel, retail, taxable, transaction, country)
-    given = dict(zip(ROLES, columns, strict=True))
+    options = options_of(ExposureOptions, "exposure_of_file", {"amount": amount, **arguments})
+    terms = _terms(options)
     paths = [Path(one) for one in (path, *more)]
     twice = [one for one, other in combinations(paths, 2) if _is_one_file(one, other)]
     if twice:
         raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
     reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding}
-    dailies = [
-        _daily_sales_of_file(one, given, dates_of(date_format, tz), **reading) for one in paths
-    ]
-    return _exposed(together(dailies, paths), terms, as_of, covers, progress=progress)
+    dailies = [daily_sales_of_file(one, options, **reading) for one in paths]
+    return _exposed(together(dailies, paths), terms, options, progress=progress)
 
 
 def _is_one_file(path: Path, other: Path) -> bool:
@@ -145,8 +115,9 @@ def _is_one_file(path: Path, other: Path) -> bool:
     return False
 
 
-def _terms(register: Nexus | None, thresholds: Table | None) -> tuple[Register | None, Thresholds]:
+def _terms(options: ExposureOptions) -> tuple[Register | None, Thresholds]:
     """The registrations and the thresholds, read."""
+    register, thresholds = options.register, options.thresholds
     table = thresholds if isinstance(thresholds, Thresholds) else read_thresholds(thresholds)
     if register is None or isinstance(register, Register):
         return register, table
@@ -156,14 +127,15 @@ def _terms(register: Nexus | None, thresholds: Table | None) -> tuple[Register |
 def _exposed(
     daily: pd.DataFrame,
     terms: tuple[Register | None, Thresholds],
-    as_of: date | str | None,
-    covers: Days | None,
+    options: ExposureOptions,
     *,
     progress: bool,
 ) -> pd.DataFrame:
     register, thresholds = terms
-    day = _as_of(as_of, daily)
-    result = exposure(daily, as_of=day, thresholds=thresholds, register=register, covers=covers)
+    day = _as_of(options.as_of, daily)
+    result = exposure(
+        daily, as_of=day, thresholds=thresholds, register=register, covers=options.covers
+    )
     if progress:
         say(result.attrs["svc_exposure"]["notes"])
     return result
@@ -184,17 +156,20 @@ SLICE = 500_000
 """Rows that are read at once."""
 
 
-def daily_sales(
-    frame: pd.DataFrame, given: Mapping[str, object], dates: Dates | None = None
-) -> pd.DataFrame:
-    """The sales of a frame as totals by state, day and channel; `given` names columns by role."""
-    columns, dates = find_sales_columns(frame, given), dates or Dates()
+def daily_sales(frame: pd.DataFrame, options: ExposureOptions | None = None) -> pd.DataFrame:
+    """The sales of a frame as totals by state, day and channel."""
+    options = options or ExposureOptions()
+    columns, dates = find_sales_columns(frame, options), options.dates()
     label = columns.columns["date"]
     _prepare(dates, label, frame)
     dates.whole = lambda: [factorized(frame[label], label)[1]]
     narrow = frame[list(columns.read)]
-    slices = (narrow.iloc[start : start + SLICE] for start in range(0, len(narrow), SLICE))
-    return _daily_of(columns, slices, dates)
+
+    def slices() -> Iterator[pd.DataFrame]:
+        for start in range(0, len(narrow), SLICE):
+            yield narrow.iloc[start : start + SLICE]
+
+    return _daily_of(columns, slices, dates, several=len(narrow) > SLICE)
 
 
 def _prepare(dates: Dates, label: Hashable, frame: pd.DataFrame) -> None:
@@ -203,10 +178,9 @@ def _prepare(dates: Dates, label: Hashable, frame: pd.DataFrame) -> None:
     follow(dates, recognized(frame.columns), frame)
 
 
-def _daily_sales_of_file(
+def daily_sales_of_file(
     path: Path,
-    given: Mapping[str, object],
-    dates: Dates,
+    options: ExposureOptions,
     *,
     sheet: str | None = None,
     delimiter: str | None = None,
@@ -215,12 +189,10 @@ def _daily_sales_of_file(
     """The sales of a file as totals by state, day and channel, read chunk by chunk."""
     with closing(open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)) as rows:
         names = list(rows.schema.names)
-        first = next(
-            (frame_of(chunk) for chunk in rows.chunks()),
-            pd.DataFrame(columns=pd.Index(names, dtype=object)),
-        )
+        first = first_rows(rows)
+        dates = options.dates()
         with names_explained(path, rows):
-            columns = find_sales_columns(first, given)
+            columns = find_sales_columns(first, options, semicolons=rows.delimiter == ";")
         positions = [names.index(str(label)) for label in columns.read]
 
         def frames(some: list[int]) -> Iterator[pd.DataFrame]:
@@ -232,17 +204,36 @@ def _daily_sales_of_file(
         _prepare(dates, label, first)
         dates.from_1904 = rows.from_1904
         dates.whole = lambda: (factorized(one.iloc[:, 0], label)[1] for one in frames(of_dates))
-        return _daily_of(columns, frames(positions), dates, [*rows.notes])
+        with names_explained(path, rows):
+            return _daily_of(columns, lambda: frames(positions), dates, [*rows.notes])
+
+
+def first_rows(rows: Table) -> pd.DataFrame:
+    """The first rows of a file with all columns, by which its columns are decided."""
+    chunks: list[pd.DataFrame] = []
+    for chunk in rows.chunks():
+        chunks.append(frame_of(chunk))
+        if sum(map(len, chunks)) >= MOST_ROWS:
+            break
+    if not chunks:
+        return pd.DataFrame(columns=pd.Index(rows.schema.names, dtype=object))
+    return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
 
 
 def _daily_of(
     columns: SalesColumns,
-    frames: Iterable[pd.DataFrame],
+    frames: Callable[[], Iterable[pd.DataFrame]],
     dates: Dates,
     notes: Iterable[str] = (),
+    *,
+    several: bool = True,
 ) -> pd.DataFrame:
     totals = DailyTotals(columns, dates)
-    for frame in frames:
+    if several and totals.of_orders:
+        for frame in frames():
+            totals.see(frame)
+        totals.begin()
+    for frame in frames():
         totals.take(frame)
     daily = totals.daily()
     if totals.rows and totals.left_out.total == totals.rows:
@@ -288,7 +279,6 @@ def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataF
 
 _STATES = tuple(sorted(STATES))
 _CHANNELS = ("direct", "marketplace")
-_PARTS = ("retail", "taxable")
 _SPAN = LAST_DAY - FIRST_DAY + 1
 _MOST = 4e18
 """Cents, whatever their sign, up to which sums fit 64 bits."""
@@ -296,7 +286,9 @@ _UNKNOWN, _OUTSIDE = -1, -2
 """Used in place of a state's number."""
 _ABROAD = "shipped to another country"
 _LOST = ("rows", "cents", "unsized")
+_OFF = "do not add up"
 _AMOUNT_REASONS = {
+    _OFF: "amount: the amounts of the order do not add up",
     "missing": "amount: missing",
     "whole number of cents": "amount: not a whole number of cents",
     "out of range": "amount: out of range",
@@ -308,26 +300,47 @@ _NO_NUMBER = "amount: not a number of dollars such as 12.50"
 class DailyTotals:
     """Sums sales by state, day and channel, slice by slice.
 
-    The memory depends on the days with sales, not on the rows; a column of orders takes eight bytes
-    for each order.
+    The memory depends on the days with sales, not on the rows; orders take eight bytes each.
     """
 
     def __init__(self, columns: SalesColumns, dates: Dates) -> None:
         self._columns, self._dates = columns, dates
         self._rests: Counter[str] = Counter()
-        self._parts = [part for part in _PARTS if part in columns.columns]
+        self._parts = [*columns.parts]
         self._sums: pd.DataFrame | None = None
         self._size = 0.0
-        self._orders = DistinctOrders() if "transaction" in columns.columns else None
+        self._orders = DistinctOrders() if "order" in columns.columns else None
         self._whole: Counter[str] = Counter()
         self._channels: Counter[str] = Counter()
         self._lost = {name: np.zeros(len(_STATES) + 1, np.int64) for name in _LOST}
         self.left_out = LeftOut()
         self.rows = 0
         self._left: Counter[str] = Counter()
+        self._counts = Counts()
         roles = {"state": "state", "as_of": "date"}
         read = {role: columns.columns[of] for role, of in roles.items() if of in columns.columns}
         self._index = OrderIndex(columns.reading, read)
+        self._of_parts = {
+            part: OrderIndex(_alone(columns.reading, term), read)
+            for part, term in columns.parts.items()
+            if (term.once or term.head) and columns.reading.export is None
+        }
+
+    def see(self, frame: pd.DataFrame) -> None:
+        """Record the orders of a slice, where a first pass reads all of them."""
+        frame = self._index.completed(frame)
+        for index in (self._index, *self._of_parts.values()):
+            index.see(frame, None)
+
+    def begin(self) -> None:
+        """Begin with the first slice again."""
+        for index in (self._index, *self._of_parts.values()):
+            index.begin()
+
+    @property
+    def of_orders(self) -> bool:
+        """Whether amounts are those of whole orders: a first row may lie behind its others."""
+        return bool(self._columns.reading.once or self._of_parts)
 
     def take(self, frame: pd.DataFrame) -> None:
         """Add the rows of a slice.
@@ -337,7 +350,7 @@ class DailyTotals:
             TypeError: a column of amounts has truth values.
         """
         self.rows += len(frame)
-        frame, cents, no_amount = self._sold(frame)
+        frame, cents, no_amount, of_parts = self._sold(frame)
         days, no_day, rests = days_of_rows(frame[self._columns.columns["date"]], self._dates)
         self._rests += rests
         states, no_state = self._states(frame)
@@ -347,12 +360,12 @@ class DailyTotals:
             return
         market = self._marketplace(frame, counts)
         rows = slice(None) if counts.all() else np.flatnonzero(counts)
-        parts = {part: self._part(frame, part, cents, counts)[rows] for part in self._parts}
+        parts = {part: self._part(part, of_parts[part], cents, counts)[rows] for part in of_parts}
         cents = cents[rows]
         groups = (states[rows] * len(_CHANNELS) + market[rows]) * _SPAN + (days[rows] - FIRST_DAY)
         sold = cents >= 0
         if self._orders is not None:  # a row without an order number counts as one
-            column = frame[self._columns.columns["transaction"]].iloc[rows]
+            column = frame[self._columns.columns["order"]].iloc[rows]
             hashes, unnamed = hashes_of(column)
             self._orders.see(groups[sold & ~unnamed], hashes[sold & ~unnamed])
             sold &= unnamed
@@ -364,7 +377,15 @@ class DailyTotals:
         self._sums = summed
 
     def daily(self) -> pd.DataFrame:
-        """The totals by state, day and channel, as `nexus.exposure` takes them."""
+        """The totals by state, day and channel, as `nexus.exposure` takes them.
+
+        Raises:
+            ColumnAmbiguous: the rows say something else of their columns than the first ones.
+        """
+        reading = self._columns.reading
+        refuse_if_open(self._counts, reading, call="exposure")
+        for left_out in ("currency", *(["off"] if reading.export is None else [])):
+            self._counts.rows[left_out] = 0  # rows of which `left_out` says so
         names = ["gross", *self._parts, "refund", "count"]
         sums = pd.DataFrame(columns=names, dtype=np.int64) if self._sums is None else self._sums
         if self._orders is not None:
@@ -378,7 +399,7 @@ class DailyTotals:
         nothing = pd.array([None] * len(sums), dtype="Int64")
         cents = {
             f"{name}_cents": sums[name].to_numpy() if name in names else nothing
-            for name in ("gross", *_PARTS, "refund")
+            for name in ("gross", *PARTS, "refund")
         }
         frame = pd.DataFrame(
             {
@@ -396,6 +417,7 @@ class DailyTotals:
             "notes": [
                 *self._columns.notes,
                 *self._dates.notes(self._rests),
+                *self._counts.sentences(reading),
                 *(
                     f"left out, {why}: {counted(rows, 'row')}"
                     for why, rows in self._left.items()
@@ -428,31 +450,45 @@ class DailyTotals:
             if self._lost["rows"][place]
         ]
 
-    def _sold(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, Unread]:
-        """The rows that may be sales, and their amounts; an export has other rows, too."""
+    def _sold(
+        self, frame: pd.DataFrame
+    ) -> tuple[pd.DataFrame, np.ndarray, Unread, dict[str, Dollars]]:
+        """The rows that may be sales, their amounts, and the parts of these."""
         reading = self._columns.reading
         country = self._columns.columns.get("country")
-        if reading.sums is None:
-            abroad = foreign_rows(frame, country)
-            self._left[_ABROAD] += int(np.count_nonzero(abroad))
-            frame = frame.iloc[np.flatnonzero(~abroad)] if abroad.any() else frame
-            column = frame[self._columns.columns["amount"]]
-            cents, wrong, _ = whole_cents(column)
-            return frame, *self._amounts(column, cents, wrong)
         frame = self._index.completed(frame)
-        orders = Orders(frame, reading)
-        sale = orders.sale(self._index.marks(frame))
-        further = sale.further
-        abroad = foreign_rows(frame, country) & ~further
-        self._left["canceled or not paid"] += sale.counts.rows["no sale"]
-        self._left[_ABROAD] += int(np.count_nonzero(abroad & ~sale.no_sale))
-        rows = np.flatnonzero(~(sale.no_sale | further | abroad))
+        orders, marks = Orders(frame, reading), self._index.marks(frame)
+        sale = orders.sale(marks)
+        self._counts.add(sale.counts)
         cents = sale.amount.cents + (0 if sale.shipping is None else sale.shipping.cents)
-        place = {row: at for at, row in enumerate(rows.tolist())}
-        wrong = {place[row]: reason for row, reason in sale.wrong.items() if row in place}
+        of_parts = {
+            part: orders.amounts(term, part, self._marks_of(part, frame, marks)).of
+            for part, term in self._columns.parts.items()
+        }
+        empty = sale.further & (cents == 0)
+        for of in of_parts.values():
+            empty &= of.cents == 0
+        abroad = foreign_rows(frame, country) & ~empty
+        self._left[_ABROAD] += int(np.count_nonzero(abroad & ~sale.no_sale))
+        kept = ~(sale.no_sale | empty | abroad)
+        wrong = sale.wrong
+        if kept.all():
+            column = frame[self._columns.columns["amount"]]
+            return frame, *self._amounts(column, cents, wrong), of_parts
+        rows = np.flatnonzero(kept)
+        place = np.cumsum(kept) - 1
+        of_parts = {part: _of_rows(of, kept, place) for part, of in of_parts.items()}
+        wrong = {int(place[row]): reason for row, reason in wrong.items() if kept[row]}
         frame = frame.iloc[rows]
         column = frame[self._columns.columns["amount"]]
-        return frame, *self._amounts(column, cents[rows], wrong)
+        return frame, *self._amounts(column, cents[rows], wrong), of_parts
+
+    def _marks_of(self, part: str, frame: pd.DataFrame, marks: Marks) -> Marks:
+        """What is known of the rows for a part; where it is the order's by itself."""
+        index = self._of_parts.get(part)
+        if index is None:
+            return marks
+        return marks._replace(further=index.marks(frame).further)
 
     def _amounts(
         self, column: pd.Series, cents: np.ndarray, wrong: Mapping[int, str]
@@ -460,7 +496,8 @@ class DailyTotals:
         unread = Unread(len(column))
         by_reason: dict[str, list[int]] = {}
         for row, text in wrong.items():
-            known = (reason for words, reason in _AMOUNT_REASONS.items() if text.endswith(words))
+            plain = text.partition(" to '")[0] if _OFF in text else text
+            known = (reason for words, reason in _AMOUNT_REASONS.items() if plain.endswith(words))
             fraction = _AMOUNT_REASONS["whole number of cents"] if "cents;" in text else _NO_NUMBER
             by_reason.setdefault(next(known, fraction), []).append(row)
         for reason, rows in by_reason.items():
@@ -473,14 +510,11 @@ class DailyTotals:
             )
         return cents, unread
 
-    def _part(
-        self, frame: pd.DataFrame, part: str, gross: np.ndarray, counts: np.ndarray
-    ) -> np.ndarray:
+    def _part(self, part: str, of: Dollars, gross: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Retail or taxable cents; where a cell cannot be read the full amount, of a refund 0."""
-        column = frame[self._columns.columns[part]]
-        cents, wrong, _ = whole_cents(column, part)
-        if wrong:
-            rows = np.fromiter(wrong, np.int64, len(wrong))
+        cents = of.cents
+        if of.wrong:
+            rows = np.fromiter(of.wrong, np.int64, len(of.wrong))
             cents[rows] = np.maximum(gross[rows], 0)
             self._whole[part] += int(np.count_nonzero(counts[rows]))
         return cents
@@ -539,6 +573,18 @@ class DailyTotals:
                 f" {counted(self._whole['channel'], 'row')} ({words}); they count as direct"
             )
         return notes
+
+
+def _alone(reading: Reading, term: Term) -> Reading:
+    """The reading with one column of the whole order, by which further rows are known."""
+    sums = Sums((term,), witness="given")
+    return replace(reading, sums=sums, once=(term.label,), of_order=(term.label,))
+
+
+def _of_rows(of: Dollars, kept: np.ndarray, place: np.ndarray) -> Dollars:
+    """The amounts of these rows, with the reasons at their new places."""
+    wrong = {int(place[row]): reason for row, reason in of.wrong.items() if kept[row]}
+    return of._replace(cents=of.cents[kept], wrong=wrong)
 
 
 class LeftOut:

@@ -423,8 +423,13 @@ _AMOUNTS_ELSEWHERE = frozenset(
 """Names of amounts in other languages, as `plain_name` gives them."""
 
 
-def refuse_if_open(counts: Counts, reading: Reading) -> None:
+def refuse_if_open(counts: Counts, reading: Reading, *, call: str = "tax") -> None:
     """Refuse what the rows that decided did not show, and the whole file does.
+
+    Args:
+        counts: what was counted of all rows.
+        reading: what their columns mean.
+        call: the method that takes the answers.
 
     Raises:
         ColumnAmbiguous: more than a tenth of the rows do not add up, or there are refunds that are
@@ -443,7 +448,7 @@ def refuse_if_open(counts: Counts, reading: Reading) -> None:
         columns = (sums.goods[0].label, reading.total)
         asked.append(Question("amount", columns, columns, columns[0], why, "amount"))
     if asked:
-        raise ColumnAmbiguous.of(asked, call="tax")
+        raise ColumnAmbiguous.of(asked, call=call)
 
 
 def _unless_off(given: Hashable | None) -> Hashable | None:

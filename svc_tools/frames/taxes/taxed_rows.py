@@ -9,26 +9,35 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.arrow import Coded, coded, combined, recoded
-from svc_tools.frames.columns import is_label
+from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.lookup.deciding import require_answers
+from svc_tools.frames.lookup.named import read_named, reading_with_orders
+from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
 from svc_tools.frames.money import Money, dollars, money, one_amount
-from svc_tools.frames.options import TaxOptions
+from svc_tools.frames.options import AmountOptions, TaxOptions
+from svc_tools.frames.results import reading_of
+from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
+from svc_tools.roles import ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
+
+    from svc_tools.frames.lookup.orders import Amounts
+    from svc_tools.frames.lookup.sums import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +135,143 @@ def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Ha
         require_columns(frame, (given,), "name the column of amounts: amount='…'")
         require_one(frame, given, "amount")
         return given
-    for label in (terms_of(frame, prefix).get("amount"), "amount"):
+    for label in (terms_of(frame, prefix).get("amount"), f"{prefix}sale_amount", "amount"):
         if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
             return label
     return None
 
 
-def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | None = None) -> Money:
-    """Each row's sale with its delivery charge; missing where the columns are not known."""
+class Goods(NamedTuple):
+    """The amounts of the rows of a frame, as every output reads them.
+
+    Attributes:
+        label: their column; `None` where it is not known.
+        money: the amounts: once for each order where they are the order's.
+    """
+
+    label: Hashable | None
+    money: Money
+
+    def of(self, rows: np.ndarray) -> Goods:
+        """Those of these rows."""
+        return Goods(self.label, Money(*(one[rows] for one in self.money)))
+
+
+_PLAIN = AmountOptions()
+
+
+def goods_of(
+    frame: pd.DataFrame,
+    prefix: str,
+    amount: Hashable | Goods | None = None,
+    options: AmountOptions = _PLAIN,
+    *,
+    call: str = "tax",
+) -> Goods:
+    """The amounts of the rows: as the tax has read them, or a column that is named.
+
+    Args:
+        frame: the rows: all of them, as only these show which columns are the order's.
+        prefix: the prefix of the lookup.
+        amount: the column, or its amounts where they are read already; `None` for those of the
+            tax, else of a column `amount`.
+        options: how it is read.
+        call: the method that takes the answers.
+
+    Raises:
+        ColumnAmbiguous: the column leaves open how it is read; it has all questions.
+        ValueError: the column named is missing, or several have its name.
+    """
+    if isinstance(amount, Goods):
+        return amount
     label = amount_label(frame, prefix, amount)
-    goods = money(frame, label)
+    of_tax = label is None or str(label) in {
+        str(terms_of(frame, prefix).get("amount")),
+        f"{prefix}sale_amount",
+    }
+    if (of_tax or label not in free_labels(frame)) and options == _PLAIN:
+        return Goods(label, money(frame, label))
+    return Goods(label, column_of(frame, prefix, label, options, call=call).read.money)
+
+
+def goods_of_tax(frame: pd.DataFrame, prefix: str) -> Goods:
+    """The amounts of some rows of a file, as its tax has read them; missing without a tax."""
+    label = amount_label(frame, prefix, None) if f"{prefix}tax" in frame.columns else None
+    return Goods(label, money(frame, label))
+
+
+class ColumnRead(NamedTuple):
+    """A column of money of the user's, read as an amount of sales.
+
+    Attributes:
+        read: its amounts.
+        orders: the rows with what their columns mean.
+        term: whether it is that of the whole order.
+        notes: how it was read, in sentences.
+    """
+
+    read: Amounts
+    orders: Orders
+    term: Term
+    notes: tuple[str, ...]
+
+
+def column_of(
+    frame: pd.DataFrame,
+    prefix: str,
+    label: Hashable,
+    options: AmountOptions,
+    *,
+    call: str,
+    named: str = "amount",
+    of_sales: bool = True,
+) -> ColumnRead:
+    """Read a column of money of the user's as an amount of sales.
+
+    Args:
+        frame: all rows.
+        prefix: the prefix of the lookup.
+        label: the column.
+        options: how it is read.
+        call: the method that takes the answers.
+        named: what it is, for the reasons why rows have no amount.
+        of_sales: whether rows that are no sale by their status have 0.
+
+    Raises:
+        ColumnAmbiguous: the column leaves open how it is read; it has all questions.
+        ColumnMissing: it is that of the whole order, and no column says which one.
+    """
+    answers = options.answers()
+    require_answers(frame, answers)
+    every = free_labels(frame)
+    labels = [one for one in every if every.count(one) == 1 or one == label]
+    reading = reading_of(frame, prefix)
+    if reading.export is None:
+        known = {} if reading.place else propose(frame).found
+        reading = reading_with_orders(frame, labels, reading, known, options.order).within(labels)
+    found = read_named(sample_of(frame, reading), labels, reading, [label], answers).checked(call)
+    term, reading = found.terms[label], found.reading
+    if term.once and reading.order is not None and reading.order not in frame.columns:
+        advice = f"{label!r} counts once for each; keep the column {reading.order!r}"
+        raise ColumnMissing("order", [*frame.columns], advice)
+    orders = Orders(frame, reading)
+    read = orders.amounts(term, named, of_sales=of_sales, beside=found.beside)
+    notes = [*found.marks]
+    if reading.export is None and (term.once or term.head) and reading.order is not None:
+        notes.append(f"{label!r} is that of the whole order: once for each {reading.order!r}")
+    return ColumnRead(read, orders, term, tuple(notes))
+
+
+def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | Goods | None = None) -> Money:
+    """Each row's sale with its delivery charge; missing where the columns are not known."""
+    goods = goods_of(frame, prefix, amount).money
     delivery = shipping_of_rows(frame, prefix)
     return Money(goods.cents + np.where(goods.missing, 0, delivery), goods.missing)
 
 
 def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
     """Each row's delivery charge in cents; 0 where it or its column is missing."""
-    shipping = terms_of(frame, prefix).get("shipping")
+    shipping = terms_of(frame, prefix).get("shipping", f"{prefix}sale_shipping")
     cents = np.zeros(len(frame), np.int64)
     if not isinstance(shipping, str | int):
         return cents
