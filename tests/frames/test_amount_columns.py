@@ -74,6 +74,7 @@ def test_columns_that_are_not_used_for_one_reason_are_one_sentence(capsys):
 
 def test_texts_in_columns_that_only_seem_to_be_money_are_passed_over(capsys):
     own = pd.DataFrame({"Amount": ["100.50", "7"], "Ship Via X": ["UPS", "DHL"]})
+    own["Sales Rep"] = ["Ann", "Bob"]
     assert notes(capsys, own) == ["amount from 'Amount', by its name"]
     own = pd.DataFrame({"Amount": ["100.50", "7"], "Tax Amount": ["none yet", "later"]})
     assert "'Tax Amount' was not used: it holds other texts than amounts" in notes(capsys, own)
@@ -196,6 +197,13 @@ def test_lines_of_a_tax_a_tip_or_a_gift_card_are_no_sales_and_those_of_a_deliver
 )
 def test_other_items_are_goods(name, items):
     assert taxes(pd.DataFrame({**LINES, name: items})) == ["10.55", "1.11", "0.84", "5.28"]
+
+
+def test_lines_of_a_delivery_beside_a_column_of_it_are_said_to_be_goods(capsys):
+    items = {"Item": ["Lamp", "Mug", "Shipping", "Lamp"], "Shipping": ["5", "", "", "3"]}
+    own = pd.DataFrame({**LINES, **items, "freight_taxable": True})
+    said = "rows that are a delivery by 'Item' count as goods, beside 'Shipping'"
+    assert said in notes(capsys, own)
 
 
 def test_an_item_says_nothing_of_the_amount_of_its_order():

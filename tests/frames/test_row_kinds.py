@@ -97,6 +97,7 @@ def test_refunds_in_a_column_of_any_name_are_asked_about(word):
     [
         ("Item_Result", ["Completed", "Cancelled"], "it is about items (it has 'Cancelled')"),
         ("Ticket", ["Closed", "Cancelled"], "it is about tickets (it has 'Cancelled')"),
+        ("Grade", ["Final", "Draft"], "its name does not say what it is about (it has 'Draft')"),
         ("Notes", ["Cancelled", None], "it is about notes (it has 'Cancelled')"),
         ("Product", ["Lamp", "Refund"], "it is about products (it has 'Refund')"),
         (

@@ -547,6 +547,9 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
         said.append(parts + how)
         if reading.charges and not delivery:
             said.append(f"delivery from the rows that are one by {_named(reading.charges)}")
+        elif reading.charges:
+            named = _named(reading.charges)
+            said.append(f"rows that are a delivery by {named} count as goods, beside {delivery}")
     said += marks.notes()
     said += [
         f"{label!r} is the same on all rows of an order and counts on each of them, as it is"
@@ -584,7 +587,7 @@ def _passed(found: _Found, sample: pd.DataFrame) -> list[tuple[Hashable, str]]:
 
 def _is_money(sample: pd.DataFrame, label: Hashable) -> bool:
     """Whether a column is named as money, or some of its cells are amounts."""
-    if names_money(label):
+    if names_money(plain_name(label).rpartition("_")[2]):  # not "Sales Rep"
         return True
     read = money_table(sample, [label], named=[label]).columns.get(label)
     return read is not None and bool(read.filled.any())

@@ -544,8 +544,12 @@ def _by_words(column: pd.Series, label: Hashable) -> KindColumn | str | None:
         return None
     abouts = (_NOTES.get(word) or _about(word) for word in plain_name(label).split("_"))
     if about := next(filter(None, abouts), ""):
-        return f"it is about {about}" + _although(texts)
-    return read if all(known) else "not all of its words are those of a status" + _although(texts)
+        why = f"it is about {about}"
+    elif all(text in _OPEN | _SALES | _NO_SALES for text in plain):  # "Draft" may be a beer
+        why = "its name does not say what it is about"
+    else:
+        why = "" if all(known) else "not all of its words are those of a status"
+    return why + _although(texts) if why else read
 
 
 def _holds_texts(column: pd.Series) -> bool:

@@ -145,6 +145,7 @@ def amounts_of_tax(
             recognized export, whose table decides.
     """
     _check_exempt(terms)
+    given = terms
     terms, saved, notes = _by_layout(frame, labels, terms, reading)
     plain = replace(
         terms,
@@ -167,7 +168,7 @@ def amounts_of_tax(
     if export is not None and export.found_amount(labels) is not None:
         of_export = _of_export(export, labels, terms, plain)
         return replace(of_export, given=terms, notes=(*of_export.notes, *notes))
-    _check_effect(labels, terms)
+    _check_effect(labels, terms, given)
     if reading is None or reading.export is not None:
         reading = rows_of_file(frame, labels, {}, order=terms.order)
     elif terms.order is not None and terms.order != (reading.order or False):
@@ -207,8 +208,13 @@ def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOpti
             )
 
 
-def _check_effect(labels: Sequence[Hashable], terms: TaxOptions) -> None:
+def _check_effect(labels: Sequence[Hashable], terms: TaxOptions, given: TaxOptions) -> None:
     """Refuse answers that would change nothing of the amounts.
+
+    Args:
+        labels: the columns that are the user's own.
+        terms: the arguments of the tax, with what a layout says.
+        given: the arguments without it: what a layout says may be more than is needed.
 
     Raises:
         ColumnMissing: an amount shall contain a tax or a delivery, and no column holds that.
@@ -227,13 +233,13 @@ def _check_effect(labels: Sequence[Hashable], terms: TaxOptions) -> None:
     if terms.amount is None or terms.contains_tax:
         return
     as_named = f"beside amount={terms.amount!r}, which is read as it stands, it has no effect"
-    used = [label for label, part in (terms.parts or {}).items() if part != "none"]
+    used = [label for label, part in (given.parts or {}).items() if part != "none"]
     if used:
         raise ValueError(
             f"parts: {as_named} on {used[0]!r}; leave amount out, so that the amount is computed"
             " from the columns, or leave parts out"
         )
-    if terms.contains_shipping is not None:
+    if given.contains_shipping is not None:
         raise ValueError(
             f"contains_shipping: {as_named}; leave amount out, or leave contains_shipping out and"
             " name the column of the delivery with shipping= where it is charged beside the amount"
