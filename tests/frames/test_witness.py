@@ -293,6 +293,50 @@ class TestSums:
         assert asked(read(frame)) == ["second_part"]
         assert read(frame, Answers(parts={"City Tax": "none"})).sums.tax == (Term("Tax"),)
 
+    def test_what_the_seller_pays_for_delivery_is_named_and_not_asked_about(self) -> None:
+        frame = file(Subtotal=PRICES, Shipping=SHIPPING, Tax=TAX, Shipping_Cost=[410, 5, 7, 8, 9])
+        frame["Total"] = dollars(plus(PRICES, SHIPPING, TAX))
+
+        verdict = read(frame)
+
+        assert figures(verdict, frame).delivery.tolist() == SHIPPING
+        assert "the seller pays it" in dict(verdict.unused)["Shipping Cost"]
+        assert asked(read(frame[:1])) == ["few_rows"]
+
+    def test_many_questions_of_one_kind_are_one(self) -> None:
+        rng = np.random.default_rng(1)
+        more = {f"Total {number}": dollars(rng.integers(1, 9000, 5)) for number in range(30)}
+        frame = file(Subtotal=PRICES, Tax=TAX, Total=plus(PRICES, TAX)).assign(**more)
+
+        doubts = read(frame).doubts
+
+        assert [one.reason for one in doubts] == ["unexplained"]
+        assert question(doubts[0]).why.endswith("'Total 7' and 22 more are made of")
+        answered = read(frame, Answers(parts=doubts[0].likely))
+        assert figures(answered, frame).goods.tolist() == PRICES
+
+    @pytest.mark.parametrize("names", ["{}_tax_excl {}_tax_incl", "{} {}_wt", "{}_HT {}_TTC"])
+    def test_of_amounts_with_and_without_tax_those_without_count(self, names) -> None:
+        tax = [round(one * 0.1055) for one in plus(PRICES, SHIPPING)]
+        of_delivery = [round(one * 0.1055) for one in SHIPPING]
+        columns = {
+            "total_products": (PRICES, plus(PRICES, less(tax, of_delivery))),
+            "total_shipping": (SHIPPING, plus(SHIPPING, of_delivery)),
+            "total_paid": (plus(PRICES, SHIPPING), plus(PRICES, SHIPPING, tax)),
+        }
+        frame = pd.DataFrame(
+            {
+                name.format(label): dollars(cents)
+                for label, both in columns.items()
+                for name, cents in zip(names.split(), both, strict=True)
+            }
+        )
+
+        verdict = read(frame)
+
+        assert figures(verdict, frame).goods.tolist() == PRICES
+        assert figures(verdict, frame).delivery.tolist() == SHIPPING
+
     def test_taxes_that_make_up_the_tax_are_no_question(self) -> None:
         state = [one // 3 for one in TAX]
         frame = file(

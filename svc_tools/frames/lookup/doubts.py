@@ -37,6 +37,7 @@ Reason: TypeAlias = Literal[
     "tip_beside",
 ]
 """Why something is asked."""
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ def _named(term: Term, *, first: bool) -> str:
 def _why(doubt: Doubt) -> str:
     """What was seen, as a sentence without a full stop."""
     first = doubt.columns[0]
-    names = " and ".join(map(repr, doubt.columns))
+    shown, more = doubt.columns[:_MOST_NAMED], len(doubt.columns) - _MOST_NAMED
+    names = " and ".join(map(repr, shown)) + (f" and {more} more" if more > 0 else "")
     other = repr(doubt.columns[-1])
     total = repr(doubt.sums.total.label) if doubt.sums and doubt.sums.total else ""
     said = "" if doubt.sums is None else described(doubt.sums)
@@ -121,10 +123,10 @@ def _why(doubt: Doubt) -> str:
         "no_known_name": f"no column is named as an amount, and {first!r} holds amounts",
         "near": f"{other} adds up in most rows, and not in enough to be certain: something that has"
         f" no column is in it, such as a discount, and may be in {first!r} or not",
-        "unexplained": f"no sum shows what {first!r} is made of",
+        "unexplained": f"no sum shows what {names} {is_or_are} made of",
         "few_rows": f"only {rows} distinct row{'s' * (rows != 1)} show that {said}",
         "odd_part": f"{first!r} is part of {total}, and its name does not say whether it is taxed",
-        "second_part": f"{total} adds up without {first!r} ({said})",
+        "second_part": f"{total} adds up without {names} ({said})",
         "rivals": f"more than one sum adds up to {total}, with different figures",
         "several_amounts": f"{names} are different amounts, and no sum shows which one is that of"
         " the goods",

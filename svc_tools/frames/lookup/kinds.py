@@ -118,6 +118,21 @@ def are_one_part(label: Hashable, other: Hashable) -> bool:
     return first != second and _without_asides(first) == _without_asides(second)
 
 
+def is_paid_by_seller(label: Hashable) -> bool:
+    """Whether a tax or a delivery is what the seller pays: "Shipping Cost", "Tax Withheld"."""
+    return (
+        re.search(r"\b(?:costs?|withheld|withholding|market ?place)\b", words_of(label)) is not None
+    )
+
+
+def is_with_tax(label: Hashable, other: Hashable) -> bool:
+    """Whether a name is that of another column with tax in it: "Total (inc tax)", "paid_wt"."""
+    text = words_of(label)
+    if not _WITH_TAX.search(text) or _WITH_TAX.search(words_of(other)):
+        return False
+    return _without_asides(_WITH_TAX.sub(" ", text)) == _without_asides(words_of(other))
+
+
 def words_of(label: Hashable) -> str:
     """A label as its words in small letters, without accents: "lineItem_price", "Envío"."""
     plain = unicodedata.normalize("NFKD", str(label).replace("ß", "ss"))
@@ -166,6 +181,11 @@ _ASIDES = re.compile(
 _TAX_INSIDE = re.compile(rf"{_OF_TAX} (?:included|incl)|included {_OF_TAX}")
 """Names of a tax that is in an amount: they say nothing about another column."""
 
+_WITH_TAX = re.compile(
+    r"\b(?:inc|incl|including|includes|inclusive|with|after|plus|inkl|con|avec) (?:of )?"
+    rf"{_OF_TAX}\b"
+    rf"|\b{_OF_TAX} (?:included|inclusive|incl|inc|incluid\w|compris\w*)\b|\b(?:wt|ttc)\b"
+)
 _DELIVERY = (
     r"ship|shipping|shipment|delivery|deliveries|freight|postage|handling|courier"
     r"|versand(?:kosten|gebuhr|gebuhren|betrag|preis)?|liefer(?:kosten|gebuhr|gebuhren)|porto"

@@ -16,7 +16,7 @@ from svc_tools.frames.lookup.adding import (
     sums_that_fit,
 )
 from svc_tools.frames.lookup.figures import signed
-from svc_tools.frames.lookup.kinds import NO_GOODS, SIGNS, are_one_part
+from svc_tools.frames.lookup.kinds import NO_GOODS, SIGNS, are_one_part, is_paid_by_seller
 from svc_tools.frames.lookup.sums import Sums, Term
 
 if TYPE_CHECKING:
@@ -281,7 +281,11 @@ def _outside(fit: Fit, view: View) -> list[Term]:
         if not inside:
             missing += whole_of(others, view)
             continue
-        missing += [one for one in others if not _explained(one, fit, inside, others, view)]
+        missing += [
+            one
+            for one in others
+            if not (is_paid_by_seller(one.label) or _explained(one, fit, inside, others, view))
+        ]
     return missing
 
 

@@ -19,6 +19,8 @@ from svc_tools.frames.lookup.kinds import (
     is_a_total,
     is_before_parts,
     is_kept_by_others,
+    is_paid_by_seller,
+    is_with_tax,
     names_a_cost,
     often_contains_tax,
 )
@@ -46,6 +48,8 @@ _KIND_OF_ANSWER: dict[str, Kind] = {
 _MOST_FURTHER = 4
 """Discounts, gift wrap, tips and fees next to an amount of which every combination is read."""
 _NEARLY = 0.9
+_MOST_ALIKE = 8
+"""So many questions of one kind are asked one by one; more are one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +161,38 @@ def weigh(table: MoneyTable, orders: np.ndarray | None, answers: Answers | None 
 
 
 def _weighed(file: _File) -> Verdict:
-    """What the sums of a file prove, with the levels of its columns as they are known."""
+    """What the sums of a file prove, with the levels of its columns as they are known.
+
+    In a file without tax, amounts that stand there with tax and without it are sums of their own,
+    one beside the other: those without tax count, where they are proven.
+    """
+    verdict = _weighed_whole(file)
+    with_tax = _with_tax(file) if verdict.sums is None else {}
+    if not with_tax:
+        return verdict
+    columns = {one: of for one, of in file.table.columns.items() if one not in with_tax}
+    less = _weighed_whole(replace(file, table=replace(file.table, columns=columns)))
+    if less.sums is None or less.sums.total is None:
+        return verdict
+    why = ((one, f"{other!r} with tax") for one, other in with_tax.items())
+    return replace(less, unused=(*less.unused, *why))
+
+
+def _with_tax(file: _File) -> dict[Hashable, Hashable]:
+    """The columns that are others with tax in them, by their names and figures."""
+    columns = file.table.columns
+    if file.filled("tax"):
+        return {}
+    return {
+        one: other
+        for one, own in columns.items()
+        for other, base in columns.items()
+        if is_with_tax(one, other) and bool((np.abs(own.cents) >= np.abs(base.cents)).all())
+    }
+
+
+def _weighed_whole(file: _File) -> Verdict:
+    """What the sums of all columns of a file prove."""
     said = frozenset(one for one, what in file.answers.parts.items() if what == "goods")
     by_row = best_sum(_row_view(file), said)
     by_order = None if file.groups is None else best_sum(_order_view(file, file.groups), said)
@@ -338,7 +373,7 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
         doubts.append(_near_doubt(proof, sums))
         return Verdict(file, None, tuple(doubts))
     doubts += [_odd_doubt(part.label, sums, file) for part in proof.odd]
-    doubts += [_none_of_it("unexplained", one.label, sums) for one in proof.unexplained]
+    doubts += _none_of_them("unexplained", proof.unexplained, sums)
     readings: tuple[Reading, ...] = (Reading(sums, {}, {}, alone=False),)
     weak: np.ndarray | None = proof.weak
     further = [] if sums.tax or sums.delivery else _next_to(file, sums)[:_MOST_FURTHER]
@@ -346,7 +381,7 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
         doubts.append(_rival_doubt(proof, sums))
     elif proof.outcome == "outside":
         second = [one for one in proof.outside if getattr(sums, _part_of(file, one))]
-        doubts += [_none_of_it("second_part", one.label, sums) for one in second]
+        doubts += _none_of_them("second_part", second, sums)
         beside = [one for one in proof.outside if one not in second]
         tax = [one for one in beside if _part_of(file, one) == "tax"]
         readings = readings_of(sums, tax, [one for one in beside if one not in tax], further)
@@ -544,8 +579,12 @@ def _doubts_of_few(file: _File, sums: Sums, distinct: int) -> list[Doubt]:
     return doubts
 
 
-def _none_of_it(reason: Reason, label: Hashable, sums: Sums) -> Doubt:
-    return Doubt(reason, "parts", (label,), ({label: "none"},), {label: "none"}, sums)
+def _none_of_them(reason: Reason, terms: Sequence[Term], sums: Sums) -> list[Doubt]:
+    """The question about each of these, or one about many, whether they are no part."""
+    labels = [one.label for one in terms]
+    together = [tuple(labels)] if len(labels) > _MOST_ALIKE else [(one,) for one in labels]
+    none = [(each, dict.fromkeys(each, "none")) for each in together]
+    return [Doubt(reason, "parts", each, (parts,), parts, sums) for each, parts in none]
 
 
 def _near_doubt(proof: Proof, sums: Sums) -> Doubt:
@@ -697,7 +736,8 @@ def _why_unused(label: Hashable, file: _File, sums: Sums | None) -> str:
         return f"no sum shows whether it is in {goods!r}"
     inside = {"tax": sums.tax, "delivery": sums.delivery}.get(kind)
     if inside:
-        return f"contained in {inside[0].label!r}"
+        paid = f"{sums.total.label!r} adds up without it, and by its name the seller pays it"
+        return paid if is_paid_by_seller(label) else f"contained in {inside[0].label!r}"
     return {
         "discount": f"the discount is in {goods!r} already",
         "delivery_discount": "the discount is in the delivery already",
