@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from svc_tools.dates import Dates
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.lookup.orders import Dollars
+    from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import ColumnRead, Goods, TaxedRows
 

@@ -52,7 +52,8 @@ from svc_tools.frames.files.writing import (
 from svc_tools.frames.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.orders import Counts, Marks, Orders
+from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import NOTE

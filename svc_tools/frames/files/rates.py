@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from svc_tools.frames.lookup.deciding import RatesOfRows
-    from svc_tools.frames.lookup.orders import Counts, Marks
     from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.lookup.sale import Counts, Marks
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Place

@@ -10,7 +10,8 @@ import pandas as pd
 from svc_tools.cells import text_of
 from svc_tools.frames.lookup.hashes import NO_HASHES, CentsByHash, Hashes, MostByHash
 from svc_tools.frames.lookup.order_lines import WIDTH, LineIndex
-from svc_tools.frames.lookup.orders import Marks, Orders
+from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.sale import Marks
 from svc_tools.frames.lookup.total_rows import total_rows
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.orders import Counts, Orders, foreign_rows
+from svc_tools.frames.lookup.orders import Orders, foreign_rows
+from svc_tools.frames.lookup.sale import Counts
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.options import ExposureArguments, ExposureOptions, options_of, takes
 from svc_tools.frames.queries import factorized
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from svc_tools.dates import Dates
-    from svc_tools.frames.lookup.orders import Dollars, Marks
     from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.lookup.sale import Dollars, Marks
     from svc_tools.frames.lookup.sums import Term
     from svc_tools.frames.sales.columns import SalesColumns
     from svc_tools.tabular import Table

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.deciding import Decided
-    from svc_tools.frames.lookup.orders import Counts
+    from svc_tools.frames.lookup.sale import Counts
     from svc_tools.frames.options import TaxOptions
     from svc_tools.roles import ColumnError
 

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-    from svc_tools.frames.lookup.orders import Counts, Marks, Sale
+    from svc_tools.frames.lookup.sale import Counts, Marks, Sale
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.amounts import AmountsOfTax

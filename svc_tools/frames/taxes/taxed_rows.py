@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.lookup.orders import Amounts
+    from svc_tools.frames.lookup.sale import Amounts
     from svc_tools.frames.lookup.sums import Term
 
 
