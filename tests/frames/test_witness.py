@@ -918,6 +918,8 @@ class TestShops:
 
     @settings(max_examples=100)
     @given(SEEDS)
+    @example(121640)
+    @example(411)
     def test_round_dollars_with_a_hidden_part_are_never_decided(self, seed) -> None:
         rng = np.random.default_rng(seed)
         size, step = int(rng.integers(1, 11)), int(rng.choice([100, 500, 1000]))

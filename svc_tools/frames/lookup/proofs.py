@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ROWS_THAT_PROVE = 3
 """Distinct rows that must add up before a sum is proven."""
+_WHOLE_ROWS_THAT_PROVE = 5
+"""The same where all figures of a sum are whole dollars, which add up by chance more often."""
 _ROWS_OF_A_PART = 2
 _FIRST_ROWS = 1_000
 """Rows in which distinct ones are looked for before all are."""
@@ -86,7 +88,7 @@ class Proof:
         fits: the rows that add up, without those that alone prove a part.
         rows: the rows in which the total or the base is not 0.
         weak: the rows that alone prove a part.
-        distinct: how many distinct rows prove it; no more than three are counted.
+        distinct: how many distinct rows prove it; no more than are needed are counted.
         outside: the terms of tax and delivery that it does without.
         rivals: the other sums.
         odd: the columns in the total of which it is not known what they are.
@@ -147,7 +149,8 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
         if view.kinds[part] in {"fee", "other", "unknown"} and _adds(view.figures[part], sign)
     )
     weak = _proven_by_one(best, view)
-    proven = _distinct(best, view, best.fits & ~weak) >= ROWS_THAT_PROVE
+    needed = _WHOLE_ROWS_THAT_PROVE if _is_whole(best, view) else ROWS_THAT_PROVE
+    proven = _distinct(best, view, best.fits & ~weak, needed) >= needed
     outcome: Outcome = "proven" if proven else "few"
     if outside or rivals:
         outcome = "outside" if outside else "rivals"
@@ -157,7 +160,7 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
         best.fits & ~weak,
         best.rows,
         weak,
-        _distinct(best, view, best.fits),
+        _distinct(best, view, best.fits, needed),
         tuple(outside),
         rivals,
         odd,
@@ -399,28 +402,36 @@ def _proven_by_one(fit: Fit, view: View) -> np.ndarray:
     return weak
 
 
-def _distinct(fit: Fit, view: View, on: np.ndarray) -> int:
+def _is_whole(fit: Fit, view: View) -> bool:
+    """Whether all figures of a sum are whole dollars."""
+    terms = (fit.total, fit.base, *(part for part, _ in fit.parts))
+    return all(not (view.figures[one].cents % 100).any() for one in terms)
+
+
+def _distinct(fit: Fit, view: View, on: np.ndarray, most: int) -> int:
     """How many distinct rows prove a sum: rows in which its parts come to something."""
     total, base = view.figures[fit.total].cents, view.figures[fit.base].cents
     if fit.parts:
         on = on & (total != base)
     columns = [total, base, *(view.figures[part].cents for part, _ in fit.parts)]
-    return _count_distinct(columns, on)
+    return _count_distinct(columns, on, most)
 
 
-def _count_distinct(columns: Sequence[np.ndarray], rows: np.ndarray) -> int:
+def _count_distinct(
+    columns: Sequence[np.ndarray], rows: np.ndarray, most: int = ROWS_THAT_PROVE
+) -> int:
     """How many distinct rows there are, counted no further than needed."""
     left = np.flatnonzero(rows)
-    few = _distinct_of(columns, left[:_FIRST_ROWS])
-    return few if few == ROWS_THAT_PROVE else _distinct_of(columns, left)
+    few = _distinct_of(columns, left[:_FIRST_ROWS], most)
+    return few if few == most else _distinct_of(columns, left, most)
 
 
-def _distinct_of(columns: Sequence[np.ndarray], left: np.ndarray) -> int:
-    for count in range(ROWS_THAT_PROVE):
+def _distinct_of(columns: Sequence[np.ndarray], left: np.ndarray, most: int) -> int:
+    for count in range(most):
         if not len(left):
             return count
         other = np.zeros(len(left), bool)
         for column in columns:
             other |= column[left] != column[left[0]]
         left = left[other]
-    return ROWS_THAT_PROVE
+    return most

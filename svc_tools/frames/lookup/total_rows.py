@@ -42,7 +42,8 @@ class TotalRows:
       row, or the amounts are the sums of the rows above;
     - a cell such as "Total WA" or "Total sales", where the amounts are the sums of the rows above
       and the file has a column of numbers of orders;
-    - amounts that are the sums of the rows above, where nothing but numbers stands in the row.
+    - amounts that are the sums of two or more rows above, where nothing but numbers stands in the
+      row.
 
     The sums are those of the rows since the last row of totals, or of all rows. In a file with
     neither numbers, days nor places both a word and the sums are needed.
@@ -60,6 +61,7 @@ class TotalRows:
         """
         self._number, self._others = number, (*others,)
         self._sums: dict[Hashable, _Sum] = {}
+        self._rows = _Sum()
         self.found = 0
 
     def take(
@@ -77,6 +79,7 @@ class TotalRows:
         """
         totals = np.zeros(len(frame), bool)
         running = {label: _Running(of.cents) for label, of in money.items()}
+        above = _Running(np.ones(len(frame), np.int64))
         sums = {label: self._sums.setdefault(label, _Sum()) for label in money}
         rows = np.flatnonzero(self.nameless(frame))
         every = frame if whole is None or not len(rows) else whole()
@@ -91,18 +94,23 @@ class TotalRows:
             }
             for label, of in running.items():
                 sums[label].add(of.upto(row))
-            adds_up = bool(amounts) and (
-                all(sums[label].since == cents for label, cents in amounts.items())
-                or all(sums[label].all == cents for label, cents in amounts.items())
-            )
-            if self._is_total(cells, at, adds_up=adds_up):
+            self._rows.add(above.upto(row))
+            since = all(sums[label].since == cents for label, cents in amounts.items())
+            of_all = all(sums[label].all == cents for label, cents in amounts.items())
+            adds_up = bool(amounts) and (since or of_all)
+            several = (since and self._rows.since > 1) or (of_all and self._rows.all > 1)
+            if self._is_total(cells, at, adds_up=adds_up, several=several):
                 totals[row] = True
+                above.skip(row)
+                if amounts:
+                    self._rows.since = 0
                 for label, of in running.items():
                     of.skip(row)
                     if amounts:
                         sums[label].since = 0
         for label, of in running.items():
             sums[label].add(of.upto(len(frame)))
+        self._rows.add(above.upto(len(frame)))
         self.found += int(np.count_nonzero(totals))
         return totals
 
@@ -139,7 +147,7 @@ class TotalRows:
             cells.placed[:] = False
         return cells
 
-    def _is_total(self, cells: _Cells, row: int, *, adds_up: bool) -> bool:
+    def _is_total(self, cells: _Cells, row: int, *, adds_up: bool, several: bool) -> bool:
         word, ending, alone = cells.word[row], cells.ending[row], not cells.texts[row]
         if self._number is None and not self._others:
             return adds_up and bool(word or ending)
@@ -147,7 +155,7 @@ class TotalRows:
             return True
         if word:
             return adds_up or not cells.placed[row]
-        return (adds_up or alone) if ending else (adds_up and alone)
+        return (adds_up or alone) if ending else (adds_up and several and alone)
 
 
 @dataclass(slots=True)
