@@ -247,6 +247,7 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     Raises:
         ColumnAmbiguous: the columns leave open what the amounts are.
         ColumnMissing: no column holds amounts.
+        ValueError: two columns have the label of the amount or of the delivery.
     """
     reading = reading_of(frame, terms.prefix)
     sample = sample_of(frame, reading)
@@ -256,6 +257,10 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     former = {*columns_of_tax(frame, terms.prefix)}
     labels = [label for label in free_labels(frame) if label not in former]
     source = amounts_of_tax(sample, labels, terms, reading, rates)
+    if sums := source.reading.sums:
+        for argument, columns in (("amount", sums.goods), ("shipping", sums.delivery)):
+            for one in columns:
+                require_one(frame, one.label, argument)
     return replace(source, as_it_stands=False) if has_totals(frame, source) else source
 
 
