@@ -202,7 +202,7 @@ UNITS = st.integers(0, 25_000).map(lambda units: Decimal(units).scaleb(-5))
 def any_row(draw):
     amount = draw(st.none() | CENTS)
     kind = draw(st.sampled_from(["whole", "partial", "open"]))
-    state = draw(st.sampled_from(["NJ", "TX", "WA", None]))
+    state = draw(st.sampled_from(["NJ", "TX", "WA"]))  # without a place: maybe a row of totals
     if kind == "open":
         return row(state, amount, None, zip=None)
     make = row if kind == "whole" else partial

@@ -151,11 +151,18 @@ def test_cells_that_hold_lists_are_text():
 
 
 def test_it_says_how_many_there_were():
-    frame = pd.DataFrame([sale("1", 5), extra(5)], columns=COLUMNS)
+    frame = pd.DataFrame([sale("1", 5), sale("2", 7), extra(12)], columns=COLUMNS)
     state = TotalRows("Order ID", PLACE)
     assert state.sentences() == []
-    state.take(frame, {"Amount": Money(np.array([5, 5]), np.zeros(2, bool))})
+    state.take(frame, {"Amount": Money(np.array([5, 7, 12]), np.zeros(3, bool))})
     assert state.sentences() == ["1 row of totals: no sales"]
+
+
+def test_what_one_sale_above_has_is_no_total():
+    """Two sales of one price, and the second one lacks its number and place."""
+    assert totals([sale("1", 5), extra(5)]) == []
+    assert totals([sale("1", 5), sale("2", 0), extra(5)]) == []
+    assert totals([sale("1", 5), extra(5, customer="Total")]) == [1]
 
 
 def with_totals(groups, style):
@@ -171,7 +178,7 @@ def with_totals(groups, style):
 
 
 @given(
-    st.lists(st.lists(st.integers(1, 99_999), min_size=1, max_size=5), min_size=1, max_size=5),
+    st.lists(st.lists(st.integers(1, 99_999), min_size=2, max_size=5), min_size=1, max_size=5),
     st.sampled_from(["word", "sum"]),
     st.integers(1, 6),
 )

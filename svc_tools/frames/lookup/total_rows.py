@@ -79,7 +79,10 @@ class TotalRows:
         """
         totals = np.zeros(len(frame), bool)
         running = {label: _Running(of.cents) for label, of in money.items()}
-        above = _Running(np.ones(len(frame), np.int64))
+        some = totals.copy()
+        for of in money.values():
+            some |= (of.cents != 0).astype(bool)
+        above = _Running(some.astype(np.int64))
         sums = {label: self._sums.setdefault(label, _Sum()) for label in money}
         rows = np.flatnonzero(self.nameless(frame))
         every = frame if whole is None or not len(rows) else whole()
