@@ -80,8 +80,8 @@ class TotalRows:
         totals = np.zeros(len(frame), bool)
         running = {label: _Running(of.cents) for label, of in money.items()}
         some = totals.copy()
-        for of in money.values():
-            some |= (of.cents != 0).astype(bool)
+        for one in money.values():
+            some |= (one.cents != 0).astype(bool)
         above = _Running(some.astype(np.int64))
         sums = {label: self._sums.setdefault(label, _Sum()) for label in money}
         rows = np.flatnonzero(self.nameless(frame))
