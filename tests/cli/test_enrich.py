@@ -825,7 +825,7 @@ def test_a_tax_is_added_where_an_amount_is_found(account, tmp_path):
     done, _ = enriched("subtotal", "--json")
     assert "amount from 'subtotal', by its name" in done.stderr
     done, _ = enriched("subtotal", "--plan")
-    assert ("Amount from column 'subtotal'" in done.stdout, done.stderr) == (True, "")
+    assert ("Amount from 'subtotal', by its name" in done.stdout, done.stderr) == (True, "")
     assert "tax" not in enriched("subtotal", "--no-tax")[1]
     done, rows = enriched("price")
     assert "tax" not in rows

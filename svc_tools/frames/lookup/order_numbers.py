@@ -210,8 +210,6 @@ def _rank(label: Hashable) -> int | None:
     bare = " ".join(words) in _ALONE
     if not numbered and not bare:
         return None
-    if not _LESS.isdisjoint(words):
-        return None
     if of_order or of_sale:
         return 0 if of_order else 1
     return _LAST if " ".join(words) in _BARE else None
@@ -352,14 +350,10 @@ def _words(text: str) -> frozenset[str]:
 
 _ORDER = _words("order")
 _SALE = _words("sale sales transaction transactions trans tran txn trx receipt check chk")
-_ALONE = _words("order transaction txn trx receipt invoice") | {"order name"}
+_ALONE = _words("order transaction txn trx receipt") | {"order name"}
 """Names that are those of numbers as they stand."""
 _BARE = _words("id number num ref reference")
 _NUMBER = _words("number no num nr id ids ref reference code uuid")
-_LESS = _words(
-    "invoice inv document doc bill payment charge intent processor gateway stripe paypal auth"
-    " authorization card bank po purchase confirmation external"
-)
 _NEVER = _words(
     "of date time day month year status state type kind total subtotal amount value price cost tax"
     " discount fee tip qty quantity count customer client buyer user member account company contact"
@@ -367,7 +361,8 @@ _NEVER = _words(
     " fulfillment fulfilment shipment shipping tracking ship delivery country city zip address"
     " original parent related previous linked return refund exchange rate currency channel source"
     " method note notes comment coupon gift loyalty cashier employee session cart batch payout"
-    " deposit settlement journal"
+    " deposit settlement journal invoice inv document doc bill payment charge intent processor gateway"
+    " stripe paypal auth authorization card bank po purchase confirmation external"
 )
 _STORES = _words("store shop outlet branch register terminal location site pos")
 _GLUED = re.compile(r"(order|transaction|sale|sales|receipt|invoice)(number|num|no|nr|id|ref)")
