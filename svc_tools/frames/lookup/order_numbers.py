@@ -361,8 +361,8 @@ _NEVER = _words(
     " fulfillment fulfilment shipment shipping tracking ship delivery country city zip address"
     " original parent related previous linked return refund exchange rate currency channel source"
     " method note notes comment coupon gift loyalty cashier employee session cart batch payout"
-    " deposit settlement journal invoice inv document doc bill payment charge intent processor gateway"
-    " stripe paypal auth authorization card bank po purchase confirmation external"
+    " deposit settlement journal invoice inv document doc bill payment charge intent processor"
+    " gateway stripe paypal auth authorization card bank po purchase confirmation external"
 )
 _STORES = _words("store shop outlet branch register terminal location site pos")
 _GLUED = re.compile(r"(order|transaction|sale|sales|receipt|invoice)(number|num|no|nr|id|ref)")
