@@ -264,7 +264,7 @@ def outcome(embedded, sale) -> tuple[str, list[int]]:
 class TestShops:
     """Files of shops of which the truth of each order is known."""
 
-    @settings(max_examples=25)
+    @settings(max_examples=18)
     @given(SEEDS)
     def test_a_file_has_the_right_figures_or_is_asked_about(self, embedded, seed) -> None:
         sale = shop(seed)
@@ -274,7 +274,7 @@ class TestShops:
         if how == "read":
             assert len(checked) <= len(sale.goods) / 4
 
-    @settings(max_examples=15)
+    @settings(max_examples=10)
     @given(SEEDS, st.sampled_from(["one", "repeated", "first"]))
     def test_what_the_sums_prove_is_not_asked(self, embedded, seed, rows) -> None:
         pieces = rows == "repeated" or seed % 2 == 0
@@ -299,7 +299,7 @@ class TestShops:
         found = taxed(embedded, sale.frame, once=question.likely)
         assert wrong(found, sale) == []
 
-    @settings(max_examples=20)
+    @settings(max_examples=12)
     @given(SEEDS, st.sampled_from([0.03, 0.08, 0.2, 0.5, 1.0]))
     def test_tips_that_have_no_column_are_to_check_or_asked_about(
         self, embedded, seed, hidden
