@@ -629,6 +629,17 @@ class TestByName:
 
 
 class TestRates:
+    def test_a_tip_in_an_amount_is_taken_off_by_the_rates_or_asked_about(self) -> None:
+        tips = [0, 300, 0, 500, 250]
+        frame = file(Order_Total=plus(PRICES, TAX, tips), Sales_Tax=TAX, Tip=tips)
+
+        verdict = with_rates(read(frame))
+
+        assert figures(verdict, frame).goods.tolist() == PRICES
+        assert asked(read(frame)) == ["tax_beside", "wrap_beside"]
+        outside = file(Amount=PRICES, Sales_Tax=TAX, Tip=tips)
+        assert figures(with_rates(read(outside)), outside).goods.tolist() == PRICES
+
     def test_the_rates_say_that_the_amount_contains_the_tax(self) -> None:
         frame = file(Order_Amount=plus(PRICES, TAX), Tax=TAX)
 
