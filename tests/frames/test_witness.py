@@ -636,7 +636,7 @@ class TestRates:
         verdict = with_rates(read(frame))
 
         assert figures(verdict, frame).goods.tolist() == PRICES
-        assert asked(read(frame)) == ["tax_beside", "wrap_beside"]
+        assert asked(read(frame)) == ["tax_beside", "tip_beside"]
         outside = file(Amount=PRICES, Sales_Tax=TAX, Tip=tips)
         assert figures(with_rates(read(outside)), outside).goods.tolist() == PRICES
 

@@ -24,8 +24,8 @@ Pattern: TypeAlias = Literal["silent", "single", "equal", "differs"]
 """How a column is filled within the orders of several rows: with nothing but 0, on one row of each
 order, with one figure on all rows, or with several."""
 
-_MANY = 0.5
-"""The share of the orders within which a column of lines differs, without rows of the other sign.
+_MANY = 0.25
+"""A column of lines differs within this share of the orders, without rows of the other sign.
 
 A column that differs within fewer may be that of the order: there it is to check.
 """
@@ -178,7 +178,7 @@ def _pattern(figures: Figures, groups: Groups) -> Pattern:
         there = (groups.rows > 1) & (groups.count(sales.filled) > 1)
         if there.any():  # else further rows are refunds alone, and counted one by one
             several, differs = there, groups.least(sales) != groups.greatest(sales)
-    return "differs" if differs[several].mean() > _MANY else "equal"
+    return "differs" if differs[several].mean() >= _MANY else "equal"
 
 
 def _of_one_sign(figures: Figures) -> Figures:
