@@ -100,7 +100,7 @@ def test_two_columns_of_one_name_are_to_be_renamed():
         taxes(own)
 
 
-@pytest.mark.parametrize("name", ["Betrag", "Importe", "Montant", "Amount Paid", "Total Paid"])
+@pytest.mark.parametrize("name", ["Amount Paid", "Total Paid"])
 def test_a_column_that_may_be_the_amount_is_asked_about(name):
     own = pd.DataFrame({name: ["100", "50"]})
     with pytest.raises(ColumnAmbiguous) as caught:
@@ -109,6 +109,11 @@ def test_a_column_that_may_be_the_amount_is_asked_about(name):
     assert asked.argument == "amount"
     assert asked.columns == (name,)
     assert taxes(own, amount=name) == ["10.55", "5.28"]
+
+
+@pytest.mark.parametrize("name", ["Betrag", "Importe", "Montant", "Importo"])
+def test_an_amount_is_found_by_its_name_in_another_language(name):
+    assert taxes(pd.DataFrame({name: ["100", "50"]})) == ["10.55", "5.28"]
 
 
 @pytest.mark.parametrize("name", ["Subtotal", "Amount", "Order Total"])
@@ -135,8 +140,6 @@ def test_an_empty_amount_is_found_by_its_name(name, column):
     ("arguments", "kind", "says"),
     [
         ({"amount": "Amount", "parts": {"Discount": "discount"}}, ValueError, "parts: beside"),
-        ({"amount": "Amount", "contains_shipping": True}, ValueError, "contains_shipping: beside"),
-        ({"amount": "Amount", "contains_shipping": False}, ValueError, "contains_shipping: beside"),
         ({"contains_tax": True}, ColumnMissing, "no column holds the tax"),
         ({"amount": "Amount", "contains_tax": True}, ColumnMissing, "no column holds the tax"),
     ],

@@ -239,11 +239,6 @@ def _check_effect(labels: Sequence[Hashable], terms: TaxOptions, given: TaxOptio
             f"parts: {as_named} on {used[0]!r}; leave amount out, so that the amount is computed"
             " from the columns, or leave parts out"
         )
-    if given.contains_shipping is not None:
-        raise ValueError(
-            f"contains_shipping: {as_named}; leave amount out, or leave contains_shipping out and"
-            " name the column of the delivery with shipping= where it is charged beside the amount"
-        )
 
 
 def _of_export(
