@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.frames.columns import free_labels
@@ -73,7 +74,10 @@ def of_tax_for_layout(source: AmountsOfTax) -> dict[str, Any] | None:
     if source.given is None:
         return None
     reading = source.reading
-    tax = {name: getattr(source.given, name, None) for name in (*MONEY, *FURTHER)}
+    given = {name: getattr(source.given, name, None) for name in (*MONEY, *FURTHER)}
+    tax: dict[str, Any] = {
+        name: str(value) if isinstance(value, Decimal) else value for name, value in given.items()
+    }
     if tax["amount"] is not None and reading.export is None:
         # next month's rows may not show it
         tax["once"] = [*dict.fromkeys((*(tax["once"] or ()), *reading.once))] or False

@@ -296,10 +296,15 @@ def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatc
     lookup = {"as_of": False}
     run = enrich_file(source, output, lookup=lookup, tax=tax, client=embedded)
     frame = pd.read_parquet(output)
-    assert run.totals.by_use == frame.svc.split().parts
-    review = frame.svc.review()
+    parts, review = frame.svc.split().parts, frame.svc.review()
     groups = run.totals.review.groups()
-    assert groups == review.state_reasons
+    if tax is None:  # a file that is read without amounts has no sales
+        parts = tuple(part._replace(sales=None) for part in parts)
+    assert run.totals.by_use == parts
+    assert {(one.state, one.reason, one.rows) for one in groups} == {
+        (one.state, one.reason, one.rows) for one in review.state_reasons
+    }
+    assert tax is None or groups == review.state_reasons
     assert (groups[0].state, groups[0].reason, groups[0].rows) == ("LA", "partial", 61)
     assert run.totals.review.estimated == (
         review.totals.estimated_rows,

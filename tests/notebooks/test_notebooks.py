@@ -269,12 +269,12 @@ def test_every_sample_export_becomes_orders_with_tax(tmp_path):
         written = pd.read_csv(folder / OUTPUT / path.stem / "orders-with-tax.csv", dtype=str)
         amounts = [sum(map(Decimal, written[name].dropna())) for name in ("sale_amount", "tax")]
         totals[path.stem] = (len(written), *amounts)
-    assert len(totals) == 8
+    assert len(totals) == 15
     table = ran.shown("exports = {")
     for name, (rows, sales, tax) in totals.items():
         rated = re.search(rf"{name} {rows} (\d+) {sales} {tax}", table)
         assert rated is not None, (name, table)
-        assert 190 < int(rated[1]) < rows
+        assert 0.8 * rows < int(rated[1]) <= rows
     assert "marketplace_facilitated 200" in ran.shown('etsy["tax_due_reason"]')
     assert "title, headings and totals" in ran.shown("enrich_file(")
     assert "5 rows canceled or not paid by" in ran.shown("exposure = ")

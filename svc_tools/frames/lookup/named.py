@@ -101,6 +101,7 @@ def read_named(
     answers: SalesAnswers,
     *,
     semicolons: bool = False,
+    of_sales: bool = True,
 ) -> Named:
     """Whether columns of money are those of the order or of the line, and how they are written.
 
@@ -111,6 +112,7 @@ def read_named(
         named: the columns; they are money because the user says so.
         answers: what the user says.
         semicolons: whether semicolons separate the cells of the file.
+        of_sales: whether they are amounts of sales, so that refunds are asked about.
     """
     if reading.currencies is None:
         found = find_currency(sample[[*labels]], named[0], given=answers.currency)
@@ -143,7 +145,8 @@ def read_named(
         if once is None and level in {"heads", "unclear"}:
             reason: Reason = "heads" if level == "heads" else "level"
             asked.append(question(Doubt(reason, "once", (one,), ((one,), False), (one,))))
-    asked.append(_of_refunds(sample, reading, open_[0]))
+    if of_sales:
+        asked.append(_of_refunds(sample, reading, open_[0]))
     beside = tuple(label for label in table.columns if label not in named)
     questions = tuple(one for one in asked if one is not None)
     return Named(reading, of, questions, (*marks.notes(),), beside)

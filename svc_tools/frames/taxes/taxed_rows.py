@@ -249,7 +249,8 @@ def column_of(
     if reading.export is None:
         known = {} if reading.place else propose(frame).found
         reading = reading_with_orders(frame, labels, reading, known, options.order).within(labels)
-    found = read_named(sample_of(frame, reading), labels, reading, [label], answers).checked(call)
+    sample = sample_of(frame, reading)
+    found = read_named(sample, labels, reading, [label], answers, of_sales=of_sales).checked(call)
     term, reading = found.terms[label], found.reading
     if term.once and reading.order is not None and reading.order not in frame.columns:
         advice = f"{label!r} counts once for each; keep the column {reading.order!r}"
