@@ -184,6 +184,7 @@ def _as_called(app: Sphinx, page: nodes.document) -> None:
 
 def setup(app: Sphinx) -> None:
     """Connect what is generated."""
+    app.add_lexer("csv", TextLexer)  # files that the pages show
     # `-D executed=0` builds the tutorials without their results
     app.add_config_value("executed", default=True, rebuild="env")
     app.connect("builder-inited", _simple_types)

@@ -114,6 +114,8 @@ def of_the_command_line():
         command = command.load() if hasattr(command, "load") else command
         yield name
         for one in command.params:
+            if getattr(one, "hidden", False):  # a former name, which still works
+                continue
             if one.param_type_name == "argument":
                 said = one.name.upper() + ("..." if one.nargs == -1 else "")
                 yield f"{name} {said}" if one.required else f"{name} [{said}]"
