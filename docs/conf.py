@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pydantic import BaseModel  # noqa: E402
-from pygments.lexers.special import TextLexer
+from pygments.lexers.special import TextLexer  # noqa: E402
 from sphinx import addnodes  # noqa: E402
 from sphinx.pycode import ModuleAnalyzer  # noqa: E402
 
