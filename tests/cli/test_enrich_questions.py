@@ -168,17 +168,17 @@ def test_one_line_answers_all_questions_whatever_the_columns_are_called(tmp_path
 
     asked = enrich(source)
     assert asked.returncode == 2
-    assert asked.stderr.count("\n- ") == 2
+    assert asked.stderr.count("\n- ") == 3
     options = shlex.split(line_of(asked))
     assert options == [
         *("--once", "Goods", "--once", "Sales Tax", "--once", 'Service ="1" Fee'),
         *("--once", "Total", "--once", "Shipping"),
-        *("--part", 'Service ="1" Fee=untaxed'),
+        *("--part", 'Service ="1" Fee=untaxed', "--contains-shipping", "no"),
     ]
 
     assert enrich(source, *options).returncode == 0
-    # 10.55 % once for each order; by the tax collected, the goods contain the delivery
-    assert taxes(source) == each_twice_less(["4.22", "6.33", "2.64", "9.50", "1.27"])
+    # 10.55 % of goods and delivery, once for each order
+    assert taxes(source) == each_twice_less(["4.75", "6.33", "3.48", "10.02", "2.11"])
 
 
 @pytest.mark.parametrize(
@@ -235,9 +235,9 @@ def test_the_line_of_python_answers_too(tmp_path, embedded):
     call = ast.parse(line[line.index("tax(") :], mode="eval").body
     given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
 
-    assert set(given) == {"once", "parts"}  # the rates are known: delivery is in the goods
+    assert set(given) == {"once", "parts", "contains_shipping"}
     taxed = rated.svc.tax(progress=False, **given)
-    assert [*map(str, taxed["tax"])][:4] == ["4.22", "0.00", "6.33", "0.00"]
+    assert [*map(str, taxed["tax"])][:4] == ["4.75", "0.00", "6.33", "0.00"]
 
 
 def test_a_named_amount_of_the_order_is_not_counted_on_each_of_its_rows_unsaid(tmp_path):
@@ -259,12 +259,12 @@ def test_a_layout_answers_next_month(tmp_path):
 
     assert enrich(source, "--layout", kept).returncode == 0
     assert taxes(source) == this_month
-    assert enrich(source, "--layout", kept, "--contains-shipping", "no").returncode == 0
-    assert taxes(source)[:4] == ["4.75", "0.00", "6.33", "0.00"]  # an option overrides the layout
+    assert enrich(source, "--layout", kept, "--contains-shipping", "yes").returncode == 0
+    assert taxes(source)[:4] == ["4.22", "0.00", "6.33", "0.00"]  # an option overrides the layout
 
     written(source, **{name: cells[:2] for name, cells in SEVERAL.items()})
     assert enrich(source, "--layout", kept).returncode == 0
-    assert taxes(source) == ["4.22", "0.00"]
+    assert taxes(source) == ["4.75", "0.00"]
     written(source, **{name: cells for name, cells in SEVERAL.items() if name != "Total"})
     refused = enrich(source, "--layout", kept)
     assert refused.returncode == 2

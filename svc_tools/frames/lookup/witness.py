@@ -624,8 +624,11 @@ def _doubts_between(readings: Sequence[Reading], where: str, distinct: int = 0) 
         reason = _REASONS.get((where, argument), "few_rows")
         counts = {"rows": distinct} if distinct else {}
         columns = (base, *about)
+        # of a total without the delivery, the rates do not tell delivery in the goods from
+        # delivery that is charged outside, and that no tax was collected on
+        by_rates = reason != "delivery_outside"
         doubts.append(
-            Doubt(reason, argument, columns, (True, False), likely, sums, counts, by_rates=True)
+            Doubt(reason, argument, columns, (True, False), likely, sums, counts, by_rates=by_rates)
         )
     doubts += [_part_doubt(*one, sums, by_rates=True) for one in last.parts.items()]
     return doubts
