@@ -52,7 +52,16 @@ def test_the_number_of_something_else_is_never_that_of_an_order(name):
     assert find_order(pd.DataFrame({name: NUMBERS})).number is None
 
 
-@pytest.mark.parametrize("name", ["Invoice Number", "Payment ID", "Stripe Charge ID", "PO Number"])
+NOT_OF_ORDERS = [
+    "Invoice Number",
+    "Payment ID",
+    "Stripe Charge ID",
+    "PO Number",
+    "Gateway Transaction ID",
+]
+
+
+@pytest.mark.parametrize("name", NOT_OF_ORDERS)
 def test_the_number_of_an_invoice_or_payment_is_none_of_an_order(name):
     assert find_order(pd.DataFrame({name: NUMBERS})).number is None
     both = pd.DataFrame({name: NUMBERS, "Order ID": ["1", "1", "2", "2"]})

@@ -263,7 +263,7 @@ def test_a_sample_of_each_shop_gets_its_tax_by_one_button(tmp_path, monkeypatch,
     click(tab, tab.run_button)
     assert "svc-trouble" not in tab.message.html, tab.message.html
     expected = enrich_file(EXPORTS / name, tmp_path / "expected.csv", tax={}, client=embedded)
-    assert expected.totals.taxed > 0.8 * expected.totals.rows
+    assert expected.totals.rows - expected.totals.taxed < 10
     assert tab.result.written.read_bytes() == expected.written.read_bytes()
     notes = unescape(tab.result.notes.value)
     assert notes.count("<p>") == len(expected.notes) - 1  # all but the columns, which fields show
@@ -501,16 +501,16 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     good = rows_of(60)
     mixed = [row for pair in zip(good, bad, strict=True) for row in pair]
     faults.will(echoing(warnings=[{"code": "districts_not_covered"}]), echo)
-    finished(tab, csv_of(tmp_path / "orders.csv", mixed), amount="amount")
+    finished(tab, csv_of(tmp_path / "orders.csv", mixed), amount=None)
     shown = tab.result.review.value
     assert shown.count("<tr>") == 26  # a page of 25, never all of them
     assert "Date of sale: " in shown  # the field, by its name on the page
     assert "Correct the row" in tab.result.reasons.value  # what to do stands once, not per row
     assert all(code not in tab.result.reasons.value for code in ("invalid", "partial"))
     assert [name for name, _ in tab.result.reason.options] == [
-        "All rows to review (61 rows, $5.63)",
-        "The row names no usable place or date (60 rows, $4.80)",
-        "The rate lacks its local or district part (1 row, $0.83)",
+        "All rows to review (61 rows, $70.00)",
+        "The row names no usable place or date (60 rows, $60.00)",
+        "The rate lacks its local or district part (1 row, $10.00)",
     ]
     for _ in range(2):
         click(tab, tab.result.after)
@@ -541,19 +541,15 @@ def test_rows_to_review_come_by_dollars_as_from_pandas(tab, faults, tmp_path, ta
     source = csv_of(tmp_path / "orders.csv", [*rows, *some])
     finished(tab, source, amount="amount" if taxed else None)
     frame = pd.read_csv(tab.result.written, dtype=str)
-    shown = cells_of_table(tab.result.review.value)
-    if not taxed:  # no amount is read, so that none can be counted twice
-        assert {row[0] for row in shown[1:]} == {NOTHING}
-        assert "$" not in tab.result.split.value + tab.result.reasons.value
-        return
     review = frame.svc.review(amount="amount")
     split = frame.svc.split(amount="amount")
     rows_of_parts = [[part.label, str(part.rows)] for part in split.parts]
     uses = cells_of_table(tab.result.split.value)
     assert [row[:2] for row in uses[1:]] == rows_of_parts
     assert uses[1][2] == "$5,000.00"
-    assert [head in uses[0] for head in ("Sales", "Tax")] == [True, True]
+    assert [head in uses[0] for head in ("Sales", "Tax")] == [True, taxed]
     assert split.sentence in unescape(tab.result.split.value)
+    shown = cells_of_table(tab.result.review.value)
     assert shown[0][:3] == ["Dollars", "Row", "order"]
     assert [row[2] for row in shown[1:]] == review.rows["order"].tolist()
     known = [None if one == NOTHING else Decimal(re.sub(r"[$,]", "", one)) for one, *_ in shown[1:]]

@@ -52,6 +52,7 @@ from svc_tools.frames.files.writing import (
 from svc_tools.frames.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
+from svc_tools.frames.lookup.order_numbers import order_rows
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
@@ -340,6 +341,7 @@ class FileJob:
                 tax_attrs=self._tax_attrs,
             )
             writing = _FileWriting(self.rows, self.layout, self.terms, self._results, attrs)
+            writing.amounts_of_rows = self._has_amounts_of_rows()
             if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
                 writing.find_money()
             totals.review = ReviewCounts(ranked=self._ranked)
@@ -442,6 +444,12 @@ class FileJob:
             return None
         flags = flags_of(frame, label, role)
         return None if flags is None else (flags.yes, flags.unknown)
+
+    def _has_amounts_of_rows(self) -> bool:
+        """Whether a file without tax has an order in each row, so that no amount counts twice."""
+        if self.terms.tax is not None:
+            return False
+        return order_rows(self._first(), self.layout.inputs.reading.orders) is None
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
@@ -697,6 +705,7 @@ class _FileWriting:
         self._counts = Counts()
         self._money: list[int] = []
         self.notes: list[str] = []
+        self.amounts_of_rows = False
 
     def find_money(self) -> None:
         """Find the columns of a CSV that a sheet has as numbers."""
@@ -809,7 +818,11 @@ class _FileWriting:
         frame = enriched.copy(deep=False)
         frame.attrs = {**enriched.attrs, **self._noted}
         names = [self._rows.schema.field(position).name for position in self._layout.passed]
-        if self._terms.tax is None and "amount" not in frame and names.count("amount") == 1:
+        if self._terms.tax is not None:
+            return frame
+        if not self.amounts_of_rows:
+            return frame.drop(columns="amount", errors="ignore")
+        if "amount" not in frame and names.count("amount") == 1:
             position = self._layout.passed[names.index("amount")]
             frame["amount"] = frame_of(chunk, [position])["amount"].set_axis(frame.index)
         return frame

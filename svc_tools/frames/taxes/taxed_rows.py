@@ -195,8 +195,8 @@ def goods_of(
 
 
 def goods_of_tax(frame: pd.DataFrame, prefix: str) -> Goods:
-    """The amounts of some rows of a file, as its tax has read them; missing without a tax."""
-    label = amount_label(frame, prefix, None) if f"{prefix}tax" in frame.columns else None
+    """The amounts of some rows of a file, as its tax has read them; else a column `amount`."""
+    label = amount_label(frame, prefix, None)
     return Goods(label, money(frame, label))
 
 
