@@ -102,6 +102,8 @@ class Decided:
             reading is then the likeliest one.
         unused: those of the sentences that say which columns were not used.
         passed: the columns of money that were not used, each with why.
+        is_plain: whether the amount of each row is that of one column as it stands. Quantities do
+            not change it where all rows were seen, and none of them is a refund.
     """
 
     reading: Reading
@@ -110,6 +112,7 @@ class Decided:
     waits: bool = False
     unused: tuple[str, ...] = ()
     passed: tuple[tuple[Hashable, str], ...] = ()
+    is_plain: bool = False
 
 
 def require_answers(frame: pd.DataFrame, answers: SalesAnswers) -> None:
@@ -239,7 +242,13 @@ def money_of_file(
     passed = [*_in_other_units(labels, reading, answers), *_passed(found, sample)]
     unused = _unused(reading, passed)
     notes = (*_notes(reading, marks, found, answers), *unused)
-    return Decided(reading, notes, tuple(asked), found.waits, unused, tuple(passed))
+    signed = reading
+    if len(sample) < MOST_ROWS and answers.refunds is None:
+        signed = replace(reading, kinds=reading.kinds.words)  # a refund among them would be asked
+    return Decided(
+        *(reading, notes, tuple(asked), found.waits, unused, tuple(passed)),
+        is_plain=signed.is_plain,
+    )
 
 
 def _shown(marks: Marks) -> DecimalMark | None:

@@ -382,12 +382,12 @@ def _as_decided(
     sums = decided.reading.sums
     if sums is None:
         raise _no_amount(labels, decided)
-    if decided.reading.is_plain:
+    if decided.is_plain:
         named = sums.delivery[0].label if sums.delivery else plain.shipping
         plain = replace(plain, amount=sums.goods[0].label, shipping=named)
     return AmountsOfTax(
         *(plain, decided.reading, decided.notes, decided.waits),
-        as_it_stands=decided.reading.is_plain,
+        as_it_stands=decided.is_plain,
         given=given,
         unused=decided.unused,
     )
