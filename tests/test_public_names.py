@@ -114,8 +114,6 @@ def of_the_command_line():
         command = command.load() if hasattr(command, "load") else command
         yield name
         for one in command.params:
-            if getattr(one, "hidden", False):  # a former name, which still works
-                continue
             if one.param_type_name == "argument":
                 said = one.name.upper() + ("..." if one.nargs == -1 else "")
                 yield f"{name} {said}" if one.required else f"{name} [{said}]"
@@ -123,7 +121,8 @@ def of_the_command_line():
                 flags = " ".join([*one.opts, *one.secondary_opts])
                 value = "" if one.is_flag or one.count else " VALUE"
                 repeated = "..." if one.multiple or one.nargs == -1 else ""
-                yield f"{name} {flags}{value}{repeated}{' (required)' if one.required else ''}"
+                how = " (former)" if one.hidden else " (required)" if one.required else ""
+                yield f"{name} {flags}{value}{repeated}{how}"
         waiting += [(f"{name} {one}", sub) for one, sub in getattr(command, "commands", {}).items()]
 
 
