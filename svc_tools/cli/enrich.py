@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
+from svc_tools.cli.answers import ANSWERS, in_python, refuse_both
 from svc_tools.cli.common import (
     ASKS,
     DATE_FORMAT_HELP,
@@ -87,7 +88,7 @@ class Places:
     def given(self) -> dict[str, object]:
         """The arguments of the lookup that were given, and `False` for what is left out."""
         named, left_out = _named(self, _ROLES), self.left_out(_ROLES)
-        _refuse_both(named, left_out)
+        refuse_both(named, left_out)
         return named | left_out
 
     def left_out(self, names: Collection[str]) -> dict[str, object]:
@@ -136,11 +137,7 @@ class Tax:
         if {"exempt", "taxable"} <= given.keys():
             raise ValueError("--exempt and --taxable both say what is not taxed; leave one out")
         amount = {"amount": given.pop("tax")} if "tax" in given else {}
-        for name in ("contains_tax", "contains_shipping"):
-            if name in given:
-                given[name] = _yes_or_no(f"--{name.replace('_', '-')}", given[name])
-        parts = {"parts": dict(map(_part, given.pop("part")))} if "part" in given else {}
-        return None if self.no_tax else {**amount, **given, **parts}
+        return None if self.no_tax else {**amount, **in_python(given)}
 
 
 @dataclass(frozen=True)
@@ -180,34 +177,6 @@ def _named(options: object, names: Iterable[str]) -> dict[str, Any]:
     """The options of these names that were given."""
     every = {name: getattr(options, name) for name in names}
     return {name: value for name, value in every.items() if value is not None}
-
-
-def _refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
-    """Refuse a column that is named and left out in one command."""
-    for name in left_out:
-        if name in named:
-            option = name.replace("_", "-")
-            raise ValueError(f"--{option} and --without {option}: leave one of them out")
-
-
-def _yes_or_no(option: str, given: str) -> bool:
-    if given not in ("yes", "no"):
-        raise ValueError(f"{option}: given {given!r}, expected yes or no")
-    return given == "yes"
-
-
-def _part(given: str) -> tuple[str, str]:
-    """A column, whose name may have "=" in it, and what it is."""
-    from svc_tools.frames.lookup.sums import PARTS  # noqa: PLC0415 - loads pandas
-
-    label, _, what = given.rpartition("=")
-    if not label or what not in PARTS:
-        *most, last = PARTS
-        raise ValueError(
-            f"--part: given {given!r}, expected a column, = and one of {', '.join(most)} or {last},"
-            ' as "Service Fee=untaxed"'
-        )
-    return label, what
 
 
 @grouped
@@ -301,7 +270,7 @@ def _terms(places: Places, tax: Tax, files: Files) -> Terms:
     options = options_of(LookupOptions, "enrich", of_lookup)
     given = tax.given()
     left_out = places.left_out(_OF_TAX)
-    _refuse_both(given or (), left_out)
+    refuse_both(given or (), left_out)
     return Terms(options, None if given is None else {**left_out, **given, **kept})
 
 
@@ -344,11 +313,7 @@ _FILE_OPTIONS = {
     "sheet": "--sheet",
     "amount": "--tax",
     "amount False": "--no-tax",
-    "parts": "--part",
-    "contains_tax True": "--contains-tax yes",
-    "contains_tax False": "--contains-tax no",
-    "contains_shipping True": "--contains-shipping yes",
-    "contains_shipping False": "--contains-shipping no",
+    **ANSWERS,
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 

@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
+from svc_tools.cli.answers import ANSWERS, in_python, refuse_both
 from svc_tools.cli.common import ASKS, DatesWritten, Json, Service, explained, grouped
 from svc_tools.cli.nexus_show import (
     plan_as_json,
@@ -232,16 +233,10 @@ class Sales:
         if "transaction" in named:
             typer.echo("--transaction is called --order now", err=True)
             named.setdefault("order", named.pop("transaction"))
-        if both := [name for name in left_out if name in named]:
-            raise ValueError(f"--{both[0]} and --without {both[0]}: leave one of them out")
+        refuse_both(named, left_out)
         if "day" in named:
             named["date"] = named.pop("day")
-        for name in ("contains_tax", "contains_shipping"):
-            if name in named:
-                named[name] = _yes_or_no(f"--{name.replace('_', '-')}", named[name])
-        if "part" in named:
-            named["parts"] = dict(map(_part, named.pop("part")))
-        return named | left_out
+        return in_python(named) | left_out
 
 
 _LEFT_OUT = ("country", "order", "currency", "once")
@@ -249,33 +244,9 @@ _LEFT_OUT = ("country", "order", "currency", "once")
 _OPTIONS = {
     **ASKS,
     "exists": "--force",
-    "parts": "--part",
-    "contains_tax True": "--contains-tax yes",
-    "contains_tax False": "--contains-tax no",
-    "contains_shipping True": "--contains-shipping yes",
-    "contains_shipping False": "--contains-shipping no",
+    **ANSWERS,
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
-
-
-def _yes_or_no(option: str, given: str) -> bool:
-    if given not in {"yes", "no"}:
-        raise ValueError(f"{option}: given {given!r}, expected yes or no")
-    return given == "yes"
-
-
-def _part(given: str) -> tuple[str, str]:
-    """A column, whose name may have "=" in it, and what it is."""
-    from svc_tools.frames.lookup.sums import PARTS  # noqa: PLC0415 - loads pandas
-
-    label, _, what = given.rpartition("=")
-    if not label or what not in PARTS:
-        *most, last = PARTS
-        raise ValueError(
-            f"--part: given {given!r}, expected a column, = and one of {', '.join(most)} or {last},"
-            ' as "Service Fee=untaxed"'
-        )
-    return label, what
 
 
 @nexus.command("plan")
