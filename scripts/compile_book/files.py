@@ -69,25 +69,47 @@ SST_NAME = re.compile(
 def find_sources(folder: Path, report: Report) -> SourceFiles:
     """The newest file of every kind under a folder, by the editions in the names.
 
+    A folder that is named by a month, such as `2026-12`, holds an edition: one later than the
+    book's own is not read, so that a book stays what its sources gave on its day.
+
     Raises:
         RowError: the folder is not there, or a source is missing.
     """
     if not folder.is_dir():
         raise RowError(f"{folder}: not a folder; give the one that holds the source files")
+    files = _of_the_edition(folder, report)
     one = {}
     for kind, pattern in _PATTERNS.items():
-        path = _newest(sorted(folder.rglob(pattern)), report)
+        path = _newest([path for path in files if path.match(pattern)], report)
         if path is None:
             raise RowError(f"{folder}: no {pattern} in it; the book needs one")
         one[kind] = path
     several = {
-        kind: tuple(sorted(path for name in names for path in folder.rglob(name)))
+        kind: tuple(path for path in files if any(path.match(name) for name in names))
         for kind, names in _SEVERAL.items()
     }
     for kind, paths in several.items():
         if not paths:
             raise RowError(f"{folder}: no {' or '.join(_SEVERAL[kind])} in it; the book needs one")
-    return SourceFiles(one, several, _rate_files(folder, report))
+    return SourceFiles(one, several, _rate_files(files, report))
+
+
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+
+
+def _of_the_edition(folder: Path, report: Report) -> list[Path]:
+    """The files under a folder, sorted, without those of editions later than the book's."""
+    month = EDITION.isoformat()[:7]
+    files, later = [], set()
+    for path in sorted(folder.rglob("*")):
+        months = {part for part in path.relative_to(folder).parts if _MONTH.fullmatch(part)}
+        if max(months, default=month) > month:
+            later.update(part for part in months if part > month)
+        elif path.is_file():
+            files.append(path)
+    for name in sorted(later):
+        report.add("note", "editions", name, f"later than the book's, {month}: not read")
+    return files
 
 
 def _newest(paths: list[Path], report: Report) -> Path | None:
@@ -97,10 +119,10 @@ def _newest(paths: list[Path], report: Report) -> Path | None:
     return ordered[-1] if ordered else None
 
 
-def _rate_files(folder: Path, report: Report) -> tuple[Path, ...]:
+def _rate_files(files: Sequence[Path], report: Report) -> tuple[Path, ...]:
     """One SST rate file for each state, the newest quarter."""
     by_state: dict[str, list[Path]] = {}
-    for path in folder.rglob("*.csv"):
+    for path in files:
         match = SST_NAME.fullmatch(path.name)
         if match:
             by_state.setdefault(match["state"], []).append(path)

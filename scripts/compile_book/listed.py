@@ -190,6 +190,9 @@ def read_sources(paths: Iterable[Path], dated_by_edition: Iterable[str], draft: 
         paths: tables of sources: id, what, authority, edition, trust, the last good day.
         dated_by_edition: ids of those whose rows are dated by the edition alone.
         draft: takes the sources.
+
+    Raises:
+        RowError: a table has a kind of trust that no book knows.
     """
     editions = frozenset(dated_by_edition)
     for path in paths:
@@ -197,6 +200,11 @@ def read_sources(paths: Iterable[Path], dated_by_edition: Iterable[str], draft: 
             for row in csv.DictReader(file):
                 if not row["good_until"] or row["source_id"] in draft.sources:
                     continue
+                if row["trust"] not in _TRUST:
+                    raise RowError(
+                        f"{path.name}: {row['source_id']}: trust: given {row['trust']!r}, "
+                        f"expected one of {', '.join(_TRUST)}"
+                    )
                 until = iso_date(row["good_until"])
                 draft.sources[row["source_id"]] = Source(
                     row["source_id"],

@@ -70,6 +70,25 @@ def test_the_same_sources_give_the_same_bytes(source_dir, tmp_path):
     assert not list((tmp_path / "one").glob("*.partial"))
 
 
+@pytest.mark.parametrize(("month", "read"), [("2026-11", True), ("2026-12", False)])
+def test_an_edition_after_that_of_the_book_is_not_read(source_dir, book_dir, month, read):
+    edition = source_dir / month
+    edition.mkdir()
+    (edition / WI_FILE).write_text(WI_ROWS)
+    (edition / "sources.csv").write_text("source_id,trust,good_until\n")
+    report = compile_book(source_dir, book_dir)
+    assert (rate(book_dir, "WI", zip="53703").combined == 5_500) is read
+    assert any(one.startswith(month) for one in messages(report, "note")) is not read
+
+
+def test_a_trust_that_no_book_knows_is_refused(source_dir, book_dir):
+    (source_dir / "sources_more.csv").write_text(
+        "source_id,what,authority,edition,trust,good_until\nx,a list,a city,2026,rumor,2027-02-01\n"
+    )
+    with pytest.raises(RowError, match=r"sources_more\.csv: x: trust: given 'rumor'"):
+        compile_book(source_dir, book_dir)
+
+
 def test_a_book_needs_every_source(source_dir, book_dir):
     for source in source_dir.iterdir():
         source.rename(source.with_name("away"))
