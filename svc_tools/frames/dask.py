@@ -456,7 +456,8 @@ def _amounts(ddf: dd.DataFrame, options: TaxOptions) -> AmountsOfTax:
         parts.append(ddf.partitions[at].compute())
         if sum(map(len, parts)) >= _ROWS:
             break
-    return amounts_of_frame(pd.concat(parts) if len(parts) > 1 else parts[0], options)
+    source = amounts_of_frame(pd.concat(parts) if len(parts) > 1 else parts[0], options)
+    return source if len(parts) == ddf.npartitions else source.of_some_rows()
 
 
 def _require_whole_orders(ddf: dd.DataFrame, reading: Reading) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svc_tools.frames import enrich_file
 from svc_tools.frames.lookup.row_kinds import (
     KindColumn,
     KindCounts,
@@ -457,3 +458,54 @@ def test_a_return_by_its_quantity_is_a_question_of_the_tax_and_not_of_price_x_qu
     priced = pd.DataFrame({"Qty": ["-1", "1", "2"], "Unit Price": ["100.50", "50.40", "7.10"]})
     taxed = priced.assign(**place).svc.tax(progress=False)
     assert taxed["taxable_amount"].astype(str).tolist() == ["-100.50", "50.40", "14.20"]
+
+
+def test_a_return_by_its_quantity_far_down_in_a_large_frame_is_asked_about_too():
+    size = 60_000  # orders of two rows, of which a part decides what the columns mean
+    frame = pd.DataFrame(
+        {
+            "Order": np.arange(size) // 2,
+            "Qty": 1,
+            "Amount": np.where(np.arange(size) % 2, 100, 50),
+            "State": "WA",
+            "Zip": "98101",
+            "Order Date": "2026-08-14",
+            "combined_rate": "0.10550",
+            "lookup_status": "ok",
+        }
+    )
+    for row in (12_346, 59_001):
+        late = frame.assign(Qty=np.where(np.arange(size) == row, -1, 1))
+        with pytest.raises(ColumnAmbiguous) as caught:
+            late.svc.tax(progress=False)
+        assert [one.argument for one in caught.value.questions] == ["refunds"]
+
+
+@pytest.mark.parametrize("tax", [{}, {"amount": "Amount"}])
+def test_a_return_by_its_quantity_far_down_in_a_file_is_asked_about_too(
+    embedded, tmp_path, monkeypatch, tax
+):
+    monkeypatch.setattr("svc_tools.frames.files.job.MOST_ROWS", 5)
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 5)
+    rows = pd.DataFrame(
+        {
+            "Order": np.arange(30).astype(str),
+            "Qty": np.where(np.arange(30) == 22, "-1", "1"),
+            "Amount": "100.00",
+            "State": "WA",
+            "Zip": "98101",
+            "Order Date": "2026-08-14",
+        }
+    )
+    rows.to_parquet(tmp_path / "in.parquet")
+    out = tmp_path / "out.parquet"
+    run = {"client": embedded, "cache": False}
+    with pytest.raises(ColumnAmbiguous) as caught:
+        enrich_file(tmp_path / "in.parquet", out, tax=tax, **run)
+    assert [one.argument for one in caught.value.questions] == ["refunds"]
+    assert not out.exists()
+
+    enrich_file(tmp_path / "in.parquet", out, tax={**tax, "refunds": "subtract"}, **run)
+
+    taxed = pd.read_parquet(out)["tax"].astype(str)
+    assert taxed[22] == f"-{taxed[0]}"

@@ -61,7 +61,12 @@ from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
-from svc_tools.frames.taxes.amounts import late_rows, rates_known, refuse_if_open
+from svc_tools.frames.taxes.amounts import (
+    late_rows,
+    rates_known,
+    refuse_if_open,
+    silent_columns,
+)
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
@@ -177,7 +182,7 @@ class FileJob:
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
         totals, nameless = total_rows(self.layout.reading.orders), False
-        self._late.labels = self._zero()
+        self._late.labels = self._silent()
         names = self.rows.schema.names
         positions = {*self.layout.used, *map(names.index, map(str, self._late.labels))}
         with stage(self._progress, "Reading", None, "rows") as shown:
@@ -483,15 +488,13 @@ class FileJob:
             at += len(frame)
         return pd.concat(taken, ignore_index=True)
 
-    def _zero(self) -> tuple[Hashable, ...]:
-        """The columns of money that are 0 throughout in the first rows, and take no part."""
+    def _silent(self) -> tuple[Hashable, ...]:
+        """The columns that change no amount in the first rows, and may in later ones."""
         source = self.layout.source
-        if source is None or source.given is None:
-            return ()
-        if source.reading.sums is None or source.given.amount is not None:
+        if source is None or source.given is None or source.reading.sums is None:
             return ()
         first = self._first()
-        return zero_columns(first, free_labels(first), source.reading)
+        return silent_columns(first, free_labels(first), source.reading)
 
     def _keep_layout(self) -> None:
         """Save what the columns of the file were decided to mean, where that is requested."""
@@ -500,7 +503,10 @@ class FileJob:
         source = self.layout.source
         of_tax = None if source is None else of_tax_for_layout(source)
         first, inputs = self._first(), self.layout.inputs
-        zero = [one for one in self._zero() if one not in self._late.of]
+        zero: list[Hashable] = []
+        if source is not None and source.given is not None and source.given.amount is None:
+            found = zero_columns(first, free_labels(first), source.reading)
+            zero = [one for one in found if one not in self._late.of]
         layout_by(first, free_labels(first), inputs, of_tax, zero).save(self._save_layout)
 
     def _lay_out(self, first: pd.DataFrame, inputs: Inputs) -> None:
@@ -582,7 +588,7 @@ def _is_wide(column: pa.ChunkedArray) -> bool:
 
 @dataclass(slots=True)
 class Late:
-    """The rows of a file in which a column is not 0 that is 0 throughout in the first rows.
+    """The rows of a file in which a column changes an amount that changes none in the first rows.
 
     Attributes:
         labels: the columns.

@@ -204,7 +204,8 @@ def money_of_file(
     """
     plain = [label for label in labels if _is_plain(sample[label])]
     currencies = find_currency(sample[plain], answers.amount, given=answers.currency)
-    reading = replace(reading, currencies=currencies, refunds=answers.refunds)
+    kinds = reading.kinds.with_quantities(sample, plain)  # the lookup saw the first rows alone
+    reading = replace(reading, currencies=currencies, refunds=answers.refunds, kinds=kinds)
     may_be = _candidates(labels, reading, answers)
     candidates = [label for label in may_be if _is_plain(sample[label])]
     marks = marks_of(

@@ -257,7 +257,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
             r"sub ?totals?|totals?|amounts?|amt|gross|net|sales?|values?|goods|merchandise|revenue"
             r"|sum|sold for|proceeds|earnings|payouts?|income|turnover"
             r"|\w*betrag|\w*summe|\w*umsatz|importes?|montants?|importo|importi|monto|valor|valore"
-            r"|totale|netto|brutto|bruto|neto"
+            r"|totale|netto|brutto|bruto|neto|somme|bedrag|belopp|kwota"
         ),
     ),
 )
@@ -266,7 +266,8 @@ _PATTERNS = tuple((kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KI
 
 _OFTEN_WITH_TAX = re.compile(
     r"\b(?:order|orders|invoice|net|gross|(?:grand )?total|gesamt\w*|\w*betrag|summe|netto|brutto"
-    r"|neto|bruto|importes?|montants?|importo|importi|monto|valor|valore|totale)\b"
+    r"|neto|bruto|importes?|montants?|importo|importi|monto|valor|valore|totale"
+    r"|somme|bedrag|belopp|kwota)\b"
 )
 _NOT_WHOLE = re.compile(r"\b(?:sub ?total|net|before|items?|lines?|goods|merchandise|products?)\b")
 _KEPT = re.compile(

@@ -96,6 +96,12 @@ class KindColumns:
         """Those that say it in words, without quantities."""
         return replace(self, used=tuple(one for one in self.used if one.reads != "quantity"))
 
+    def with_quantities(self, frame: pd.DataFrame, labels: Iterable[Hashable]) -> KindColumns:
+        """The same with the quantities of further rows, of which some are below 0."""
+        more = [label for label in labels if label not in self.labels and counts_pieces(label)]
+        found = [_by_quantity(frame[label], label) for label in more]
+        return replace(self, used=(*self.used, *filter(None, found)))
+
     def sentences(self) -> list[str]:
         """Which columns were not used, for the user."""
         return [f"{label!r} was not used: {why}" for label, why in self.not_used]
@@ -515,16 +521,27 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     return read
 
 
-def _by_quantity(column: pd.Series, label: Hashable) -> KindColumn | None:
-    """A column of quantities of which some are below 0; not of those in stock or sent back."""
+def counts_pieces(label: Hashable) -> bool:
+    """Whether a name is that of quantities sold; not of those in stock or sent back."""
     words = plain_name(label).split("_")
-    if kind_of(label) != "quantity" or any(map(_about, words)) or not _ON_HAND.isdisjoint(words):
-        return None
+    sold = not any(map(_about, words)) and _ON_HAND.isdisjoint(words)
+    return sold and kind_of(label) == "quantity"
+
+
+def below_0(column: pd.Series) -> np.ndarray:
+    """Which quantities are below 0, by row."""
     if pd.api.types.is_numeric_dtype(column.dtype):
-        below = bool((column < 0).any())
-    else:
-        below = any(_BELOW_0.match(str(text)) for text in pd.factorize(column)[1])
-    return KindColumn(label, "quantity", "refund") if below else None
+        return (column < 0).fillna(value=False).to_numpy(bool)
+    codes, texts = pd.factorize(column)
+    below = [_BELOW_0.match(str(text)) is not None for text in texts]
+    return np.array([*below, False], dtype=bool)[codes]
+
+
+def _by_quantity(column: pd.Series, label: Hashable) -> KindColumn | None:
+    """A column of quantities of which some are below 0."""
+    if not counts_pieces(label) or not below_0(column).any():
+        return None
+    return KindColumn(label, "quantity", "refund")
 
 
 def _by_words(column: pd.Series, label: Hashable) -> KindColumn | str | None:

@@ -26,12 +26,13 @@ from svc_tools.frames.lookup.reading import (
     lines_of_export,
     reading_of_export,
 )
+from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
 from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.taxes.tax_lines import freight_of
 from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, plain_name, refuse_opposite
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -94,6 +95,10 @@ class AmountsOfTax:
         """The same amounts under other terms."""
         mine = {name: getattr(self.terms, name) for name in _FOUND}
         return replace(self, terms=replace(terms, **mine))
+
+    def of_some_rows(self) -> AmountsOfTax:
+        """The same where further rows were not seen, among which there may be refunds."""
+        return replace(self, as_it_stands=self.as_it_stands and self.reading.is_plain)
 
     def terms_with(self, columns: Mapping[str, str]) -> TaxOptions:
         """The terms, with the columns that are added for the sale instead of the file's own."""
@@ -403,25 +408,17 @@ def _no_amount(labels: Sequence[Hashable], decided: Decided) -> ColumnError:
         question = Question("amount", tuple(same), (same[0],), None, why, "amount")
         return ColumnAmbiguous.of([question], call="tax")
     paid = [label for label, why in decided.passed if why == "a payment"]
-    foreign = [one for one in labels if plain_name(one) in _AMOUNTS_ELSEWHERE]
-    if looking_so := tuple(dict.fromkeys([*foreign, *paid])):
+    if looking_so := tuple(dict.fromkeys(paid)):
         names = " and ".join(map(repr, looking_so))
         what = "holds" if len(looking_so) == 1 else "hold"
-        may_contain = ", and payments may contain tax and delivery" if paid else ""
-        why = f"no column is named as an amount; {names} {what} amounts{may_contain}"
-        likely = looking_so[0] if len(looking_so) == 1 and not paid else None
-        question = Question("amount", looking_so, looking_so, likely, why, "amount")
+        why = (
+            f"no column is named as an amount; {names} {what} amounts, and payments may contain tax"
+            " and delivery"
+        )
+        question = Question("amount", looking_so, looking_so, None, why, "amount")
         return ColumnAmbiguous.of([question], call="tax")
     advice = "name the column of amounts: amount='…'"
     return ColumnMissing("amount", [*labels], advice, decided.unused)
-
-
-_AMOUNTS_ELSEWHERE = frozenset(
-    {"betrag", "summe", "umsatz", "preis", "gesamtbetrag", "nettobetrag", "bruttobetrag"}
-    | {"importe", "monto", "total_neto", "montant", "somme", "importo", "totale", "bedrag"}
-    | {"valor", "belopp", "kwota"}
-)
-"""Names of amounts in other languages, as `plain_name` gives them."""
 
 
 def refuse_if_open(counts: Counts, reading: Reading, *, call: str = "tax") -> None:
@@ -477,8 +474,8 @@ def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
 def with_late_parts(
     frame: pd.DataFrame, sample: pd.DataFrame, labels: Sequence[Hashable], reading: Reading
 ) -> pd.DataFrame:
-    """A sample with orders that have a part which is 0 throughout in it, and not in all rows."""
-    rows = late_rows(frame, zero_columns(sample, labels, reading))
+    """A sample with orders in which a column says what it says nowhere in the sample."""
+    rows = late_rows(frame, silent_columns(sample, labels, reading))
     if not len(rows):
         return sample
     taken = np.isin(np.arange(len(frame)), rows)
@@ -493,10 +490,26 @@ def with_late_parts(
 _MOST_LATE = 200
 
 
+def silent_columns(
+    sample: pd.DataFrame, labels: Sequence[Hashable], reading: Reading
+) -> tuple[Hashable, ...]:
+    """The columns that change no amount in a sample, and may in further rows.
+
+    They are those of money that are 0 throughout, and quantities of which none is below 0.
+    """
+    read = {*reading.kinds.labels, *reading.columns}
+    pieces = [one for one in labels if counts_pieces(one) and one not in read]
+    quiet = [one for one in pieces if not below_0(sample[one]).any()]
+    return (*zero_columns(sample, labels, reading), *quiet)
+
+
 def late_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
-    """The positions of the first rows of each of these columns that are not 0."""
-    found = money_table(frame, [*labels], named=labels).columns.values()
-    rows = [np.flatnonzero(one.cents)[:_MOST_LATE] for one in found]
+    """The positions of the first rows of each of these columns that are not silent."""
+    pieces = [label for label in labels if counts_pieces(label)]
+    money = [label for label in labels if label not in pieces]
+    found = money_table(frame, money, named=money).columns.values()
+    there = [*(one.cents for one in found), *(below_0(frame[label]) for label in pieces)]
+    rows = [np.flatnonzero(one)[:_MOST_LATE] for one in there]
     return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
 
 

@@ -261,6 +261,8 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
         for argument, columns in (("amount", sums.goods), ("shipping", sums.delivery)):
             for one in columns:
                 require_one(frame, one.label, argument)
+    if len(sample) < len(frame):
+        source = source.of_some_rows()
     return replace(source, as_it_stands=False) if has_totals(frame, source) else source
 
 
