@@ -256,6 +256,20 @@ _TAX_REVIEW = {
         "whether delivery is taxable there is not known: tax_low is without, tax_high with it",
         "Ask the state whether delivery is taxable, then compute again.",
     ),
+    "delivery_optional_unknown": (
+        (
+            "the state exempts delivery only where the buyer could avoid the charge, and it is not"
+            " known whether yours can"
+        ),
+        (
+            "Say once which it is: delivery='optional' where buyers can avoid the charge, such as"
+            " by picking the goods up; delivery='only' for a shop that only ships."
+        ),
+    ),
+    "delivery_unsettled": (
+        "sources disagree whether delivery was taxable there on that day",
+        "Ask the state whether delivery was taxable on that day.",
+    ),
     "over_cap": (
         (
             "the amount is above what the local tax of that state applies to on one item (Florida"
@@ -459,6 +473,8 @@ _WORDS: Mapping[Kind, Mapping[str, str]] = {
 }
 _ALSO: Mapping[str, tuple[Kind, ...]] = {
     "channel_unknown": ("tax_due",),
+    "delivery_optional_unknown": ("warning",),
+    "delivery_unsettled": ("warning",),
     "none": ("confidence",),
 }
 """Codes that occur in further places, with the same meaning."""
@@ -490,7 +506,7 @@ _OWN_RECORDS = frozenset(
         *("failed", "not_attempted", "invalid", "unsupported", "over_cap", "origin_unknown"),
         *("place_input_mismatch", "zip_not_used", "zip_of_another_state", "zip_crosses_state_line"),
         *("invoice_incomplete", "marketplace_record_only", *_MARKS, "no_tax", *_TAX_DUE),
-        *("channel_unknown", "amounts_do_not_add_up"),
+        *("channel_unknown", "amounts_do_not_add_up", "delivery_optional_unknown"),
     }
 )
 """What is settled with one's own records, by hand or by another run, not on a state's page."""
@@ -605,6 +621,10 @@ PARTIAL_CODES = {
 """Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
 OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 """Warnings that another city may be meant; they may say what its rates are (WIRE)."""
+DELIVERY_DOUBTS = ("delivery_optional_unknown", "delivery_unsettled")
+"""Warnings that delivery may be taxed otherwise than the response says."""
+OF_WHOLE_STATES = frozenset(DELIVERY_DOUBTS)
+"""Reasons that are those of all places of a state, and are cleared once for it."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 

@@ -13,7 +13,7 @@ import warnings
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import httpx
 from pydantic import SecretStr
@@ -46,6 +46,8 @@ _CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
 """How many hours rates of today are cached, where that is longer than until the day's end."""
 _ZONE_VARIABLE = "SVC_TZ"
 """The seller's time zone: times in UTC have their date there."""
+_DELIVERY_VARIABLE = "SVC_DELIVERY"
+"""Whether the seller's buyers can avoid the charge for delivery: see `DeliveryAs`."""
 _RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
 _EXCEL_VARIABLE = "SVC_EXCEL"
@@ -60,6 +62,10 @@ _EMBEDDED_LIBRARIES = (
     "shapely",
     "bokeh_sampledata",
 )
+DeliveryAs: TypeAlias = Literal["optional", "only"]
+"""Whether buyers can avoid the charge for delivery, such as by picking the goods up: "optional"
+where they can, "only" for a shop that only ships."""
+DELIVERIES: tuple[DeliveryAs, ...] = ("optional", "only")
 _OFF = {"off", "no", "none", "false", "0"}
 """The words for "off": none of them names a file."""
 _MOST_HOURS = 8_784
@@ -483,6 +489,22 @@ def seller_zone() -> tzinfo | None:
         return time_zone(_variable(_ZONE_VARIABLE) or None)
     except ValueError as error:
         raise ConfigurationError(f"{_ZONE_VARIABLE}: {error}") from None
+
+
+def seller_delivery() -> DeliveryAs | None:
+    """`SVC_DELIVERY`: whether buyers can avoid the charge for delivery; `None` where it is not set.
+
+    Raises:
+        ConfigurationError: it is neither "optional" nor "only".
+    """
+    value = _variable(_DELIVERY_VARIABLE).casefold()
+    found = next((one for one in DELIVERIES if one == value), None)
+    if value and found is None:
+        raise ConfigurationError(
+            f"{_DELIVERY_VARIABLE} is {value!r}; expected optional (buyers can avoid the charge for"
+            " delivery, such as by picking the goods up) or only (every order is shipped)"
+        )
+    return found
 
 
 def is_python_chosen() -> bool:

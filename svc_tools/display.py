@@ -501,6 +501,18 @@ def _card_rates(
     return [*rows, ("", "Known so far" if lacking(result) else "Combined", summed)]
 
 
+def read_in(result: TaxResponse) -> str:
+    """What the rule of delivery was read in, in brackets; empty where the response is silent."""
+    certainty = (result.rate.model_extra or {}).get("freight_certainty")
+    read = {
+        "official page read": "official page",
+        "two independent sources": "two independent sources",
+        "one source": "one source",
+        "none": "not settled",
+    }
+    return f" ({read[certainty]})" if isinstance(certainty, str) and certainty in read else ""
+
+
 def _card_facts(result: TaxResponse) -> list[tuple[str, str]]:
     meta, extra = result.meta, result.meta.model_extra or {}
     basis, via, freight = meta.effective_date_basis, meta.resolved_via, result.rate.freight_taxable
@@ -508,6 +520,7 @@ def _card_facts(result: TaxResponse) -> list[tuple[str, str]]:
     delivery = "not known whether taxable"
     if isinstance(freight, bool):
         delivery = "taxable" if freight else "not taxable"
+        delivery += read_in(result)
     return [
         ("Decided by", (meaning_of(via) or via) if via else "not stated"),
         ("In force since", f"{in_force} ({meaning_of(basis) or basis})" if basis else in_force),

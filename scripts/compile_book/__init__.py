@@ -15,6 +15,7 @@ from .listed import read_sources
 from .local import add_listed_states, read_lists
 from .states import (
     read_california,
+    read_delivery,
     read_sst,
     read_state_history,
     read_states,
@@ -51,6 +52,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     one, several = found.one, found.several
     draft = Draft(report)
     read_states(draft)
+    read_delivery(one["taxability"], draft)
     read_state_history(one["history"], draft)
     read_counties(draft)
     places = read_places(one["places"], draft)

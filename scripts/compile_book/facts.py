@@ -1,8 +1,10 @@
-"""Published facts that no table at hand carries: tiers, freight, counties that changed."""
+"""Published facts that no table at hand carries: tiers, delivery, counties that changed."""
 
 from __future__ import annotations
 
 from datetime import date
+
+from svc_tools.service.ratebook.schema import DeliveryRule
 
 EDITION = date(2026, 11, 22)
 """The edition of the book: the day its sources were last read."""
@@ -32,15 +34,55 @@ LOCAL_RULE = {
 """What decides the local part in a tier, where its local source is at hand."""
 
 NO_TAX = frozenset(("AK", "DE", "MT", "NH", "OR"))
-"""States without a sales tax of their own: whether freight is taxed has no answer there."""
+"""States without a sales tax of their own, which have no rule of delivery."""
 
-FREIGHT_TAXED = (
-    "AR CT DC GA HI IN KY LA MI MN MS NE NJ NM NY NC ND OH PA RI SC SD TN TX VT WA WV WI"
+DELIVERY_BEGINS = {
+    ("MI", "exempt_if_separate"): (
+        date(2023, 4, 26),
+        "Public Acts 20 and 21 of 2023",
+        "Where the invoice and the seller's books show it separately; not of electricity or gas"
+        " that a utility sells.",
+    )
+}
+"""First days of rules of delivery that their table lacks, with the acts and what to note."""
+
+DELIVERY_DOUBTS = {
+    "DC": "Sources disagree whether D.C. taxes separately stated delivery charges, and the text of"
+    " its code was not read.",
+}
+"""What sources leave open about a rule of the table, by state."""
+
+DELIVERY_BEFORE = (
+    DeliveryRule(
+        "MI",
+        "follows_goods",
+        None,
+        date(2023, 4, 25),
+        "two independent sources",
+        "Mich. Comp. Laws 205.51 before Public Acts 20 and 21 of 2023",
+        "House Fiscal Agency: House Bills 4039 and 4253 as enacted, analysis of 2023-07-26",
+        "http://www.house.mi.gov/hfa",
+        date(2026, 11, 27),
+        "",
+        "Delivery was part of the price, and taxed at the general rate; a firm's report of 2023-06"
+        " says the same.",
+    ),
+    DeliveryRule(
+        "LA",
+        "follows_goods",
+        None,
+        date(2024, 12, 31),
+        "none",
+        "",
+        "public summaries, which disagree",
+        "",
+        date(2026, 11, 23),
+        "Whether Louisiana taxed separately stated delivery charges before 2025 is not settled:"
+        " summaries disagree.",
+        "",
+    ),
 )
-"""States that tax separately stated delivery charges on taxable goods."""
-
-FREIGHT_CONFLICTS = frozenset(("DC", "IN", "LA", "MI"))
-"""States where sources disagree whether separately stated delivery charges are taxed."""
+"""Rules of delivery before those of the table."""
 
 RENAMED = {
     "02158": "Kusilvak Census Area",

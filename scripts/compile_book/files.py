@@ -44,6 +44,7 @@ class SourceFiles(NamedTuple):
 
 _PATTERNS = {
     "history": "state_rate_history.csv",
+    "taxability": "taxability.csv",
     "places": "place_counties.csv",
     "crosswalk": "zip_county_zcta*.csv",
     "shares": "zip_places.csv",
@@ -233,6 +234,7 @@ def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
         ],
         "sources.csv": _sorted([s for key, s in draft.sources.items() if key in used]),
         "states.csv": _sorted(list(draft.states.values())),
+        "delivery.csv": list(draft.delivery),
         "counties.csv": _sorted(list(draft.counties.values())),
         "jurisdictions.csv": _sorted(list(draft.jurisdictions.values())),
         "areas.csv": _sorted(list(draft.areas.values())),

@@ -6,6 +6,7 @@ import csv
 import re
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.imports.draft import (
@@ -28,12 +29,13 @@ from svc_tools.service.ratebook.imports.states import (
     checked_quarters,
 )
 from svc_tools.service.ratebook.names import STATE_CODES
-from svc_tools.service.ratebook.schema import Source, StateRow
+from svc_tools.service.ratebook.schema import DeliveryRule, Source, StateRow
 
 from .facts import (
+    DELIVERY_BEFORE,
+    DELIVERY_BEGINS,
+    DELIVERY_DOUBTS,
     EDITION,
-    FREIGHT_CONFLICTS,
-    FREIGHT_TAXED,
     LOCAL_RULE,
     NO_TAX,
     STATES_UNTIL,
@@ -62,7 +64,6 @@ _FIPS_CODES = (
 )
 
 _FIPS = {code[:2]: code[2:] for code in _FIPS_CODES.split()}
-_FREIGHT_NOTE = "Sources disagree whether separately stated delivery charges are taxed here."
 
 
 def read_states(draft: Draft) -> None:
@@ -76,12 +77,61 @@ def read_states(draft: Draft) -> None:
                 _FIPS[state],
                 tier,
                 LOCAL_RULE[tier],
-                None if state in NO_TAX else state in FREIGHT_TAXED.split(),
-                _FREIGHT_NOTE if state in FREIGHT_CONFLICTS else "",
                 "",
                 None,
             )
             draft.add_jurisdiction(state, "state", _FIPS[state], names[state])
+
+
+_TREATMENTS = frozenset({"follows_goods", "taxable", "exempt_if_separate", "exempt_if_optional"})
+
+
+def read_delivery(path: Path, draft: Draft) -> None:
+    """Add the rules of delivery charges: those of the table, and those before them.
+
+    Args:
+        path: the table of what is taxable, of which the rows of `shipping` are read.
+        draft: takes the rules, by state and first day.
+
+    Raises:
+        RowError: a treatment or a date is none, a state with a sales tax has no rule in force, or
+            the rules of a state overlap.
+    """
+    rules = [*DELIVERY_BEFORE]
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["category"] != "shipping":
+                continue
+            state, treatment = row["state"], row["treatment"]
+            if treatment not in _TREATMENTS:
+                raise RowError(f"{path.name}: {state}: {treatment!r} is no treatment of shipping")
+            end = iso_date(row["effective_to"]) if row["effective_to"] else None
+            begin = iso_date(row["effective_from"]) if row["effective_from"] else None
+            of_act = (begin, "", row["notes"])
+            begin, act, note = DELIVERY_BEGINS.get((state, treatment), of_act)
+            rules.append(
+                DeliveryRule(
+                    state,
+                    treatment,
+                    begin,
+                    end,
+                    row["certainty"],
+                    "; ".join(filter(None, (row["law"], act))),
+                    row["source"],
+                    row["source_url"],
+                    iso_date(row["checked_on"]),
+                    DELIVERY_DOUBTS.get(state, "") if end is None else "",
+                    note,
+                )
+            )
+    draft.delivery = sorted(rules, key=lambda rule: (rule.state, rule.begin or date.min))
+    for state in draft.states:
+        own = [rule for rule in draft.delivery if rule.state == state]
+        if state not in NO_TAX and (not own or own[-1].end is not None):
+            raise RowError(f"{path.name}: no rule of shipping is in force for {state}")
+        for earlier, later in pairwise(own):
+            if earlier.end is None or later.begin != earlier.end + timedelta(days=1):
+                raise RowError(f"{path.name}: the rules of shipping of {state} do not join")
 
 
 def read_state_history(path: Path, draft: Draft) -> None:

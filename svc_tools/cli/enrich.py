@@ -107,6 +107,9 @@ class Tax:
     tax: Annotated[str | None, _tax(help="Column of amounts, else found by its name.")] = None
     no_tax: Annotated[bool, _tax("--no-tax", help="Add no tax.")] = False
     shipping: Annotated[str | None, _tax(help="Column of delivery charges.")] = None
+    delivery: Annotated[
+        str | None, _tax(help="optional: buyers can avoid it (pick up); only: all is shipped.")
+    ] = None
     exempt: Annotated[str | None, _tax(help="Column of exempt lines.")] = None
     taxable: Annotated[str | None, _tax(help="Column of taxable lines.")] = None
     invoice: Annotated[str | None, _tax(help="Column of invoices: round once each.")] = None

@@ -29,7 +29,7 @@ from svc_tools.codes import (
     percent,
     total_rate,
 )
-from svc_tools.display import number, print_table, print_text, prose
+from svc_tools.display import number, print_table, print_text, prose, read_in
 from svc_tools.lookup.outcomes import of_response, remarks
 from svc_tools.places import (
     Cells,
@@ -260,8 +260,9 @@ def _parts(response: TaxResponse) -> list[tuple[str, str]]:
         part = known_part(response, field)
         rows.append((name, "not known" if part is None else percent(part)))
     freight = response.rate.freight_taxable
-    known = {True: "taxable", False: "not taxable"} if isinstance(freight, bool) else {}
-    return [*rows, ("Delivery", known.get(freight is True, "not known"))]
+    if not isinstance(freight, bool):
+        return [*rows, ("Delivery", "not known")]
+    return [*rows, ("Delivery", f"{'' if freight else 'not '}taxable{read_in(response)}")]
 
 
 def _confidence(response: TaxResponse) -> Text:

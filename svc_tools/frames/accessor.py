@@ -226,7 +226,8 @@ class SvcAccessor:
             shipping: separately stated delivery, a column or one amount for all rows. It is
                 taxed like the goods where `freight_taxable` is true, and not where it is false;
                 where that is not known, at a rate above 0, the row has no tax, and `tax_low` and
-                `tax_high` are the tax without and with the delivery. Delivery of exempt
+                `tax_high` are the tax without and with the delivery; where a warning says that it
+                is in doubt, there is a tax, and the row is to review. Delivery of exempt
                 goods is exempt; of partly exempt ones the share (amount - exempt) / amount of it,
                 rounded to the cent, is taxable.
             exempt: what is not taxed. A column of truth values (or yes/no, true/false,
@@ -251,6 +252,12 @@ class SvcAccessor:
                 tax of a facilitated marketplace sale is not due from you. Adds `tax_due` too.
             ship_from: the state that goods are shipped from, a column or one state; marks sales
                 within states that tax those by their origin.
+            delivery: whether your buyers can avoid the charge for delivery, which decides in the
+                states that exempt delivery only then (Florida, Illinois, Colorado; warning
+                `delivery_optional_unknown`): "optional" (they can pick the goods up, say) leaves it
+                untaxed there, "only" (every order is shipped) taxes it. By default as
+                `SVC_DELIVERY` says; unanswered, the tax is that of the result, `tax_low` and
+                `tax_high` are without and with the delivery, and the row is to review.
             once: the columns of the whole order, such as `["Order Total"]`: where they stand on
                 several rows of an order, they count once for it. Columns that are not named, and
                 that the file leaves open, count on each row; `False`: all of those do.

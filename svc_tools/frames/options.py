@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
-from svc_tools.config import seller_zone
+from svc_tools.config import DELIVERIES, seller_zone
 from svc_tools.dates import Dates, checked_format, time_zone
 from svc_tools.frames.lookup.deciding import SalesAnswers
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from svc_tools.config import DeliveryAs
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.decimal_marks import DecimalMark
     from svc_tools.frames.lookup.row_kinds import RefundsAs
@@ -204,6 +205,7 @@ class TaxArguments(TypedDict, total=False):
     channel: Hashable | None
     ship_from: Hashable | None
     taxable: Hashable | None
+    delivery: DeliveryAs | None
     once: Sequence[Hashable] | Literal[False] | None
     contains_tax: bool | None
     contains_shipping: bool | None
@@ -235,6 +237,7 @@ class TaxOptions:
     channel: Hashable | None = None
     ship_from: Hashable | None = None
     taxable: Hashable | None = None
+    delivery: DeliveryAs | None = None
     once: Sequence[Hashable] | Literal[False] | None = None
     contains_tax: bool | None = None
     contains_shipping: bool | None = None
@@ -431,6 +434,7 @@ _ANSWERS: dict[str, tuple[object, ...]] = {
     "contains_shipping": (True, False),
     "refunds": ("subtract", "add", "leave"),
     "decimal": ("point", "comma"),
+    "delivery": DELIVERIES,
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.codes import (
+    OF_WHOLE_STATES,
     codes_in,
     meaning_of,
     urgency,
@@ -400,7 +401,8 @@ class Review:
         state_reasons: the same by state and most urgent reason, each row in one group; and a line
             for each state of which an export marks most sales as not taxable, whose rows are not
             listed.
-        groups: the same by place and reasons, each to be cleared once: `state`, `reason` (the most
+        groups: the same by place and reasons, each to be cleared once (reasons of a whole state
+            are one group of it): `state`, `reason` (the most
             urgent), `place`, `reasons`, `rows`, `dollars`, `to_do`, `where`; numbered from 1.
         totals: see `ReviewTotals`.
         prefix: the prefix of the columns.
@@ -577,7 +579,7 @@ def reviewed(
     counts = ReviewCounts()
     counts.add_sales(frame, states_of_rows(frame, prefix=prefix), prefix)
     counts.put(states, reasons, unmatched, own)
-    group_codes, keys = combined([states, places, reasons])
+    group_codes, keys = combined([states, _grouped(places, reasons, states), reasons])
     sizes = np.bincount(group_codes, minlength=len(keys))
     of_groups = np.bincount(group_codes[unmatched], minlength=len(keys))
     advice = [
@@ -612,6 +614,15 @@ def reviewed(
         prefix=prefix,
     )
     return Reviewed(made, listed[order], failed[order])
+
+
+def _grouped(places: Coded, reasons: Coded, states: Coded) -> Coded:
+    """The place of each row's group: its state, where its reasons are those of all of the state."""
+    whole = reasons.where(lambda cell: OF_WHOLE_STATES.issuperset(codes_in(cell)))
+    own, of_states = places.values, states.values  # noqa: PD011 - no frame's
+    names = [f"{state}, all places" if state else "" for state in of_states]
+    codes = np.where(whole, states.codes + len(own), places.codes)
+    return recoded(codes, [*own, *names])
 
 
 def _failed(frame: pd.DataFrame, status: Coded, prefix: str) -> np.ndarray:

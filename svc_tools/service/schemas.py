@@ -47,6 +47,9 @@ class Rate(_Shape):
     freight_taxable: bool | None = Field(
         description="Whether separately stated delivery is taxable; null where there is no tax"
     )
+    freight_certainty: (
+        Literal["official page read", "two independent sources", "one source", "none"] | None
+    ) = Field(None, description="What the rule of delivery was read in")
 
 
 class AnswerWarning(_Shape):
@@ -105,14 +108,27 @@ class ResolvedPlace(_Shape):
     as_of: date
 
 
+class DeliveryRule(_Shape):
+    """The rule that `freight_taxable` follows on the day."""
+
+    treatment: Literal["follows_goods", "taxable", "exempt_if_separate", "exempt_if_optional"]
+    begin: date | None
+    end: date | None
+    certainty: str
+    law: str | None
+    source: str
+    note: str | None
+
+
 class TaxResponse(_Shape):
-    """The response to a lookup; the last three fields with `mode=full` only."""
+    """The response to a lookup; the last four fields with `mode=full` only."""
 
     rate: Rate
     meta: Meta
     candidates: list[Candidate] | None = None
     components: list[Component] | None = None
     resolved_place: ResolvedPlace | None = None
+    delivery: DeliveryRule | None = None
 
 
 class StateFreshness(_Shape):

@@ -5,6 +5,7 @@ Errors of the input are worded here, in terms of these fields.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import ipywidgets
 
 from svc_sdk import SvcError
+from svc_tools.config import ConfigurationError, seller_delivery
 from svc_tools.countries import country_name
 from svc_tools.csv_files import FileError
 from svc_tools.display import capital, counted, plain
@@ -71,6 +73,7 @@ _SELDOM = ("location", "lat", "lng")
 """Those that are shown on demand."""
 _LABELS: Mapping[str, str] = {
     **FIELDS,
+    "delivery": "Delivery",
     "date_format": "Date format",
     "tz": "Time zone",
     "prefix": "Prefix of added columns",
@@ -83,6 +86,14 @@ _NONE = NO_TAX = ("none", "")
 _ONE = ("one", "")
 _TODAY = ("today", "")
 _SUM = ("sum", "")
+
+
+_DELIVERIES = (
+    ("Not said: rows to review", ""),
+    ("Buyers can avoid the charge (pickup)", "optional"),
+    ("Every order is shipped", "only"),
+)
+"""The menu of whether buyers can avoid the charge for delivery: the label and the value of each."""
 
 
 class Reading(TypedDict, total=False):
@@ -232,6 +243,9 @@ class ColumnsForm:
             description=_LABELS["date_format"], options=DATE_FORMATS, value=""
         )
         self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=TIME_ZONES, value="")
+        self.delivery = ipywidgets.Dropdown(description=_LABELS["delivery"], options=_DELIVERIES)
+        with suppress(ConfigurationError):  # the run says what is wrong with it
+            self.delivery.value = seller_delivery() or ""
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.export, self.question = ipywidgets.HTML(), note("")
         self.questions = QuestionMenus(answered)
@@ -243,6 +257,7 @@ class ColumnsForm:
         self._one_date = field(self.one_date)
         self._format = field(self.date_format)
         self._tz = field(self.tz, "For times in UTC.")
+        self._delivery = field(self.delivery, "Decides in Florida, Illinois and Colorado.")
         self._helps = {
             "as_of": "Decides which rate applies.",
             "amount": "With it, tax is added.",
@@ -259,10 +274,12 @@ class ColumnsForm:
         self._error = ipywidgets.HTML()
         self._error.add_class("svc-error")
         self._boxes = {**self.fields, "date_format": self._format, "tz": self._tz}
+        self._boxes["delivery"] = self._delivery
         self._boxes |= {"one_state": self._one_state, "one_date": self._one_date, "prefix": prefix}
         when = [self.fields["as_of"], self._one_date, self._format, self._tz]
         where = [self.fields[role] for role in ("state", "zip", "address", "city", "country")]
         tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
+        tax.insert(2, self._delivery)
         seldom = [*(self.fields[role] for role in _SELDOM), prefix]
         self._grids = {
             grid(): boxes for boxes in (when, [where[0], self._one_state, *where[1:]], tax, seldom)
@@ -368,6 +385,8 @@ class ColumnsForm:
                 given[role] = name
             elif kind == "none" and role == "shipping" and role in self._found:
                 given[role] = False
+        if self.delivery.value:
+            given["delivery"] = self.delivery.value
         return {**given, **(self.questions.answers() if self._asks() else {})}
 
     def show_source(self, source: AmountsOfTax) -> None:
@@ -466,7 +485,8 @@ class ColumnsForm:
         return str(self.one_date.value.isoformat())
 
     def _others(self) -> tuple[ipywidgets.Widget, ...]:
-        return self.one_state, self.one_date, self.date_format, self.tz, self.prefix
+        texts = (self.one_state, self.one_date, self.date_format, self.tz, self.prefix)
+        return (*texts, self.delivery)
 
     def _place(self) -> None:
         """Put the fields that are asked about with the questions, and the others into their grids.
@@ -500,13 +520,15 @@ class ColumnsForm:
         self.questions.set_shown(shown=self._asks())
         state, dated = self.roles["state"].value, self.roles["as_of"].value
         column = dated is not None and dated[0] == "column"
-        amount = self.roles["amount"].value
+        amount, shipping = self.roles["amount"].value, self.roles["shipping"].value
+        taxed = amount not in {None, _NONE}
         for box, shown in {
             self._one_state: state == _ONE,
             self._one_date: dated == _ONE,
             self._format: column,
             self._tz: column,
-            **{self.fields[role]: amount not in {None, _NONE} for role in _OF_TAX},
+            **{self.fields[role]: taxed for role in _OF_TAX},
+            self._delivery: taxed and shipping not in {None, _NONE, _CHOOSE},
             self.decided: self._shown.get("amount") == amount and bool(self.decided.value),
         }.items():
             set_visible(box, shown)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from svc_tools.atomic import whole_file
+from svc_tools.config import DeliveryAs
 from svc_tools.exports import recognized
 from svc_tools.frames.decimal_marks import DecimalMark
 from svc_tools.frames.lookup.currencies import find_currency
@@ -35,7 +36,7 @@ MONEY = (
     *("currency", "decimal"),
 )
 """The arguments of a tax that decide what the amounts are: one of them decides them anew."""
-FURTHER = ("exempt", "taxable", "invoice", "channel", "ship_from", "refunds")
+FURTHER = ("exempt", "taxable", "invoice", "channel", "ship_from", "refunds", "delivery")
 """The other arguments of a tax that a layout keeps."""
 _ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
 
@@ -82,6 +83,7 @@ class _Tax(_Part):
     contains_shipping: StrictBool | None = None
     parts: dict[_Column, Part] | None = None
     refunds: RefundsAs | None = None
+    delivery: DeliveryAs | None = None
     order: _ColumnOrNot | None = None
     currency: _ColumnOrNot | None = None
     decimal: DecimalMark | None = None

@@ -369,6 +369,7 @@ def _tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
     return (
         ("Amounts", f"column {terms.get('amount')!r}"),
         ("Delivery", _column_term(terms, "shipping", "not given: no tax on delivery")),
+        ("Buyers can avoid delivery", _DELIVERIES[terms.get("delivery")]),
         ("Exempt", _column_term(terms, "exempt", "not given: nothing is exempt")),
         ("Rounding", _ROUNDINGS.get(str(terms.get("rounding")), _shown(terms.get("rounding")))),
         ("Rounded", _per_invoice(terms)),
@@ -385,6 +386,13 @@ def _tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
         ("Sales channel", _column_term(terms, "channel", "not given")),
         ("Shipped from", _column_term(terms, "ship_from", "not given")),
     )
+
+
+_DELIVERIES = {
+    None: "not said: rows of states where that decides are to review",
+    "optional": "yes: delivery is not taxed in the states where that decides",
+    "only": "no, every order is shipped: delivery is taxed in the states where that decides",
+}
 
 
 def _per_invoice(terms: Mapping[str, object]) -> str:

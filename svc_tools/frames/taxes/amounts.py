@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from svc_tools.config import seller_delivery
 from svc_tools.exports import recognized
 from svc_tools.frames.lookup.currencies import heading_unit
 from svc_tools.frames.lookup.deciding import (
@@ -30,7 +31,7 @@ from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
 from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of, require_columns
-from svc_tools.frames.taxes.tax_lines import freight_of
+from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite
 
@@ -112,7 +113,7 @@ class AmountsOfTax:
 
 _DECIDED = ("once", "contains_tax", "contains_shipping", "parts", "order", "currency", "decimal")
 """The arguments that a recognized export needs no answer to: its table decides."""
-_FOUND = ("amount", "shipping", "channel", "invoice", "taxable")
+_FOUND = ("amount", "shipping", "channel", "invoice", "taxable", "delivery")
 _OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _OFF_AT_MOST = 0.1
 """The share of the rows that may not add up where the sums decide."""
@@ -152,6 +153,7 @@ def amounts_of_tax(
     _check_exempt(terms)
     given = terms
     terms, saved, notes = _by_layout(frame, labels, terms, reading)
+    terms = replace(terms, delivery=terms.delivery or seller_delivery())
     plain = replace(
         terms,
         shipping=_unless_off(terms.shipping),
@@ -344,6 +346,7 @@ def _by_layout(
     layout.check(labels, amounts=not given)
     said = {name: held[name] for name in MONEY if name in held and name not in given}
     said["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
+    said["delivery"] = terms.delivery or held.get("delivery")
     notes = [*layout.new(frame, labels), *layout.gone(labels)]
     terms = replace(terms, **said)
     changed = [*layout.no_longer_zero(frame)] if terms.amount is None else []
@@ -527,6 +530,7 @@ def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:
     units = np.where(whole & ~rates.missing, rates.units, 0)
     freight = np.full(len(frame), -1, np.int64)
     if freight_column in frame.columns:
-        untaxed, unknown = freight_of(frame, freight_column)
-        freight = np.where(unknown, -1, np.where(untaxed, 0, 1))
+        found = delivery_of(frame, prefix, None)
+        open_ = np.logical_or.reduce([found.unknown, *found.doubts.values()])
+        freight = np.where(open_, -1, np.where(found.untaxed, 0, 1))
     return RatesOfRows(units, freight)

@@ -348,7 +348,8 @@ def _marks(
     """The rows that require review, by the code of `tax_review`."""
     marks = {
         "partial_rate": lines.partial & ~lines.reasons.given,
-        "freight_taxable_unknown": lines.freight_unknown & ~lines.inputs.given,
+        "freight_taxable_unknown": lines.delivery.unknown & ~lines.inputs.given,
+        **{code: rows & ~lines.inputs.given for code, rows in lines.delivery.doubts.items()},
         "over_cap": _above_cap(lines, sales.states),
     }
     if terms.ship_from is not None:
@@ -480,8 +481,9 @@ def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_With
 
     Both are `tax` where one rate fits. Otherwise each is rounded for the row by itself (also where
     `tax` is rounded by invoice), but the low one is never above `tax` nor the high one below it.
-    Where it is unknown whether delivery is taxable, the low one is without delivery. Of a partial
-    rate only the low one is known. Rows whose own figures cannot be read have neither.
+    Where it is in doubt whether delivery is taxable, the low one is without it and the high one
+    with it. Of a partial rate only the low one is known. Rows whose own figures cannot be read have
+    neither.
     """
     untaxed, refused = lines.reasons.given, lines.inputs.given
     low, high = tax.copy(), tax.copy()
@@ -489,15 +491,17 @@ def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_With
     no_low = (untaxed & bottom.missing) | refused
     no_high = (untaxed & top.missing) | refused | lines.partial
     several = (bottom.numbers != lines.rates.units) | (top.numbers != lines.rates.units)
-    rows = np.flatnonzero((untaxed | several) & ~refused)
+    in_doubt = lines.in_doubt
+    rows = np.flatnonzero((untaxed | several | in_doubt) & ~refused)
     if len(rows):
-        without = lines.freight_unknown[rows]
-        goods, delivery = lines.taxable_goods[rows], lines.taxable_shipping[rows]
-        least = np.where(without, goods, goods + delivery)
-        low[rows] = rounded_tax(least, bottom.numbers[rows], rounding)
-        high[rows] = rounded_tax(goods + delivery, top.numbers[rows], rounding)
+        goods, open_ = lines.taxable_goods[rows], in_doubt[rows]
+        without = np.where(open_, 0, lines.taxable_shipping[rows])
+        with_it = np.where(open_, lines.shipping_if_taxed[rows], without)
+        low[rows] = rounded_tax(goods + without, bottom.numbers[rows], rounding)
+        high[rows] = rounded_tax(goods + with_it, top.numbers[rows], rounding)
         sure = rows[~untaxed[rows]]
-        below = lines.taxable[sure] < 0  # a refund: more is further below zero
+        below = high[sure] < low[sure]  # a refund: more is further below zero
+        below |= (high[sure] == low[sure]) & (lines.taxable[sure] < 0)
         nearer, further = np.minimum(low[sure], tax[sure]), np.maximum(high[sure], tax[sure])
         low[sure] = np.where(below, np.maximum(low[sure], tax[sure]), nearer)
         high[sure] = np.where(below, np.minimum(high[sure], tax[sure]), further)
@@ -521,6 +525,11 @@ def _notes(
         count = int(np.count_nonzero(lines.reasons.given))
         notes.append(
             f"rows without a tax: {count:,}; most frequent reason: {most[0]} (rows: {most[1]:,})"
+        )
+    if not lines.delivery.warned:
+        notes.append(
+            "the frame has no column 'warnings', so nothing shows where it is in doubt whether"
+            " delivery is taxed: look the rates up with that column, too"
         )
     if lines.snapped:
         notes.append(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import meaning_of
+from svc_tools.codes import DELIVERY_DOUBTS, codes_in, meaning_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import (
     LOOKUP_COLUMNS,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
+    from svc_tools.config import DeliveryAs
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
 
@@ -110,8 +111,10 @@ class Lines:
     shipping: np.ndarray
     taxable_goods: np.ndarray
     taxable_shipping: np.ndarray
-    """Where `freight_unknown`, what it would be if delivery is taxable."""
-    freight_unknown: np.ndarray
+    """Where `delivery.unknown`, what it would be if delivery is taxable."""
+    shipping_if_taxed: np.ndarray
+    """The delivery that follows the goods, whether the state taxes it or not."""
+    delivery: Delivery
     rates: Rates
     levels: tuple[Rates, ...]
     low: Rates
@@ -124,6 +127,14 @@ class Lines:
     """Why a row has no tax, because of its own figures or its rate."""
     snapped: int
     """How many floats were read as the nearest whole cent."""
+
+    @property
+    def in_doubt(self) -> np.ndarray:
+        """Rows of which it is in doubt whether their delivery is taxed."""
+        found: np.ndarray = np.logical_or.reduce(
+            [self.delivery.unknown, *self.delivery.doubts.values()]
+        )
+        return found
 
     @property
     def taxable(self) -> np.ndarray:
@@ -177,20 +188,20 @@ def read_lines(
     for cents in (goods, exempt.cents, shipping):
         cents[inputs.given] = 0
     following = taxable_shipping(goods, exempt, shipping)
-    unknown = np.zeros(len(frame), bool)
+    delivery = Delivery.of_nothing(len(frame))
     if terms.shipping is not None:
-        untaxed, unknown = freight_of(frame, f"{prefix}freight_taxable")
-        following[untaxed] = 0
-        unknown &= (following != 0) & (rates.units > 0)
+        matters = (following != 0) & (rates.units > 0)
+        delivery = delivery_of(frame, prefix, terms.delivery).where(matters)
     reasons, partial = _without_rate(frame[status], rates, terms)
     reasons.merge(inputs)
-    reasons.add(unknown, _FREIGHT)
+    reasons.add(delivery.unknown, _FREIGHT)
     return Lines(
         goods=goods,
         shipping=shipping,
         taxable_goods=goods - exempt.cents,
-        taxable_shipping=following,
-        freight_unknown=unknown,
+        taxable_shipping=np.where(delivery.untaxed, 0, following),
+        shipping_if_taxed=following,
+        delivery=delivery,
         rates=rates,
         levels=levels,
         low=low,
@@ -227,16 +238,67 @@ def _refuse_too_large(
                 inputs.add_each({row: f"{name}: {dollars} is too large for exact tax"})
 
 
-def freight_of(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where delivery is known not to be taxable, and where it is not known."""
-    require_columns(
-        frame, (name,), "shipping= needs it: look the rates up with all columns, or with this one"
-    )
+class Delivery(NamedTuple):
+    """How delivery is taxed, by row.
+
+    Attributes:
+        untaxed: where it is not taxed.
+        unknown: where the result does not say whether it is.
+        doubts: where the result says so and has a warning that it may be otherwise, by its code.
+        warned: whether the frame has the warnings; else nothing shows what is in doubt.
+    """
+
+    untaxed: np.ndarray
+    unknown: np.ndarray
+    doubts: Mapping[str, np.ndarray]
+    warned: bool = True
+
+    @staticmethod
+    def of_nothing(rows: int) -> Delivery:
+        """That of rows without a delivery."""
+        none = np.zeros(rows, bool)
+        return Delivery(none, none, {})
+
+    def where(self, rows: np.ndarray) -> Delivery:
+        """The same, with nothing unknown or in doubt in other rows."""
+        doubts = {code: marked & rows for code, marked in self.doubts.items()}
+        return self._replace(unknown=self.unknown & rows, doubts=doubts)
+
+
+def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> Delivery:
+    """How delivery is taxed by the results of the rows, and by the seller's answer.
+
+    Args:
+        frame: the rows.
+        prefix: the prefix of the lookup.
+        answer: whether buyers can avoid the charge, for the states where that decides.
+
+    Raises:
+        ValueError: the column `freight_taxable` is missing.
+    """
+    name, warnings = f"{prefix}freight_taxable", f"{prefix}warnings"
+    remedy = "shipping= needs it: look the rates up with all columns, or with this one"
+    require_columns(frame, (name,), remedy)
     codes, uniques = pd.factorize(frame[name])
     words = [str(value).casefold() for value in list(uniques)]
-    untaxed = np.array([*(word in {"false", "0", "0.0"} for word in words), False], bool)
-    taxed = np.array([*(word in {"true", "1", "1.0"} for word in words), False], bool)
-    return untaxed[codes], ~(untaxed | taxed)[codes]
+    no = np.array([*(word in {"false", "0", "0.0"} for word in words), False], bool)
+    yes = np.array([*(word in {"true", "1", "1.0"} for word in words), False], bool)
+    untaxed, unknown = no[codes], ~(no | yes)[codes]
+    if warnings not in frame.columns:
+        return Delivery(untaxed, unknown, {}, warned=False)
+    codes, uniques = pd.factorize(frame[warnings])
+    cells = [codes_in(str(cell)) for cell in list(uniques)]
+    doubts = {
+        code: np.array([*(code in cell for cell in cells), False], bool)[codes] & ~unknown
+        for code in DELIVERY_DOUBTS
+    }
+    if answer is not None:
+        decided = doubts.pop(_OPTIONAL)
+        untaxed = np.where(decided, answer == "optional", untaxed)
+    return Delivery(untaxed, unknown, doubts)
+
+
+_OPTIONAL = "delivery_optional_unknown"
 
 
 def _without_rate(status: pd.Series, rates: Rates, terms: TaxOptions) -> tuple[Reasons, np.ndarray]:

@@ -348,7 +348,8 @@ def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxOptions | None:
     stored = terms_of(frame, prefix)
     try:
         deciding = {name: stored[name] for name in _DECIDING}
-        return TaxOptions(**deciding, taxable=stored.get("taxable"), prefix=prefix)
+        taxable, delivery = stored.get("taxable"), stored.get("delivery")
+        return TaxOptions(**deciding, taxable=taxable, delivery=delivery, prefix=prefix)
     except (KeyError, TypeError, ValueError):
         return None
 

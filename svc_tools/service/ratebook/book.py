@@ -24,6 +24,7 @@ from svc_tools.service.ratebook.schema import (
     TABLES,
     Area,
     County,
+    DeliveryRule,
     Jurisdiction,
     PlaceRow,
     PostalRow,
@@ -117,6 +118,7 @@ class Book:
         edition: name of the compiled book, such as `2026-11-21`.
         loaded_at: the day its sources were loaded, as ISO text.
         states: what the book claims for each state, by code.
+        delivery: the rules of delivery charges of each state, the oldest first.
         sources: where rows come from, by id.
         counties: every county by (state, three-digit FIPS code).
         jurisdictions: who levies rates, by id.
@@ -140,6 +142,7 @@ class Book:
         "areas",
         "counties",
         "county_areas",
+        "delivery",
         "edition",
         "jurisdictions",
         "loaded_at",
@@ -172,6 +175,9 @@ class Book:
         self.states: Mapping[str, StateRow] = {
             row.state: row for row in _rows(files, "states.csv", StateRow)
         }
+        self.delivery: dict[str, list[DeliveryRule]] = {}
+        for rule in _rows(files, "delivery.csv", DeliveryRule):
+            self.delivery.setdefault(rule.state, []).append(rule)
         self.sources: Mapping[str, Source] = {
             row.id: row for row in _rows(files, "sources.csv", Source)
         }
@@ -221,6 +227,15 @@ class Book:
         if found is None:
             found = self._by_fips[state] = {row.fips: row for row in self._places.of(state)}
         return found
+
+    def delivery_on(self, state: str, day: date) -> DeliveryRule | None:
+        """The rule of delivery charges on a day; `None` in a state without a sales tax.
+
+        The first day of the oldest rule is that of the text that was read: it holds before, too.
+        """
+        rules = self.delivery.get(state, [])
+        begun = [rule for rule in rules if rule.begin is None or rule.begin <= day]
+        return next(iter([*reversed(begun), *rules]), None)
 
     def copy(self) -> Book:
         """A shallow copy, to lay other rows over and index again."""

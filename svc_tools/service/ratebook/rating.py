@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source, StateRow
+    from svc_tools.service.ratebook.schema import (
+        Area,
+        DeliveryRule,
+        Jurisdiction,
+        RateRow,
+        Source,
+        StateRow,
+    )
 
 LEVELS = ("low", "medium", "high", "exact")
 """The confidence levels of a result with a rate, the lowest first."""
@@ -586,6 +593,32 @@ def address_districts_not_covered(state: StateRow) -> Advisory:
         " metropolitan) are not in the rate.",
         "state": state.state,
     }
+
+
+@lru_cache(maxsize=128)
+def of_delivery(state: StateRow, rule: DeliveryRule | None) -> tuple[Advisory, ...]:
+    """What is in doubt about the tax on delivery: the seller decides, or sources leave it open."""
+    found: list[Advisory] = []
+    if rule is not None and rule.treatment == "exempt_if_optional":
+        found.append(
+            {
+                "code": "delivery_optional_unknown",
+                "message": f"{state.name} does not tax separately stated delivery where the buyer"
+                " could avoid the charge, such as by picking the goods up; a shop that only ships"
+                " taxes it.",
+                "state": state.state,
+            }
+        )
+    if rule is not None and rule.doubt:
+        found.append(
+            {
+                "code": "delivery_unsettled",
+                "message": rule.doubt,
+                "state": state.state,
+                "certainty": rule.certainty,
+            }
+        )
+    return tuple(found)
 
 
 def stale_rate(confirmed: date) -> Advisory:

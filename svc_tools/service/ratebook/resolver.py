@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.query import Location, Query
     from svc_tools.service.ratebook.rating import Advisory, Component
-    from svc_tools.service.ratebook.schema import StateRow
+    from svc_tools.service.ratebook.schema import DeliveryRule, StateRow
 
 
 class _Verdict(NamedTuple):
@@ -77,7 +77,7 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
         rated,
         day,
         verdict.confidence,
-        notes + verdict.notes,
+        notes + verdict.notes + rating.of_delivery(state, book.delivery_on(state.state, day)),
         query.period,
     )
 
@@ -331,6 +331,11 @@ class Answer(NamedTuple):
     period: str | None
 
     @property
+    def delivery(self) -> DeliveryRule | None:
+        """The rule of delivery charges; `None` in a state without a sales tax."""
+        return self.book.delivery_on(self.state.state, self.day)
+
+    @property
     def chosen(self) -> Rated:
         """The rates of the likeliest area."""
         return self.rated[0][0]
@@ -340,7 +345,10 @@ class Answer(NamedTuple):
         return {"rate": self._rate(), "meta": self._meta()}
 
     def full(self) -> dict[str, object]:
-        """The simple body and `candidates`, `components`, `resolved_place` (SPEC 2.5)."""
+        """The simple body and `candidates`, `components`, `resolved_place` (SPEC 2.5).
+
+        `delivery` is the rule that `freight_taxable` follows.
+        """
         return {
             **self.simple(),
             "candidates": [
@@ -349,6 +357,7 @@ class Answer(NamedTuple):
             ],
             "components": [_component(component) for component in self.chosen.components],
             "resolved_place": self._place(),
+            "delivery": None if self.delivery is None else _rule(self.delivery),
         }
 
     def _rate(self) -> dict[str, object]:
@@ -361,10 +370,10 @@ class Answer(NamedTuple):
             "country": "US",
             "country_rate": rate_text(0),
             **rated.written,
-            "freight_taxable": self.state.freight_taxable,
+            "freight_taxable": None if self.delivery is None else self.delivery.taxed,
         }
-        if self.state.freight_note:
-            rate["freight_note"] = self.state.freight_note
+        if self.delivery is not None:
+            rate["freight_certainty"] = self.delivery.certainty
         return rate
 
     def _meta(self) -> dict[str, object]:
@@ -409,6 +418,20 @@ class Answer(NamedTuple):
             place["lat"], place["lng"] = location.point
             place["nearest_zip"] = location.nearest_zip
         return place
+
+
+def _rule(rule: DeliveryRule) -> dict[str, object]:
+    return {
+        "treatment": rule.treatment,
+        "begin": rule.begin.isoformat() if rule.begin else None,
+        "end": rule.end.isoformat() if rule.end else None,
+        "certainty": rule.certainty,
+        "law": rule.law or None,
+        "source": rule.source,
+        "url": rule.url or None,
+        "checked": rule.checked.isoformat() if rule.checked else None,
+        "note": " ".join(filter(None, (rule.doubt, rule.note))) or None,
+    }
 
 
 def _county_name(book: Book, state: str, fips: str | None) -> str | None:

@@ -72,8 +72,6 @@ class StateRow:
             state part only, `none` nothing honest but where a table has a rate (Alaska).
         local: what decides the local part: `none` (no local tax), `county`, `city`, or
             `unknown` (there is one, and the book does not have it).
-        freight_taxable: whether separately stated delivery charges are taxed; `None`: no tax.
-        freight_note: added where sources disagree.
         missing: what the book lacks for the state, as a sentence.
         districts_until: until this day special districts of the state's file had rates that the
             book cannot place on the map; 9999-12-31: they still have.
@@ -84,10 +82,47 @@ class StateRow:
     fips: str
     tier: str
     local: str
-    freight_taxable: bool | None
-    freight_note: str
     missing: str
     districts_until: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRule:
+    """How a state taxes separately stated delivery charges, over days, both ends inclusive.
+
+    Attributes:
+        state: two-letter code.
+        treatment: `follows_goods` (taxed where the goods are), `taxable`, `exempt_if_separate` (not
+            taxed where it is stated separately) or `exempt_if_optional` (not taxed only where the
+            buyer could also avoid the charge).
+        begin: the first day, where it is known.
+        end: the last day; `None`: still the law.
+        certainty: what was read: `official page read` (the agency's page or the law),
+            `two independent sources`, `one source` or `none`.
+        law: the citation.
+        source: the publication that was read.
+        url: its address.
+        checked: the day it was last read.
+        doubt: what sources leave open, a sentence; empty where the rule is settled.
+        note: on what it depends, and what it does not cover.
+    """
+
+    state: str
+    treatment: str
+    begin: date | None
+    end: date | None
+    certainty: str
+    law: str
+    source: str
+    url: str
+    checked: date | None
+    doubt: str
+    note: str
+
+    @property
+    def taxed(self) -> bool:
+        """Whether the charge is taxed where nothing is known of the buyer's choice."""
+        return self.treatment in {"follows_goods", "taxable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +305,7 @@ TABLES: dict[str, type] = {
     "book.csv": Setting,
     "sources.csv": Source,
     "states.csv": StateRow,
+    "delivery.csv": DeliveryRule,
     "counties.csv": County,
     "jurisdictions.csv": Jurisdiction,
     "areas.csv": Area,

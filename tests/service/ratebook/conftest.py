@@ -36,6 +36,13 @@ LEAST = {
     "\nsst-oh-2026q4,Another,a department,2026Q4,official,2026-12-31",
 }
 """Every source but the states' rates, with as few rows as a book can be compiled from."""
+LAW = (
+    "state,category,treatment,effective_from,effective_to,certainty,law,source,source_url,"
+    "checked_on,notes"
+)
+FOLLOWS = "follows_goods,,"
+RULES = {"MI": "exempt_if_separate,,", "LA": "follows_goods,2025-01-01,"}
+"""Treatment, first and last day of the rule of delivery; two states have had another before."""
 RATES = {"CA": "0.07250", "MN": "0.06875", "WA": "0.06500"}
 
 
@@ -73,6 +80,10 @@ def source_dir(tmp_path) -> Path:
     folder.mkdir()
     states = " ".join(TIERS.values()).split()
     history = [f"{code},{RATES.get(code, '0.05000')},2015-01-01,,certain,law" for code in states]
+    law = [
+        f"{code},shipping,{RULES.get(code, FOLLOWS)},one source,,,,2026-11-23," for code in states
+    ]
+    (folder / "taxability.csv").write_text("\n".join([LAW, *law]) + "\n")
     head = "state,rate,effective_from,effective_to,certainty,from_kind"
     for name, text in {**LEAST, "state_rate_history.csv": "\n".join([head, *history])}.items():
         (folder / name).write_text(f"{text}\n")

@@ -16,7 +16,13 @@ from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Sourc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from svc_tools.service.ratebook.schema import County, PlaceRow, PostalRow, ZipAreas
+    from svc_tools.service.ratebook.schema import (
+        County,
+        DeliveryRule,
+        PlaceRow,
+        PostalRow,
+        ZipAreas,
+    )
 
 
 @dataclass(slots=True)
@@ -26,6 +32,7 @@ class Draft:
     Attributes:
         report: what was left out, corrected, settled.
         states: the rows of the states by code.
+        delivery: the rules of delivery charges.
         counties: every county of the covered states by (state, FIPS code).
         sources: the sources used, by id.
         jurisdictions: by id.
@@ -40,6 +47,7 @@ class Draft:
 
     report: Report
     states: dict[str, StateRow] = field(default_factory=dict)
+    delivery: list[DeliveryRule] = field(default_factory=list)
     counties: dict[tuple[str, str], County] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     jurisdictions: dict[str, Jurisdiction] = field(default_factory=dict)
