@@ -1,7 +1,7 @@
-"""Write the tables of codes in the documents from the code.
+"""Write the tables of codes and of delivery in the documents from the code and the rate book.
 
-Run `python -m scripts.write_code_tables` after a change of a meaning. A table stands below a
-comment `<!-- codes: KIND -->`; its heads stay as they are in the file.
+Run `python -m scripts.write_code_tables` after a change of a meaning or of the book. A table stands
+below a comment `<!-- codes: KIND -->` or `<!-- delivery -->`; its heads stay as they are in the file.
 """
 
 from __future__ import annotations
@@ -11,18 +11,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from svc_tools.codes import CODES, Kind, codes_of
+from svc_tools.service.ratebook import load_book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[1] / "docs"
 _TABLE = re.compile(r"(<!-- codes: (\w+) -->\n\n(\|.*\n)(\|.*\n))((?:\|.*\n)*)")
+_DELIVERY = re.compile(r"(<!-- delivery -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
+_TREATMENTS = {
+    "follows_goods": "taxed as the goods are",
+    "taxable": "taxed",
+    "exempt_if_separate": "not taxed where stated separately",
+    "exempt_if_optional": "not taxed where the buyer could avoid it",
+}
 
 
 def _rows(kind: Kind, columns: int) -> Iterator[str]:
     for code in codes_of(kind):
         row = CODES[code]
         yield f"| {' | '.join((f'`{code}`', row.meaning, row.why)[:columns])} |\n"
+
+
+def _rules() -> Iterator[str]:
+    book = load_book()
+    for state, rules in sorted(book.delivery.items()):
+        for rule in rules:
+            source = f"[{rule.source}]({rule.url})" if rule.url else rule.source
+            cells = (
+                book.states[state].name,
+                _TREATMENTS[rule.treatment] + (" (in doubt)" if rule.doubt else ""),
+                rule.begin or "",
+                rule.end or "",
+                rule.certainty,
+                f"{rule.law}: {source}" if rule.law else source,
+                rule.checked,
+            )
+            yield f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |\n"
 
 
 def written(text: str) -> str:
@@ -32,7 +57,8 @@ def written(text: str) -> str:
         kind = next(name for name in get_args(Kind) if name == found[2])
         return found[1] + "".join(_rows(kind, found[3].count("|") - 1))
 
-    return _TABLE.sub(table, text)
+    with_codes = _TABLE.sub(table, text)
+    return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), with_codes)
 
 
 if __name__ == "__main__":

@@ -40,8 +40,10 @@ DELIVERY_BEGINS = {
     ("MI", "exempt_if_separate"): (
         date(2023, 4, 26),
         "Public Acts 20 and 21 of 2023",
-        "Where the invoice and the seller's books show it separately; not of electricity or gas"
-        " that a utility sells.",
+        (
+            "Where the invoice and the seller's books show it separately; not of electricity or gas"
+            " that a utility sells."
+        ),
     )
 }
 """First days of rules of delivery that their table lacks, with the acts and what to note."""
