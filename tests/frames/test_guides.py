@@ -100,7 +100,7 @@ def test_the_order_of_all_columns_and_the_short_ones_are_those_of_the_code():
 
 
 def test_the_rules_of_states_are_those_of_the_code():
-    (_, origin), (_, caps) = tables("TAX.md", "state")
+    (_, origin), _, (_, caps) = tables("TAX.md", "state")
     assert origin == [[STATES[code], *rule] for code, rule in ORIGIN_SOURCED.items()]
     assert caps == [
         [STATES[code], f"${rule.cents // 100:,}", *rule[1:]] for code, rule in CAPS.items()

@@ -41,6 +41,7 @@ class Sale:
     low: int | None = None
     high: int | None = None
     freight: bool | None = None
+    doubt: str | None = None
     state: str | None = None
     day: dt.date | None = None
     amount: int | None = 0
@@ -58,6 +59,7 @@ class Terms:
 
     rounding: str = "half_up"
     shipping: bool = False
+    delivery: str | None = None
     exempt: str | None = None  # "all", "flags", "dollars", or cents of one amount
     invoice: bool = False
     partial: bool = False
@@ -120,6 +122,8 @@ class _Line:
     taxable_goods: int = 0
     following: int = 0
     freight_unknown: bool = False
+    if_taxed: int = 0
+    doubt: str | None = None
     unreadable: str | None = None
     error: str | None = None
     rate: int = 0
@@ -141,11 +145,14 @@ def _line(sale: Sale, terms: Terms) -> _Line:
         line.taxable_goods = sale.amount - exempt
         wholly = terms.exempt == "all" or (terms.exempt == "flags" and sale.flag)
         line.following = _following(sale.amount, exempt, line.delivery, wholly=bool(wholly))
-        if terms.shipping and sale.freight is False:
+        taxed, doubt, line.if_taxed = sale.freight, sale.doubt, line.following
+        if terms.delivery and doubt == "delivery_optional_unknown":
+            taxed, doubt = terms.delivery == "only", None
+        if terms.shipping and taxed is False:
             line.following = 0
-        line.freight_unknown = bool(
-            terms.shipping and sale.freight is None and line.following and line.rate > 0
-        )
+        matters = bool(terms.shipping and line.if_taxed and line.rate > 0)
+        line.freight_unknown = matters and taxed is None
+        line.doubt = doubt if matters and taxed is not None else None
     if sale.status is None or sale.status not in {"ok", "partial"}:
         line.error = "no rate"
     elif sale.status == "partial" and not terms.partial:
@@ -251,17 +258,19 @@ def _range(sale: Sale, line: _Line, tax: int | None, terms: Terms) -> tuple[int 
         return None, None
     least = sale.rate if sale.low is None else sale.low
     most = sale.rate if sale.high is None else sale.high
-    if tax is not None and least == most == sale.rate:
+    if tax is not None and least == most == sale.rate and line.doubt is None:
         low: int | None = tax
         high: int | None = tax
     else:
-        without = line.taxable_goods if line.freight_unknown else line.taxable
+        open_ = line.freight_unknown or line.doubt is not None
+        without = line.taxable_goods if open_ else line.taxable
+        with_it = line.taxable_goods + line.if_taxed if open_ else line.taxable
         low = None if least is None else rounded(exact_tax(without, least), terms.rounding)
-        high = None if most is None else rounded(exact_tax(line.taxable, most), terms.rounding)
+        high = None if most is None else rounded(exact_tax(with_it, most), terms.rounding)
         if tax is not None and low is not None and high is not None:
-            size = min if line.taxable >= 0 else max
-            other = max if line.taxable >= 0 else min
-            low, high = size(low, tax), other(high, tax)
+            upward = high > low or (high == low and line.taxable >= 0)
+            ends = (min(low, tax), max(high, tax)) if upward else (max(low, tax), min(high, tax))
+            low, high = ends
     return low, None if sale.status == "partial" else high
 
 
@@ -273,6 +282,8 @@ def _marks(
         marks.append("partial_rate")
     if line.freight_unknown:
         marks.append("freight_taxable_unknown")
+    if line.doubt:
+        marks.append(line.doubt)
     cap = CAPS.get(sale.state or "")
     local = line.rate > (0 if sale.parts is None else sale.parts[0])
     if cap and abs(line.goods) > cap and line.taxable_goods and local:
@@ -381,6 +392,8 @@ def some_sale(draw):
     )
     sale.flag = draw.choices([True, False, None], [3, 6, 1])[0]
     sale.freight = draw.choice([True, False, None])
+    doubts = [None, "delivery_optional_unknown", "delivery_unsettled"]
+    sale.doubt = draw.choices(doubts, [6, 2, 1])[0]
     sale.order = draw.choice(["A", "B", "C", "D", " ", None])
     sale.channel = draw.choice(["direct", "marketplace", "other", None])
     sale.origin = draw.choice(["FL", "TX", "CA", None])
@@ -408,6 +421,7 @@ def some_terms(draw):
     return Terms(
         rounding=draw.choice(["half_up", "half_even", "up", "down"]),
         shipping=draw.random() < 0.6,
+        delivery=draw.choice([None, "optional", "only"]),
         exempt=draw.choice([None, "all", "flags", "dollars", "dollars", "150", "0"]),
         invoice=draw.random() < 0.5,
         partial=draw.random() < 0.5,
@@ -444,6 +458,7 @@ def framed(sales, draw):
         "rate_low": rates([one.low for one in sales]),
         "rate_high": rates([one.high for one in sales]),
         "freight_taxable": pd.Series([one.freight for one in sales], dtype="boolean"),
+        "warnings": pd.Series([one.doubt for one in sales], dtype=text_dtype()),
         "resolved_state": pd.Series([one.state for one in sales], dtype=text_dtype()),
         "lookup_status": pd.Series([one.status for one in sales], dtype=text_dtype()),
         "lookup_as_of": pd.Series([one.day for one in sales], dtype=pd.ArrowDtype(pa.date32())),
@@ -471,6 +486,7 @@ def options(terms):
     return {
         "rounding": terms.rounding,
         "shipping": "delivery" if terms.shipping else False,
+        "delivery": terms.delivery,
         "exempt": str(Decimal(terms.exempt).scaleb(-2)) if one else exempt[terms.exempt],
         "invoice": "order" if terms.invoice else None,
         "partial": "use" if terms.partial else None,

@@ -787,3 +787,31 @@ def test_a_file_that_cannot_be_read_is_a_sentence_without_code(tab, tmp_path, na
     assert not OF_CODE.search(words)
     assert not is_shown(tab._mapping)
     assert not tab.choice.path.busy  # another one can be chosen
+
+
+def test_whether_buyers_can_avoid_delivery_is_answered_in_a_menu(tab, faults, tmp_path):
+    open_ = {"code": "delivery_optional_unknown", "message": "It depends."}
+    faults.will(
+        lambda seen: echo(seen, rate={"freight_taxable": False}, meta={"warnings": [open_]})
+    )
+    rows = [[*row, "10.00"] for row in rows_of(2)]
+    path = csv_of(tmp_path / "orders.csv", rows, [*HEAD, "shipping"])
+    open_path(tab, path)
+    menu = tab.columns.delivery
+    assert is_shown(tab.columns._delivery)
+    choose(tab, shipping="")
+    assert not is_shown(tab.columns._delivery)
+    choose(tab, shipping="shipping")
+    for answer, tax, review in (
+        ("", "0.83", "delivery_optional_unknown"),
+        ("optional", "0.83", ""),
+        ("only", "1.65", ""),
+    ):
+        menu.value = answer
+        click(tab, tab.plan_button)
+        click(tab, tab.run_button)
+        cells = cells_of(tab.result.written)
+        assert {row["tax"] for row in cells} == {tax}
+        assert {row["tax_review"] for row in cells} == {review}
+    open_path(tab, path)  # the answer is the seller's, not the file's
+    assert menu.value == "only"

@@ -289,13 +289,14 @@ def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> 
     codes, uniques = pd.factorize(frame[warnings])
     cells = [codes_in(str(cell)) for cell in list(uniques)]
     doubts = {
-        code: np.array([*(code in cell for cell in cells), False], bool)[codes] & ~unknown
+        code: np.array([*(code in cell for cell in cells), False], bool)[codes]
         for code in DELIVERY_DOUBTS
     }
     if answer is not None:
         decided = doubts.pop(_OPTIONAL)
         untaxed = np.where(decided, answer == "optional", untaxed)
-    return Delivery(untaxed, unknown, doubts)
+        unknown &= ~decided
+    return Delivery(untaxed, unknown, {code: rows & ~unknown for code, rows in doubts.items()})
 
 
 _OPTIONAL = "delivery_optional_unknown"
