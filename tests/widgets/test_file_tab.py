@@ -791,9 +791,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence_without_code(tab, tmp_path, na
 
 def test_whether_buyers_can_avoid_delivery_is_answered_in_a_menu(tab, faults, tmp_path):
     open_ = {"code": "delivery_optional_unknown", "message": "It depends."}
-    faults.will(
-        lambda seen: echo(seen, rate={"freight_taxable": False}, meta={"warnings": [open_]})
-    )
+    faults.will(echoing(rate={"freight_taxable": False}, warnings=[open_]))
     rows = [[*row, "10.00"] for row in rows_of(2)]
     path = csv_of(tmp_path / "orders.csv", rows, [*HEAD, "shipping"])
     open_path(tab, path)
@@ -813,5 +811,6 @@ def test_whether_buyers_can_avoid_delivery_is_answered_in_a_menu(tab, faults, tm
         cells = cells_of(tab.result.written)
         assert {row["tax"] for row in cells} == {tax}
         assert {row["tax_review"] for row in cells} == {review}
+        assert ("--delivery only" in tab.code.command) is (answer == "only")
     open_path(tab, path)  # the answer is the seller's, not the file's
     assert menu.value == "only"
