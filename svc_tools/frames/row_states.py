@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.exports import PLACE_ROLES
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.columns import is_label
+from svc_tools.frames.lookup.orders import Orders, may_have_blanks
 from svc_tools.frames.lookup_columns import NOTE, stored
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.results import lookups_of, reading_of
 from svc_tools.places import STATES, Cells, Question, state_code, where
 from svc_tools.roles import place_role
 
@@ -46,8 +48,10 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
 
     That is the state that the rate is for. A row without a result has the state in the column that
     the lookup used (in one of a usual name where that is unknown), else that of its ZIP Code where
-    that lies in one state only, else the one that its address or place name ends in.
+    that lies in one state only, else the one that its address or place name ends in. A further row
+    of an order is where the order's first row is.
     """
+    frame = completed(frame, prefix=prefix)
     resolved_states = coded(frame, f"{prefix}resolved_state")
     values = (*sorted(STATES), "")
     number = {code: place for place, code in enumerate(values)}
@@ -85,6 +89,21 @@ def inputs_of(
     )
 
 
+def completed(frame: pd.DataFrame, *, prefix: str = "") -> pd.DataFrame:
+    """The frame with the place of every row, as its lookup read it.
+
+    An export may have the place of an order in its first row only: the further rows are there, too.
+    """
+    columns, values = inputs_of(frame, prefix=prefix)
+    if not columns and not values:
+        found = {role: _usual(frame, role) for role in PLACE_ROLES}
+        columns = {role: label for role, label in found.items() if label is not None}
+    place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
+    if not place or not all(may_have_blanks(frame[label]) for label in place.values()):
+        return frame
+    return Orders(frame, reading_of(frame, prefix)).completed(place)
+
+
 def places_of_rows(
     frame: pd.DataFrame, *, prefix: str = "", without: Collection[Hashable] = ()
 ) -> Coded:
@@ -94,6 +113,7 @@ def places_of_rows(
     otherwise those found. Empty where nothing names a place. `without` names columns that are not
     to be quoted.
     """
+    frame = completed(frame, prefix=prefix)
     used, _ = inputs_of(frame, prefix=prefix)
     used = {role: label for role, label in used.items() if label not in without}
     columns = [states_of_rows(frame, prefix=prefix)]

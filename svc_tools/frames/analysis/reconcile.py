@@ -42,7 +42,6 @@ from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
     goods_of_tax,
-    sales_of,
     shipping_of_rows,
     taxed_rows,
 )
@@ -121,7 +120,7 @@ def reconcile(
         by_group=by_group(compared, keys) if keys else None,
         worst=_worst_rows(lines, compared, worst),
         lines=lines,
-        rests_on=_rests_on(frame, rows, compared, prefix),
+        rests_on=rests_on(frame, goods=goods, prefix=prefix),
         prefix=prefix,
         snapped=snapped,
         notes=(
@@ -130,18 +129,6 @@ def reconcile(
             *how,
             *undated(keys[period].isna().to_numpy() if period else None),
         ),
-    )
-
-
-def _rests_on(frame: pd.DataFrame, rows: TaxedRows, compared: Compared, prefix: str) -> RestsOn:
-    """What of the expected tax of the rows compared rests on rates in doubt."""
-    aside = rows.due.missing | ~compared.rows_of("over", "under", "within")
-    return rests_on(
-        frame,
-        sales=sales_of(frame, prefix),
-        tax=Money(np.where(aside, 0, rows.due.cents), aside),
-        nothing_due=rows.nothing_due | ~rows.due.missing,
-        prefix=prefix,
     )
 
 
@@ -463,8 +450,8 @@ class Reconciliation:
         worst: the rows with the largest differences, and what was collected where nothing is
             due, the largest first, with the labels of the index.
         lines: every row, in its order, with the added columns of `LINE_COLUMNS`.
-        rests_on: how much of the expected tax of the rows compared rests on the rate of another
-            date, or on an incomplete one.
+        rests_on: how much of the expected tax rests on the rate of another date, or on an
+            incomplete one, also in rows without anything to compare it with.
         prefix: the prefix of the added columns.
         snapped: floats that were off a whole cent by a rounding error and read as that cent.
         notes: sentences on what has changed in the frame since its tax was computed, and on rows

@@ -258,19 +258,20 @@ def _uses(sheet: Sheet, row: int, parts: Sequence[Part]) -> int:
 
 
 def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
-    summary = facts.summary
+    summary, rests = facts.summary, facts.summary.rests_on
+    due = " due" if rests.of_due else ""
     shown: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
         ("Distinct places", summary.places, "count"),
         ("Service", summary.service, "plain"),
         ("Rows to review", facts.review.totals.rows, "count"),
-        ("Rows at the rate of another date", summary.rests_on.other_date.rows, "count"),
+        ("Rows at the rate of another date", rests.other_date.rows, "count"),
     ]
     if summary.money is not None:
         shown += [
             ("Sales", summary.money.sales, "money"),
             ("Tax computed", summary.money.tax, "money"),
-            ("Tax at rates of another date", summary.rests_on.other_date.tax, "money"),
+            (f"Tax{due} at rates of another date", rests.other_date.tax, "money"),
             ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
         ]
         if summary.money.partial_tax:
