@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-
-
+import csv
+import io
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
 from support.figures import (
     compared,
+    facts_shared,
+    grids_of,
     of_frame,
     of_page,
     of_panel,
@@ -17,7 +20,6 @@ from support.figures import (
     of_text,
     of_workbook,
 )
-
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
@@ -25,7 +27,6 @@ from svc_tools.exports import recognized
 from svc_tools.frames import enrich_file
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import propose
-
 from svc_tools.tabular import open_table
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
@@ -123,7 +124,17 @@ def ran(source, output, *options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "400")
         made = CliRunner().invoke(
-            app, ["enrich", str(source), "-o", str(output), "--embedded", "--force", "--detail", *options]
+            app,
+            [
+                "enrich",
+                str(source),
+                "-o",
+                str(output),
+                "--embedded",
+                "--force",
+                "--detail",
+                *options,
+            ],
         )
     assert made.exit_code in {0, 3, 4}, made.output
     return made.output
@@ -177,20 +188,138 @@ def panel_of(source, embedded, folder):
     return tab
 
 
-@pytest.mark.parametrize("kind", TERMS)
-@pytest.mark.parametrize("name", NAMES)
+def said_of(differing):
+    """What differs, a line for each fact."""
+    return "\n".join(f"{fact}: {said}" for fact, said in differing.items())
+
+
+ALL_KINDS = ("shopify.csv", "ebay.csv")
+"""An order's place in its first row only, of one seller and of a marketplace."""
+CASES = [
+    (name, kind) for name in NAMES for kind in TERMS if kind == "in doubt, due" or name in ALL_KINDS
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
 def test_every_number_that_two_outputs_share_is_the_same(
     name, kind, embedded, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("SVC_CACHE", str(tmp_path / "results.db"))
-    terms = TERMS[kind]
     if kind != "as it is":
         monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 25_000)
     source, frame = files_of(name, kind, tmp_path)
 
     outputs = outputs_of(
-        *(source, frame, terms, embedded, tmp_path), collected=COLLECTED.get(name)
+        *(source, frame, TERMS[kind], embedded, tmp_path), collected=COLLECTED.get(name)
     )
 
     differing = compared(outputs)
-    assert not differing, "\n".join(f"{fact}: {said}" for fact, said in differing.items())
+    assert not differing, said_of(differing)
+    shared = facts_shared(outputs)
+    assert shared["rows",] > 10
+    assert shared["rows to review",] > 8
+    assert shared["tax",] > 5
+    assert shared["rests on",] > 4
+    assert shared["rows of", "CO"] > 4
+
+
+LINES = """\
+Order,State,Zip,Date,Amount
+1,WA,98101,2019-05-01,100.00
+2,CO,80202,2026-08-01,50.00
+3,LA,70112,2026-08-01,40.00
+4,AK,99501,2026-08-01,30.00
+5,AK,99801,2019-01-01,20.00
+6,TX,78701,2026-08-01,-10.00
+7,TX,78701,2026-08-01,
+8,,,2026-08-01,5.00
+9,PR,00901,2026-08-01,7.00
+"""
+
+
+@pytest.mark.parametrize(
+    "terms", [{}, {"partial": "use"}, {"nexus": REGISTER}, {"channel": "marketplace"}]
+)
+def test_so_it_is_for_a_table_of_lines(terms, embedded, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVC_CACHE", str(tmp_path / "results.db"))
+    source = tmp_path / "lines.csv"
+    source.write_text(LINES, encoding="utf-8")
+    frame = pd.read_csv(source, dtype="str").assign(collected=["1.00", None] + ["0.00"] * 7)
+    frame.to_csv(source, index=False)
+    terms = {"amount": "Amount"} | terms
+    taxed = frame.svc.lookup(client=embedded, detail=True, progress=False).svc.tax(**terms)
+    outputs = of_frame(taxed, "collected")
+    for suffix, read in ((".html", of_page), (".xlsx", of_workbook)):
+        outputs[suffix] = read(taxed.svc.report(tmp_path / f"report{suffix}"))
+    run = enrich_file(source, tmp_path / "out.csv", tax=terms, client=embedded)
+    outputs |= of_run(run)
+
+    differing = compared(outputs)
+    assert not differing, said_of(differing)
+    assert outputs["summary"]["rests on", "other_date", "rows"] == (
+        0 if "channel" in terms else 1 if "nexus" in terms else 3
+    )
+
+
+def test_a_row_has_one_number_in_every_output(embedded, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVC_CACHE", str(tmp_path / "results.db"))
+    source = EXPORTS / "squarespace.csv"
+    run = enrich_file(
+        *(source, tmp_path / "out.csv"),
+        client=embedded,
+        tax={},
+        report=tmp_path / "report.xlsx",
+    )
+    made = pd.read_csv(run.written, dtype="str").svc.report(tmp_path / "report.html")
+    with run.written.open(newline="", encoding="utf-8") as file:
+        orders = dict(enumerate((row[0] for row in csv.reader(file)), start=1))
+
+    panel = panel_of(source, embedded, tmp_path)
+
+    book = openpyxl.load_workbook(tmp_path / "report.xlsx")
+    heads, *rows = book["Review"].iter_rows(values_only=True)
+    places = [heads.index(name) for name in ("row_in_lines", "Order ID")]
+    of_book = {row[places[0]]: str(row[places[1]]) for row in rows}
+    (grid,) = (
+        grid
+        for grid in grids_of(made.read_text("utf-8"))
+        if grid.title == "Rows" and "Dollars" in grid.heads and len(grid.rows) == len(rows)
+    )
+    at = grid.heads.index("Order ID")
+    (shown,) = grids_of(panel.result.review.value)
+    row, order = shown.heads.index("Row"), shown.heads.index("Order ID")
+    assert len(of_book) == run.totals.review.rows
+    assert of_book == {number: orders[number] for number in of_book}
+    assert of_book == {int(line[0]): line[at] for line in grid.rows}
+    assert of_book == {int(line[row]): line[order] for line in shown.rows}
+
+
+@pytest.mark.parametrize("name", ["ebay.csv", "shopify.csv", "squarespace.csv"])
+def test_further_rows_of_an_order_lack_nothing_that_was_collected(name, embedded) -> None:
+    frame = table_of_export(name)
+    frame["mine"] = frame[COLLECTED[name]]
+    frame.loc[0, "mine"] = None
+
+    taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax()
+    made = taxed.svc.reconcile("mine")
+
+    missing = made.lines["difference_reason"] == "collected_missing"
+    assert made.lines.index[missing].tolist() == [0]
+    assert made.totals.no_collected_rows == 1
+
+
+def test_a_tax_of_0_that_stands_once_for_each_order_is_the_orders(embedded) -> None:
+    frame = pd.read_csv(
+        io.StringIO(
+            "Order,Date,Zip,State,Price,Qty,collected\n"
+            "1,2026-08-01,98101,WA,10.00,1,0.00\n1,2026-08-01,98101,WA,20.00,1,\n"
+            "2,2026-08-01,98101,WA,30.00,2,0.00\n2,2026-08-01,98101,WA,20.00,1,\n"
+        ),
+        dtype="str",
+    )
+    taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax()
+
+    lines = taxed.svc.reconcile("collected").lines
+
+    assert [str(one) for one in lines["collected_tax"]] == ["0.00"] * 4
+    assert set(lines["difference_reason"]) == {"collected_nothing"}

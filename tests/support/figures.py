@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from html import unescape
 from html.parser import HTMLParser
@@ -12,8 +13,7 @@ from typing import NamedTuple
 import openpyxl
 
 from svc_tools.codes import CODES
-from svc_tools.display import capital
-from svc_tools.frames.money import dollars
+from svc_tools.display import NOTHING, capital
 from svc_tools.frames.summary import summarize
 
 REVIEW, USES, STATES = "Rows to review by state and reason", "What can be used", "Tax by state"
@@ -71,7 +71,7 @@ _OF_STATES = (
 
 
 def _key(cell):
-    text = "" if cell in {None, "–", "not known"} else str(cell)
+    text = "" if cell in {None, NOTHING, "not known"} else str(cell)
     return WORDS.get(text, text).removeprefix("not due: ")
 
 
@@ -82,6 +82,11 @@ def compared(outputs):
         for fact, figure in figures.items():
             facts.setdefault(fact, {})[output] = figure
     return {fact: said for fact, said in facts.items() if len({*said.values()}) > 1}
+
+
+def facts_shared(outputs):
+    """How many outputs state each fact."""
+    return Counter(fact for figures in outputs.values() for fact in figures)
 
 
 def _total(values):
@@ -100,7 +105,8 @@ def _of_sentences(text):
     stake = re.search(r"of the (\S+) (?:at stake|of sales)", text)
     if stake and needs:
         found["dollars to review",] = number(stake[1])
-    estimate = re.search(r"(?:of it|these dollars) (\S+) (?:is )?an estimate for ([\d,]+) row", text)
+    of = r"(?:of it|these dollars) (\S+) (?:is )?an estimate for ([\d,]+) row"
+    estimate = re.search(of, text)
     if estimate:
         found["estimated",], found["rows estimated",] = map(number, estimate.groups())
     more = re.search(r"and ([\d,]+) rows? in ([\d,]+) more groups", text)
@@ -194,8 +200,10 @@ def _of_reconciliation(made):
     }
     assert made.rests_on.sentence in " ".join(str(made).split())
     of_states = zip(made.by_state["state"], made.by_state["rows"], strict=True)
-    return said | {("rows of", "" if str(one) in {"None", "<NA>", "nan"} else one): int(rows)
-                   for one, rows in of_states}
+    return said | {
+        ("rows of", "" if str(one) in {"None", "<NA>", "nan"} else one): int(rows)
+        for one, rows in of_states
+    }
 
 
 def _of_returns(taxed, summary):
@@ -226,7 +234,7 @@ class _Page(HTMLParser):
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002 - as it is called
         self._open.append(tag)
         if tag == "table":
             self.grids.append(Grid("", [], []))
@@ -316,8 +324,11 @@ def of_workbook(path):
         said["tax",] = number(float(facts["Tax computed"])) + partial
         without = number(float(facts["Sales with no tax"]))
         said["sales with a tax",] = said["sales",] - without
-        (of_dates,) = (value for name, value in facts.items() if name.endswith("of another date")
-                       and name.startswith("Tax"))
+        (of_dates,) = (
+            value
+            for name, value in facts.items()
+            if name.endswith("of another date") and name.startswith("Tax")
+        )
         said["rests on", "other_date", "tax"] = number(float(of_dates or 0))
     return said
 
@@ -399,12 +410,8 @@ def of_panel(tab):
     if view.reason.options:
         whole = re.search(r"\(([\d,]+) rows?(?:, (\S+))?\)", view.reason.options[0][0])
         said["rows of groups",] = number(whole[1])
-    done = re.search(r"([\d,]+) rows? of ([\d,]+) to review", " ".join(_Page(tab.message.html).texts))
+    message = " ".join(_Page(tab.message.html).texts)
+    done = re.search(r"([\d,]+) rows? of ([\d,]+) to review", message)
     if done:
         said["rows to review",], said["rows",] = map(number, done.groups())
     return said
-
-
-def cents(value):
-    """Cents as dollars."""
-    return dollars(int(value))

@@ -147,6 +147,10 @@ def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, li
             " same, as it stands there"
         )
     codes = of.orders.codes
+    # the amounts of a further row count in its order's first row, and so does what was collected
+    elsewhere = of.orders.further
+    left = {row: why for row, why in read.wrong.items() if not (elsewhere[row] and _is_blank(why))}
+    read = read._replace(wrong=left)
     if codes is None or not (of.term.once or of.term.head):
         return read, said
     sold = np.abs(rows.taxable.cents) + np.abs(rows.exempt.cents)
@@ -166,6 +170,11 @@ def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, li
     filled = given & has[codes]
     wrong = {row: why for row, why in read.wrong.items() if not filled[row]}
     return read._replace(cents=shared, wrong=wrong), said
+
+
+def _is_blank(why: str) -> bool:
+    """Whether a cell of money has no amount because it is blank."""
+    return why.endswith(": missing")
 
 
 def order_weights(codes: np.ndarray, due: Money, sold: np.ndarray) -> np.ndarray:
@@ -269,7 +278,7 @@ def _reasons(
     reasons[within] = "within_tolerance"
     reasons[within & (compared.difference.cents == 0)] = "agrees"
     uncollected = np.flatnonzero(classes == CLASSES.index("no_collected"))
-    empty = frozenset(row for row, reason in wrong.items() if reason.endswith(": missing"))
+    empty = frozenset(row for row, why in wrong.items() if _is_blank(why))
     reasons[uncollected] = [
         "collected_missing" if row in empty else "collected_unreadable"
         for row in uncollected.tolist()

@@ -17,7 +17,7 @@ import pandas as pd
 from svc_tools import display
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
-from svc_tools.display import as_columns, counted, number
+from svc_tools.display import FIRST_ROW, as_columns, counted, number
 from svc_tools.extras import require
 from svc_tools.frames.money import money
 from svc_tools.frames.options import AmountOptions
@@ -157,8 +157,7 @@ def _flagged(
 ) -> None:
     """A sheet of rows of the review, with its columns before those of Lines."""
     review, rows = facts.review.rows.iloc[listed], facts.reviewed.positions[listed]
-    # from 1, and 1 for the header
-    lines = rows % xlsx.MOST_ROWS + 2
+    lines = rows % xlsx.MOST_ROWS + FIRST_ROW
     table = [
         Column(head, review[f"{facts.prefix}{column}"], kind, widest)
         for column, head, kind, widest in _REVIEW_SHOWN
