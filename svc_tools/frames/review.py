@@ -182,9 +182,9 @@ class RankedRows(NamedTuple):
 class ReviewCounts:
     """The rows that require review by state and reason, added up over the parts of a file.
 
-    A frame is one part: the groups of a file are those of `review()`, whatever its parts. An estimate needs the
-    highest rate of its state, which is known only at the end: the sales of those rows are held
-    until then.
+    A frame is one part: the groups of a file are those of `review()`, whatever its parts. An
+    estimate needs the highest rate of its state, which is known only at the end: the sales of
+    those rows are held until then.
 
     Args:
         ranked: whether the rows are listed by dollars too, for which each is held (39 bytes).

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.exports import PLACE_ROLES
+from svc_tools.exports import PLACE_ROLES, recognized
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.columns import is_label
+from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.lookup.orders import Orders, may_have_blanks
 from svc_tools.frames.lookup_columns import NOTE, stored
 from svc_tools.frames.results import lookups_of, reading_of
@@ -73,7 +73,8 @@ def inputs_of(
 ) -> tuple[Mapping[str, Hashable], Mapping[str, object]]:
     """The arguments of the lookup: columns that the frame still has, and values for all rows.
 
-    Both are empty where they are not stored with the frame: after a merge, for example.
+    Where they are not stored with the frame, as after a merge or in a CSV, the columns are those of
+    a recognized export; else both are empty.
     """
     lookups = {one.prefix: one.inputs for one in lookups_of(frame)}
     columns: object = None
@@ -82,6 +83,10 @@ def inputs_of(
         columns, values = lookups[prefix].columns, lookups[prefix].scalars
     elif not lookups and isinstance(inputs := stored(frame, NOTE).get("inputs"), dict):
         columns, values = inputs.get("columns"), inputs.get("scalars")
+    if columns is None and values is None:
+        labels = free_labels(frame)
+        export = recognized(labels)
+        columns = {} if export is None else export.found(labels)
     there = columns if isinstance(columns, dict) else {}
     return (
         {role: label for role, label in there.items() if is_label(frame, label)},

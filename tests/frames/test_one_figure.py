@@ -220,7 +220,7 @@ def test_every_number_that_two_outputs_share_is_the_same(
     assert shared["rows to review",] > 8
     assert shared["tax",] > 5
     assert shared["rests on",] > 4
-    assert shared["rows of", "CO"] > 4
+    assert max(shared[fact] for fact in shared if fact[0] == "rows of") > 4
 
 
 LINES = """\

@@ -256,7 +256,7 @@ class FilingTotals:
         review_rows: lines among them that require review first (`df.svc.review()`).
         review_tax: the tax of those.
         left_out_rows: lines of the state that are not filed.
-        left_out_sales: their sales, as far as they are known; `None` where none are.
+        left_out_sales: their sales with delivery, as far as they are known; `None` where none are.
         unknown_state_rows: rows of the frame that name no state: they may belong here.
     """
 
@@ -468,6 +468,8 @@ class Filing:
             sales = "sales not known"
             if sums.left_out_sales is not None:
                 sales = f"{exact_dollars(sums.left_out_sales)} of sales"
+                if f"{self.prefix}shipping_tax" in self.lines.columns:
+                    sales += ", delivery included"
             texts.append(f"Left out: {counted(sums.left_out_rows, 'row')} of the state ({sales}).")
         if sums.unknown_state_rows:
             texts.append(
