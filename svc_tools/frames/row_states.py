@@ -51,7 +51,6 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     that lies in one state only, else the one that its address or place name ends in. A further row
     of an order is where the order's first row is.
     """
-    frame = completed(frame, prefix=prefix)
     resolved_states = coded(frame, f"{prefix}resolved_state")
     values = (*sorted(STATES), "")
     number = {code: place for place, code in enumerate(values)}
@@ -61,6 +60,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     codes[resolved_states.codes == distinct.index("")] = -1
     rest = np.flatnonzero(codes < 0)
     if len(rest):
+        frame = completed(frame, prefix=prefix)
         named = [_of(frame, role, rest, prefix) for role in ("state", *_NAMING)]
         resolved = Coded(resolved_states.codes[rest], distinct)
         places, cells = combined([resolved, *named])
@@ -104,7 +104,10 @@ def completed(frame: pd.DataFrame, *, prefix: str = "") -> pd.DataFrame:
         found = {role: _usual(frame, role) for role in PLACE_ROLES}
         columns = {role: label for role, label in found.items() if label is not None}
     place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
-    if not place or not all(may_have_blanks(frame[label]) for label in place.values()):
+    named = [*frame.columns]
+    if not place or any(named.count(label) > 1 for label in place.values()):
+        return frame  # of two columns of one name neither is known to be the one
+    if not all(may_have_blanks(frame[label]) for label in place.values()):
         return frame
     return Orders(frame, reading_of(frame, prefix)).completed(place)
 
