@@ -530,6 +530,10 @@ def _card_facts(result: TaxResponse) -> list[tuple[str, str]]:
     ]
 
 
+FIRST_ROW = 2
+"""The row of a table's first line: rows are counted as in a spreadsheet, the names are row 1."""
+
+
 def counted(count: int, noun: str) -> str:
     """A number with its noun: 1 row, 1,000 rows."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

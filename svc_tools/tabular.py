@@ -397,12 +397,11 @@ class _CsvTable:
         header, mark = self._dialect.header, self._dialect.delimiter
         keys = [str(position) for position in wanted]
         with csv_text(self._path, self._dialect) as text:
-            below: Iterator[list[Any]] = dropwhile(
-                not_, (cells for _, cells in csv_rows(text, mark))
-            )
+            rows: Iterator[list[Any]] = (cells for _, cells in csv_rows(text, mark))
             if self._dialect.report is not None:
-                below = lines_of(below, *self._dialect.report)
-            numbered = enumerate((cells for cells in below if cells or len(header) == 1), 1)
+                rows = lines_of(dropwhile(not_, rows), *self._dialect.report)
+            below = dropwhile(lambda row: not row[1], enumerate(rows, 1))
+            numbered = (row for row in below if row[1] or len(header) == 1)
             next(numbered)
             while block := list(islice(numbered, _SHEET_ROWS)):
                 for number, cells in block:
@@ -419,8 +418,8 @@ class _CsvTable:
         width = len(self._dialect.header)
         with csv_text(self._path, self._dialect) as text:
             rows = (cells for _, cells in csv_rows(text, self._dialect.delimiter))
-            for number, cells in enumerate(filter(None, rows), 1):
-                if len(cells) != width:
+            for number, cells in enumerate(rows, 1):
+                if cells and len(cells) != width:
                     return self._of_width(number, cells)
         return FileError(f"{self._path.name} cannot be read as CSV: {error}")
 

@@ -51,7 +51,7 @@ from svc_tools.frames.review_rows import (
     unmatched_rows,
     why_of_rows,
 )
-from svc_tools.frames.row_states import places_of_rows, states_of_rows
+from svc_tools.frames.row_states import completed, places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
@@ -146,9 +146,26 @@ class _Held(NamedTuple):
     numbers: np.ndarray
     groups: np.ndarray
     own: Money
+    basis: np.ndarray
     open: np.ndarray
     sales: np.ndarray
     least: np.ndarray
+
+
+class StakeOfRows(NamedTuple):
+    """The dollars at stake in rows to review, with estimates; rows are numbered from 0.
+
+    Attributes:
+        numbers: their numbers, in their order.
+        groups: the number of each one's group.
+        dollars: at stake; missing where there is no figure.
+        basis: what these dollars are, as a code into `BASES`.
+    """
+
+    numbers: np.ndarray
+    groups: np.ndarray
+    dollars: Money
+    basis: np.ndarray
 
 
 class RankedRows(NamedTuple):
@@ -166,12 +183,12 @@ class RankedRows(NamedTuple):
 class ReviewCounts:
     """The rows that require review by state and reason, added up over the parts of a file.
 
-    The groups are those of `review()` of the whole file, whatever its parts. An estimate needs the
-    highest rate of its state, which is known only at the end: the sales of those rows are held
-    until then.
+    A frame is one part: the groups of a file are those of `review()`, whatever its parts. An
+    estimate needs the highest rate of its state, which is known only at the end: the sales of
+    those rows are held until then.
 
     Args:
-        ranked: whether the rows are listed by dollars too, for which each is held (38 bytes).
+        ranked: whether the rows are listed by dollars too, for which each is held (39 bytes).
     """
 
     def __init__(self, *, ranked: bool = False) -> None:
@@ -192,7 +209,15 @@ class ReviewCounts:
         rows, cents = self._estimates()
         return sum(rows), dollars(sum(cents))
 
-    def add(self, frame: pd.DataFrame, status: Coded, why: Coded, prefix: str) -> None:
+    def add(
+        self,
+        frame: pd.DataFrame,
+        status: Coded,
+        why: Coded,
+        prefix: str,
+        *,
+        goods: Goods | None = None,
+    ) -> None:
         """Add the rows of an enriched frame: its rates, and those rows that require review.
 
         Args:
@@ -200,10 +225,11 @@ class ReviewCounts:
             status: the `lookup_status` of each.
             why: the codes for which each requires review, as `codes_of_rows` gives them.
             prefix: the prefix of the lookup.
+            goods: the amounts of the rows; `None` for those of the tax.
         """
         codes, cells = why
         states = states_of_rows(frame, prefix=prefix)
-        self.add_sales(frame, states, prefix)
+        self._untaxed.add(frame, states, prefix)
         for state, units in zip(states.values, highest_rates(frame, states, prefix), strict=True):
             self._highest[state] = max(units, self._highest.get(state, -1))
         listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
@@ -215,21 +241,20 @@ class ReviewCounts:
             part,
             Coded(status.codes[listed], status.values),
             prefix=prefix,
-            amount=goods_of_tax(part, prefix),
+            amount=goods_of_tax(part, prefix) if goods is None else goods.of(listed),
         )
         reasons, unmatched = Coded(codes[listed], cells), unmatched_rows(part, prefix)
-        groups = self.put(here, reasons, unmatched, figures.own)
+        groups = self._put(here, reasons, unmatched, figures.own)
         held = np.flatnonzero(figures.open | self._ranked)
-        of_rows = (listed + first, groups, *figures.own, figures.open, figures.sales, figures.least)
+        of_rows = (
+            *(listed + first, groups, *figures.own, figures.basis.astype(np.int8)),
+            *(figures.open, figures.sales, figures.least),
+        )
         if len(held):
             numbers, groups, cents, missing, *rest = (column[held] for column in of_rows)
             self._held.append(_Held(numbers, groups, Money(cents, missing), *rest))
 
-    def add_sales(self, frame: pd.DataFrame, states: Coded, prefix: str) -> None:
-        """Add the sales of an enriched frame, of which an export may mark most as not taxable."""
-        self._untaxed.add(frame, states, prefix)
-
-    def put(self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money) -> np.ndarray:
+    def _put(self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money) -> np.ndarray:
         """Add rows: their states, their reasons, and the dollars at stake in them.
 
         Returns:
@@ -283,21 +308,33 @@ class ReviewCounts:
         Raises:
             ValueError: the counts were made without `ranked`.
         """
-        if not self._ranked:
-            raise ValueError("ranked: the rows were only counted")
+        of_rows = self.stakes()
         wanted = np.array([reason in {None, why} for _, why in self._sums], bool)
-        of_groups = self._highest_of_groups()
-        none = np.zeros(0, np.int64)
-        parts = [(none, none, none.astype(bool))]
-        for held in self._held:
-            estimated, estimates = _estimated(held, of_groups)
-            cents, missing = held.own.cents.copy(), held.own.missing.copy()
-            cents[estimated], missing[estimated] = estimates, False
-            chosen = wanted[held.groups]
-            parts.append((held.numbers[chosen], cents[chosen], missing[chosen]))
-        numbers, cents, missing = map(np.concatenate, zip(*parts, strict=True))
+        chosen = wanted[of_rows.groups]
+        numbers = of_rows.numbers[chosen]
+        cents, missing = (column[chosen] for column in of_rows.dollars)
         order = np.lexsort((numbers, -cents, missing, ~missing & (cents == 0)))
         return RankedRows(numbers[order], Money(cents[order], missing[order]))
+
+    def stakes(self) -> StakeOfRows:
+        """The dollars at stake in each row, in the order of the rows.
+
+        Raises:
+            ValueError: the counts were made without `ranked`.
+        """
+        if not self._ranked:
+            raise ValueError("ranked: the rows were only counted")
+        of_groups = self._highest_of_groups()
+        none = np.zeros(0, np.int64)
+        parts = [(none, none, none, none.astype(bool), none)]
+        for held in self._held:
+            estimated, estimates = _estimated(held, of_groups)
+            cents, missing, basis = (one.copy() for one in (*held.own, held.basis))
+            cents[estimated], missing[estimated] = estimates, False
+            basis[estimated] = BASIS_CODES["estimate"]
+            parts.append((held.numbers, held.groups, cents, missing, basis))
+        numbers, groups, cents, missing, basis = map(np.concatenate, zip(*parts, strict=True))
+        return StakeOfRows(numbers, groups, Money(cents, missing), basis)
 
     def groups(self) -> tuple[StateReason, ...]:
         """The groups: the most dollars first, then those without a figure, zero dollars last.
@@ -569,16 +606,14 @@ def reviewed(
     source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
     status = coded(frame, f"{prefix}lookup_status", "not_attempted")
     codes, cells = codes_of_rows(frame, status, prefix)
-    listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
-    stakes = _stakes_of(frame, status, prefix=prefix, amount=amount)
-    own = Money(stakes.dollars.cents[listed], stakes.dollars.missing[listed])
-    part = frame.iloc[listed]
+    counts = ReviewCounts(ranked=True)
+    goods = goods_of(frame, prefix, amount)
+    counts.add(frame, status, Coded(codes, cells), prefix, goods=goods)
+    listed, _, own, basis = counts.stakes()
+    part = completed(frame, prefix=prefix).iloc[listed]
     states, places = states_of_rows(part, prefix=prefix), places_of_rows(part, prefix=prefix)
     reasons = Coded(codes[listed], cells)
     unmatched = unmatched_rows(part, prefix)
-    counts = ReviewCounts()
-    counts.add_sales(frame, states_of_rows(frame, prefix=prefix), prefix)
-    counts.put(states, reasons, unmatched, own)
     group_codes, keys = combined([states, _grouped(places, reasons, states), reasons])
     sizes = np.bincount(group_codes, minlength=len(keys))
     of_groups = np.bincount(group_codes[unmatched], minlength=len(keys))
@@ -597,7 +632,7 @@ def reviewed(
     rows = source.iloc[listed[order]].copy(deep=False)
     columns = (
         decimals(own.cents[order], own.missing[order], MONEY),
-        _taken(stakes.basis.values, stakes.basis.codes[listed[order]]),
+        _taken(BASES, basis[order]),
         _taken(cells, reasons.codes[order]),
         _taken(why.values, why.codes[order]),
         _advice_of_rows(reasons, states, unmatched, order),
@@ -610,7 +645,7 @@ def reviewed(
         rows=rows,
         state_reasons=counts.groups(),
         groups=groups,
-        totals=_totals(frame, own, stakes, listed, share),
+        totals=_totals(len(frame), own, basis, share),
         prefix=prefix,
     )
     return Reviewed(made, listed[order], failed[order])
@@ -662,18 +697,15 @@ def _groups(
     return groups.iloc[sorted(range(len(keys)), key=order)]
 
 
-def _totals(
-    frame: pd.DataFrame, own: Money, stakes: _Stakes, listed: np.ndarray, share: int
-) -> ReviewTotals:
-    basis = Coded(stakes.basis.codes[listed], stakes.basis.values)
-    estimated = basis.where(lambda one: one == "estimate")
+def _totals(frame_rows: int, own: Money, basis: np.ndarray, share: int) -> ReviewTotals:
+    estimated = basis == BASIS_CODES["estimate"]
     total = own.total()
     sizes = np.sort(own.cents[~own.missing])[::-1].tolist()
     return ReviewTotals(
-        frame_rows=len(frame),
-        rows=len(listed),
+        frame_rows=frame_rows,
+        rows=len(basis),
         dollars=total,
-        of_sales=any(rows for name, rows in basis.counts() if name == "sale"),
+        of_sales=bool((basis == BASIS_CODES["sale"]).any()),
         share=share,
         carrying_rows=_carrying(sizes, share * sum(sizes)),
         estimated_rows=int(estimated.sum()),
@@ -695,28 +727,6 @@ def _carrying(sizes: Sequence[int], wanted: int) -> int:
 
 def _taken(values: Sequence[str], codes: np.ndarray) -> pd.api.extensions.ExtensionArray:
     return pd.array([value or None for value in values], dtype=text_dtype()).take(codes)
-
-
-class _Stakes(NamedTuple):
-    """Dollars at stake by row (missing where there is no figure), and their basis."""
-
-    dollars: Money
-    basis: Coded
-
-
-def _stakes_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | Goods | None
-) -> _Stakes:
-    """The dollars at stake in every row of a whole frame, with their estimates."""
-    found = figures_of(frame, status, prefix=prefix, amount=amount)
-    states = states_of_rows(frame, prefix=prefix)
-    highest = np.array(highest_rates(frame, states, prefix), np.int64)
-    units = np.where(highest < 0, highest.max(initial=-1), highest)[states.codes]
-    open_ = found.open & (units >= 0)
-    estimates = np.maximum(taxed_up(found.sales, np.maximum(units, 0)), found.least)
-    cents = np.where(open_, estimates, found.own.cents)
-    basis = np.where(open_, BASIS_CODES["estimate"], found.basis)
-    return _Stakes(Money(cents, found.own.missing & ~open_), Coded(basis, BASES))
 
 
 def _given(unmatched: int, rows: int) -> AddressGiven:

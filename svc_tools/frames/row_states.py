@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.exports import PLACE_ROLES, recognized
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.columns import is_label
+from svc_tools.frames.columns import free_labels, is_label
+from svc_tools.frames.lookup.orders import Orders, may_have_blanks
 from svc_tools.frames.lookup_columns import NOTE, stored
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.results import lookups_of, reading_of
 from svc_tools.places import STATES, Cells, Question, state_code, where
 from svc_tools.roles import place_role
 
@@ -46,7 +48,8 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
 
     That is the state that the rate is for. A row without a result has the state in the column that
     the lookup used (in one of a usual name where that is unknown), else that of its ZIP Code where
-    that lies in one state only, else the one that its address or place name ends in.
+    that lies in one state only, else the one that its address or place name ends in. A further row
+    of an order is where the order's first row is.
     """
     resolved_states = coded(frame, f"{prefix}resolved_state")
     values = (*sorted(STATES), "")
@@ -57,6 +60,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     codes[resolved_states.codes == distinct.index("")] = -1
     rest = np.flatnonzero(codes < 0)
     if len(rest):
+        frame = completed(frame, prefix=prefix)
         named = [_of(frame, role, rest, prefix) for role in ("state", *_NAMING)]
         resolved = Coded(resolved_states.codes[rest], distinct)
         places, cells = combined([resolved, *named])
@@ -69,7 +73,8 @@ def inputs_of(
 ) -> tuple[Mapping[str, Hashable], Mapping[str, object]]:
     """The arguments of the lookup: columns that the frame still has, and values for all rows.
 
-    Both are empty where they are not stored with the frame: after a merge, for example.
+    Where they are not stored with the frame, as after a merge or in a CSV, the columns are those of
+    a recognized export; else both are empty.
     """
     lookups = {one.prefix: one.inputs for one in lookups_of(frame)}
     columns: object = None
@@ -78,11 +83,33 @@ def inputs_of(
         columns, values = lookups[prefix].columns, lookups[prefix].scalars
     elif not lookups and isinstance(inputs := stored(frame, NOTE).get("inputs"), dict):
         columns, values = inputs.get("columns"), inputs.get("scalars")
+    if columns is None and values is None:
+        labels = free_labels(frame)
+        export = recognized(labels)
+        columns = {} if export is None else export.found(labels)
     there = columns if isinstance(columns, dict) else {}
     return (
         {role: label for role, label in there.items() if is_label(frame, label)},
         values if isinstance(values, dict) else {},
     )
+
+
+def completed(frame: pd.DataFrame, *, prefix: str = "") -> pd.DataFrame:
+    """The frame with the place of every row, as its lookup read it.
+
+    An export may have the place of an order in its first row only: the further rows are there, too.
+    """
+    columns, values = inputs_of(frame, prefix=prefix)
+    if not columns and not values:
+        found = {role: _usual(frame, role) for role in PLACE_ROLES}
+        columns = {role: label for role, label in found.items() if label is not None}
+    place = {role: label for role, label in columns.items() if role in PLACE_ROLES}
+    named = [*frame.columns]
+    if not place or any(named.count(label) > 1 for label in place.values()):
+        return frame  # of two columns of one name neither is known to be the one
+    if not all(may_have_blanks(frame[label]) for label in place.values()):
+        return frame
+    return Orders(frame, reading_of(frame, prefix)).completed(place)
 
 
 def places_of_rows(
@@ -94,6 +121,7 @@ def places_of_rows(
     otherwise those found. Empty where nothing names a place. `without` names columns that are not
     to be quoted.
     """
+    frame = completed(frame, prefix=prefix)
     used, _ = inputs_of(frame, prefix=prefix)
     used = {role: label for role, label in used.items() if label not in without}
     columns = [states_of_rows(frame, prefix=prefix)]

@@ -25,7 +25,7 @@ from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, total
 from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.split import Part, parts_of, uses_of_rows
-from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import OTHER_DATE, counted_alike
 
@@ -96,12 +96,14 @@ class RestsOn:
 
     Attributes:
         rated_rows: rows with a rate, whole or incomplete.
-        tax: all the tax that is looked at; `None` without a tax: then all rated rows count.
+        tax: all the tax that is looked at, which is what is due where that was computed; `None`
+            without a tax: then all rated rows count.
         other_date: rows with a tax from the nearest rate known, that of another date.
         incomplete: rows with a tax from an incomplete rate, a lower bound.
         both: rows that are in both.
         untaxed: rows with an incomplete rate and therefore no tax.
         dates_known: whether the frame says which rates are those of another date.
+        of_due: whether the tax is the part that is due.
     """
 
     rated_rows: int
@@ -111,6 +113,7 @@ class RestsOn:
     both: int
     untaxed: Resting
     dates_known: bool
+    of_due: bool = False
 
     @property
     def nothing(self) -> bool:
@@ -154,7 +157,8 @@ class RestsOn:
                 start = f"{part.rows:,}{'' if parts else of}"
                 parts.append(f"{start} rest{'s' * (part.rows == 1)} on {what}{_bracketed(sales)}")
             else:
-                of = "" if parts else f" of the {exact_dollars(self.tax)} tax rests"
+                due = " due" if self.of_due else ""
+                of = "" if parts else f" of the {exact_dollars(self.tax)} tax{due} rests"
                 more = _bracketed(counted(part.rows, "row"), sales)
                 parts.append(f"{exact_dollars(part.tax)}{of} on {what}{more}")
         if not parts:
@@ -292,12 +296,7 @@ def summarize(
         by_status=_ordered(statuses.items(), STATUSES),
         by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
         by_warning=_by_warning(warnings),
-        rests_on=rests_on(
-            frame,
-            sales=sales,
-            tax=tax if taxed else None,
-            prefix=prefix,
-        ),
+        rests_on=rests_on(frame, goods=goods, prefix=prefix),
         review=review,
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
@@ -331,21 +330,15 @@ def source_sentence(sources: Sequence[Source]) -> str | None:
     return f"{kind}: {first.source} ({first.edition}){others}."
 
 
-def rests_on(
-    frame: pd.DataFrame,
-    *,
-    sales: Money,
-    tax: Money | None,
-    nothing_due: np.ndarray | None = None,
-    prefix: str = "",
-) -> RestsOn:
+def rests_on(frame: pd.DataFrame, *, goods: Goods, prefix: str = "") -> RestsOn:
     """What rests on the rate of another date, or on an incomplete one.
+
+    The tax is what is due where that was computed, else all tax: on a row of which none is due,
+    nothing rests on its rate.
 
     Args:
         frame: what `df.svc.lookup()` returned.
-        sales: the sale of each row.
-        tax: the tax of each row; `None` for a frame without one.
-        nothing_due: rows of which no tax is due, so that its absence rests on no rate.
+        goods: the amounts of its rows.
         prefix: the prefix of the lookup.
     """
     status = coded(frame, f"{prefix}lookup_status")
@@ -356,23 +349,24 @@ def rests_on(
     for name in names:
         marked = coded(frame, name)
         dated |= marked.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
-    counts = rated if tax is None else rated & ~tax.missing
-    lacks = np.zeros(len(frame), bool) if tax is None else partial & tax.missing
-    if nothing_due is not None:
-        lacks &= ~nothing_due
+    tax = money(frame, f"{prefix}tax") if f"{prefix}tax" in frame.columns else None
+    due = due_of(frame, prefix)
+    counts = rated if tax is None else rated & ~due.money.missing
+    lacks = np.zeros(len(frame), bool) if tax is None else partial & tax.missing & ~due.nothing
 
     def resting(rows: np.ndarray) -> Resting:
-        of_tax = None if tax is None else tax.total(rows) or dollars(0)
-        return Resting(int(rows.sum()), sales.total(rows), of_tax)
+        of_tax = None if tax is None else due.money.total(rows) or dollars(0)
+        return Resting(int(rows.sum()), goods.money.total(rows), of_tax)
 
     return RestsOn(
         rated_rows=int(rated.sum()),
-        tax=None if tax is None else tax.total() or dollars(0),
+        tax=None if tax is None else due.money.total() or dollars(0),
         other_date=resting(dated & counts),
         incomplete=resting(partial & counts),
         both=int((dated & partial & counts).sum()),
-        untaxed=Resting(int(lacks.sum()), sales.total(lacks)),
+        untaxed=Resting(int(lacks.sum()), goods.money.total(lacks)),
         dates_known=any(first_column(frame, name) is not None for name in names),
+        of_due=due.computed,
     )
 
 

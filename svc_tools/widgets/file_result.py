@@ -125,8 +125,8 @@ _ALL = ""
 _KINDS = {".csv": "CSV", ".xlsx": "Excel workbook", ".parquet": "Parquet"}
 _PAGE, _MOST_GROUPS = 25, 25
 _NUMBERS = (
-    "Rows are counted from 1, below the names of the columns. The file holds all reasons of every"
-    " row: lookup_review_reason and, with a tax, tax_review."
+    "Rows are numbered as in a spreadsheet: the names of the columns are row 1. The file holds all"
+    " reasons of every row: lookup_review_reason and, with a tax, tax_review."
 )
 
 

@@ -445,15 +445,16 @@ def test_a_reason_is_never_claimed_without_its_arithmetic(rows):
 def test_the_first_line_says_what_of_the_expected_tax_rests_on_rates_in_doubt():
     lines = [line(), line(warnings="stale_rate"), line(warnings="stale_rate"), half(), half()]
     made = reconciled(lines, ["100", "10", "20", "7", "5"], ["8.90", "1", None, "1", "1"])
-    # the third row is not compared: nothing is known to have been collected
-    assert made.rests_on.tax == made.totals.expected == Decimal("9.79")
-    assert made.rests_on.other_date == Resting(1, Decimal("10.00"), Decimal("0.89"))
+    # the third row has nothing to compare its tax with, which rests on that rate all the same
+    sums = made.totals
+    assert made.rests_on.tax == sums.expected + sums.expected_without_collected == Decimal("11.57")
+    assert made.rests_on.other_date == Resting(2, Decimal("30.00"), Decimal("2.67"))
     assert made.rests_on.untaxed == Resting(2, Decimal("12.00"), None)
     headline = str(made).splitlines()[1]
-    assert "$0.89 of the $9.79 tax rests on the rate of another date" in headline
+    assert "$2.67 of the $11.57 tax rests on the rate of another date" in headline
     assert made.rests_on.sentence in headline
     assert escape(made.rests_on.sentence) in made._repr_html_().replace("&#39;", "&#x27;")
-    assert "3 rows at another date" in repr(made)
+    assert "4 rows at another date" in repr(made)
 
 
 def test_with_registrations_only_what_is_due_rests_on_its_rate():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -178,3 +179,30 @@ def test_rows_in_no_period_are_counted_in_words(ask):
     assert made.notes == (note,)
     assert note in str(made)
     assert getattr(frame.svc, ask)(**named).notes == ()
+
+
+EXPORT = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
+
+
+@pytest.fixture
+def looked_up(embedded):
+    """An order in Alaska whose second row, as Shopify writes it, has no place."""
+    order = pd.read_csv(EXPORT, dtype="str").iloc[1:3]
+    moved = {"Shipping Zip": "99501", "Shipping Province": "AK", "Shipping City": "Anchorage"}
+    for label, value in moved.items():
+        order[label] = [value, None]
+    return order.svc.lookup(client=embedded, progress=False)
+
+
+def test_a_further_row_of_an_order_is_in_its_state_and_at_its_place(looked_up):
+    assert states(looked_up) == ["AK", "AK"]
+    (place,) = looked_up.svc.review().groups["place"]
+    assert place.endswith("Anchorage, AK 99501")
+    looked_up.attrs = {}
+    assert states(looked_up) == ["AK", "AK"]
+
+
+def test_two_columns_of_one_name_say_nothing_of_other_rows(looked_up):
+    twice = pd.concat([looked_up, looked_up[["Shipping Province"]]], axis=1)
+    twice.attrs = {}
+    assert states(twice)[0] == "AK"

@@ -119,13 +119,12 @@ def filing(
     lines = frame.iloc[at]
     left = np.flatnonzero(in_state & undue)
     left_out = _left_out(frame.iloc[left], prefix, goods.of(left))
-    of_state = frame.iloc[np.flatnonzero(in_state)]
-    due = taxed_rows(of_state, prefix)
+    every = np.flatnonzero(in_state)
     periods, how = Coded(np.zeros(len(lines), np.int64), ("",)), list[str]()
     if period is not None:  # of all rows, which decide together how dates are read
         label = f"{prefix}lookup_as_of" if date is None else date
-        every, how = periods_of_rows(frame, label, period, dates)
-        periods = Coded(every.codes[at], every.values)
+        of_rows, how = periods_of_rows(frame, label, period, dates)
+        periods = Coded(of_rows.codes[at], of_rows.values)
     table, by_level = _filing_table(lines, code, periods, prefix)
     if period is None:
         table = table.drop(columns="period")
@@ -137,13 +136,7 @@ def filing(
         totals=_totals(
             table, lines, left_out, prefix, int(states.where(lambda one: not one).sum())
         ),
-        rests_on=rests_on(
-            of_state,
-            sales=sales_of(of_state, prefix, goods.of(np.flatnonzero(in_state))),
-            tax=due.due,
-            nothing_due=due.nothing_due,
-            prefix=prefix,
-        ),
+        rests_on=rests_on(frame.iloc[every], goods=goods.of(every), prefix=prefix),
         by_level=by_level,
         period=period,
         prefix=prefix,
@@ -263,7 +256,7 @@ class FilingTotals:
         review_rows: lines among them that require review first (`df.svc.review()`).
         review_tax: the tax of those.
         left_out_rows: lines of the state that are not filed.
-        left_out_sales: their sales, as far as they are known; `None` where none are.
+        left_out_sales: their sales with delivery, as far as they are known; `None` where none are.
         unknown_state_rows: rows of the frame that name no state: they may belong here.
     """
 
@@ -312,7 +305,7 @@ class Filing:
             `detail`, `sales` and `tax`.
         lines: the lines that are filed, as they are in the frame.
         totals: the totals of the return.
-        rests_on: how much of the tax filed rests on the rate of another date, or on an incomplete
+        rests_on: how much of the tax rests on the rate of another date, or on an incomplete
             one; and the state's rows with an incomplete rate that have no tax.
         by_level: whether every line was shared out level by level: the levels then tie, too.
         period: "month", "quarter" or "year" where the table is by period.
@@ -475,6 +468,8 @@ class Filing:
             sales = "sales not known"
             if sums.left_out_sales is not None:
                 sales = f"{exact_dollars(sums.left_out_sales)} of sales"
+                if f"{self.prefix}shipping_tax" in self.lines.columns:
+                    sales += ", delivery included"
             texts.append(f"Left out: {counted(sums.left_out_rows, 'row')} of the state ({sales}).")
         if sums.unknown_state_rows:
             texts.append(

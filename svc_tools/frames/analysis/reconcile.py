@@ -42,7 +42,6 @@ from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
     goods_of_tax,
-    sales_of,
     shipping_of_rows,
     taxed_rows,
 )
@@ -121,7 +120,7 @@ def reconcile(
         by_group=by_group(compared, keys) if keys else None,
         worst=_worst_rows(lines, compared, worst),
         lines=lines,
-        rests_on=_rests_on(frame, rows, compared, prefix),
+        rests_on=rests_on(frame, goods=goods, prefix=prefix),
         prefix=prefix,
         snapped=snapped,
         notes=(
@@ -130,18 +129,6 @@ def reconcile(
             *how,
             *undated(keys[period].isna().to_numpy() if period else None),
         ),
-    )
-
-
-def _rests_on(frame: pd.DataFrame, rows: TaxedRows, compared: Compared, prefix: str) -> RestsOn:
-    """What of the expected tax of the rows compared rests on rates in doubt."""
-    aside = rows.due.missing | ~compared.rows_of("over", "under", "within")
-    return rests_on(
-        frame,
-        sales=sales_of(frame, prefix),
-        tax=Money(np.where(aside, 0, rows.due.cents), aside),
-        nothing_due=rows.nothing_due | ~rows.due.missing,
-        prefix=prefix,
     )
 
 
@@ -160,6 +147,10 @@ def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, li
             " same, as it stands there"
         )
     codes = of.orders.codes
+    # the amounts of a further row count in its order's first row, and so does what was collected
+    elsewhere = of.orders.further
+    left = {row: why for row, why in read.wrong.items() if not (elsewhere[row] and _is_blank(why))}
+    read = read._replace(wrong=left)
     if codes is None or not (of.term.once or of.term.head):
         return read, said
     sold = np.abs(rows.taxable.cents) + np.abs(rows.exempt.cents)
@@ -179,6 +170,11 @@ def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, li
     filled = given & has[codes]
     wrong = {row: why for row, why in read.wrong.items() if not filled[row]}
     return read._replace(cents=shared, wrong=wrong), said
+
+
+def _is_blank(why: str) -> bool:
+    """Whether a cell of money has no amount because it is blank."""
+    return why.endswith(": missing")
 
 
 def order_weights(codes: np.ndarray, due: Money, sold: np.ndarray) -> np.ndarray:
@@ -282,7 +278,7 @@ def _reasons(
     reasons[within] = "within_tolerance"
     reasons[within & (compared.difference.cents == 0)] = "agrees"
     uncollected = np.flatnonzero(classes == CLASSES.index("no_collected"))
-    empty = frozenset(row for row, reason in wrong.items() if reason.endswith(": missing"))
+    empty = frozenset(row for row, why in wrong.items() if _is_blank(why))
     reasons[uncollected] = [
         "collected_missing" if row in empty else "collected_unreadable"
         for row in uncollected.tolist()
@@ -463,8 +459,8 @@ class Reconciliation:
         worst: the rows with the largest differences, and what was collected where nothing is
             due, the largest first, with the labels of the index.
         lines: every row, in its order, with the added columns of `LINE_COLUMNS`.
-        rests_on: how much of the expected tax of the rows compared rests on the rate of another
-            date, or on an incomplete one.
+        rests_on: how much of the expected tax rests on the rate of another date, or on an
+            incomplete one, also in rows without anything to compare it with.
         prefix: the prefix of the added columns.
         snapped: floats that were off a whole cent by a rounding error and read as that cent.
         notes: sentences on what has changed in the frame since its tax was computed, and on rows

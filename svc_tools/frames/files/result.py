@@ -16,6 +16,7 @@ from svc_tools.cells import text_of_formula
 from svc_tools.codes import codes_in, meaning_of
 from svc_tools.csv_files import FileError
 from svc_tools.display import (
+    FIRST_ROW,
     Note,
     Table,
     as_html,
@@ -414,7 +415,8 @@ class ReviewRow:
     """A row that requires review.
 
     Attributes:
-        number: its number in the file, from 1 below the names of the columns.
+        number: its row in the written file, as a spreadsheet counts them: the names of the columns
+            are row 1.
         dollars: at stake in it; `None` where there is no figure.
         cells: its cells in the requested columns, as texts.
         status: its `lookup_status`.
@@ -489,7 +491,7 @@ def rows_to_review(
                 number, why = seen + int(at), codes_in(reasons.values[code])  # noqa: PD011 - no frame's
                 shown = tuple(texts[len(read) - 3 :])
                 found[number] = ReviewRow(
-                    number + 1, wanted[number], shown, status, rate, why, error
+                    number + FIRST_ROW, wanted[number], shown, status, rate, why, error
                 )
             seen += len(chunk.table)
         return tuple(found[number] for number in wanted if number in found)

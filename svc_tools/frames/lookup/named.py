@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency
 from svc_tools.frames.lookup.deciding import SalesAnswers, likely_money, rows_of_file
@@ -16,7 +18,7 @@ from svc_tools.frames.lookup.doubts import Doubt, question
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.levels import Groups, holds_heads, level_of, patterns
 from svc_tools.frames.lookup.order_numbers import order_rows
-from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.row_kinds import row_kinds
 from svc_tools.frames.lookup.sums import Term
 from svc_tools.roles import ColumnAmbiguous
@@ -24,7 +26,6 @@ from svc_tools.roles import ColumnAmbiguous
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    import numpy as np
     import pandas as pd
 
     from svc_tools.frames.lookup.doubts import Reason
@@ -132,7 +133,7 @@ def read_named(
         if found_marks[one] != "point":
             reading = replace(reading, marks={**reading.marks, one: found_marks[one]})
     table = money_table(sample, money, found_marks, named=named)
-    found_levels = _levels(table, order_rows(sample, reading.orders), open_)
+    found_levels = _levels(table, order_rows(sample, reading.orders), open_, sample)
     once = answers.money.once
     asked: list[Question | None] = [
         reading.orders.question if reading.asks_for_order(sample) else None,
@@ -153,7 +154,7 @@ def read_named(
 
 
 def _levels(
-    table: MoneyTable, orders: np.ndarray | None, labels: Sequence[Hashable]
+    table: MoneyTable, orders: np.ndarray | None, labels: Sequence[Hashable], sample: pd.DataFrame
 ) -> dict[Hashable, str]:
     """The level of each column, or "heads" where one row of an order has the sum of the others."""
     found: dict[Hashable, str] = dict.fromkeys(labels, "line")
@@ -162,10 +163,20 @@ def _levels(
     groups = Groups.of(orders)
     seen = patterns(table, groups)
     for label in labels:
-        if (figures := table.columns.get(label)) is not None:  # else zero throughout
+        if (figures := table.columns.get(label)) is not None:
             heads = seen[label] == "differs" and holds_heads(figures, groups)
             found[label] = "heads" if heads else level_of(label, table, groups, seen)
+        elif _is_filled_once(sample[label], orders):  # with zeros, which have no pattern
+            found[label] = "order"
     return found
+
+
+def _is_filled_once(column: pd.Series, orders: np.ndarray) -> bool:
+    """Whether a column has a value in one row at most of each order of several rows."""
+    filled, numbered = ~blank_cells(column), orders >= 0
+    several = np.bincount(orders[numbered]) > 1
+    values = np.bincount(orders[numbered & filled], minlength=len(several))[several]
+    return bool(values.any() and values.max() == 1)
 
 
 def _decided(reading: Reading, label: Hashable, answers: SalesAnswers) -> Term | None:

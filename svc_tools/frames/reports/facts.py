@@ -18,7 +18,7 @@ from svc_tools.frames.lookup_columns import (
 )
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.review import reviewed
-from svc_tools.frames.row_states import inputs_of, places_of_rows, states_of_rows
+from svc_tools.frames.row_states import completed, inputs_of, places_of_rows, states_of_rows
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
@@ -145,7 +145,8 @@ def facts_of(
     listed = reviewed(frame, amount=goods, prefix=prefix)
     review = listed.review
     if private and len(listed.positions):
-        places = places_of_rows(frame.iloc[listed.positions], prefix=prefix, without=private)
+        part = completed(frame, prefix=prefix).iloc[listed.positions]
+        places = places_of_rows(part, prefix=prefix, without=private)
         texts = pd.array([place or None for place in places.values], dtype=text_dtype())  # noqa: PD011 - no frame's
         review.rows[f"{prefix}review_place"] = texts.take(places.codes)
     summary = summary or summarize(frame, amount=goods, prefix=prefix, review=review)

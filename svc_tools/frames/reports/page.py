@@ -13,7 +13,16 @@ import numpy as np
 
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
-from svc_tools.display import RANGE_LABEL, as_columns, counted, exact_dollars, number, prose, render
+from svc_tools.display import (
+    FIRST_ROW,
+    RANGE_LABEL,
+    as_columns,
+    counted,
+    exact_dollars,
+    number,
+    prose,
+    render,
+)
 from svc_tools.frames.charting.tile_map import (
     COLUMNS,
     DARK_FROM,
@@ -343,6 +352,7 @@ def _lines(columns: ReportColumns, rows: int) -> _Grid:
     texts = [f"The first {count:,} of {rows:,} lines; {_ALL}."]
     if rows <= count:
         texts = [f"All {rows:,} lines."]
+    texts.append("Rows are numbered as in a spreadsheet: the names of the columns are row 1.")
     shown_columns = _not_empty(columns)
     if empty := len(columns.main) - len(shown_columns):
         texts.append(f"{counted(empty, 'column')} of yours without any value: not shown here.")
@@ -352,8 +362,8 @@ def _lines(columns: ReportColumns, rows: int) -> _Grid:
         [shown(value, column.kind) for value in column.block(0, count).tolist()]
         for column in shown_columns
     ]
-    body = [(place, *line) for place, line in enumerate(zip(*cells, strict=True), start=1)]
-    heads = (number("Line"), *map(_head, shown_columns))
+    body = [(place, *line) for place, line in enumerate(zip(*cells, strict=True), FIRST_ROW)]
+    heads = (number("Row"), *map(_head, shown_columns))
     return _grid("Lines", heads, body, text=" ".join(texts))
 
 
@@ -374,7 +384,7 @@ def _flagged(listed: np.ndarray, facts: Facts, columns: ReportColumns) -> _Grid:
         (prose("What to do"), "to_do", "plain"),
     )
     cells = [
-        [f"{position + 1}" for position in taken.tolist()],
+        [f"{position + FIRST_ROW}" for position in taken.tolist()],
         *(
             [shown(value, kind) for value in review[f"{prefix}review_{name}"].tolist()]
             for _, name, kind in first
@@ -384,7 +394,7 @@ def _flagged(listed: np.ndarray, facts: Facts, columns: ReportColumns) -> _Grid:
             for column in shown_columns
         ),
     ]
-    heads = (number("Line"), *(head for head, *_ in first), *map(_head, shown_columns))
+    heads = (number("Row"), *(head for head, *_ in first), *map(_head, shown_columns))
     return _grid("Rows", heads, zip(*cells, strict=True), text=text)
 
 

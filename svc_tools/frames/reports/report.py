@@ -17,7 +17,7 @@ import pandas as pd
 from svc_tools import display
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
-from svc_tools.display import as_columns, counted, number
+from svc_tools.display import FIRST_ROW, as_columns, counted, number
 from svc_tools.extras import require
 from svc_tools.frames.money import money
 from svc_tools.frames.options import AmountOptions
@@ -157,8 +157,7 @@ def _flagged(
 ) -> None:
     """A sheet of rows of the review, with its columns before those of Lines."""
     review, rows = facts.review.rows.iloc[listed], facts.reviewed.positions[listed]
-    # from 1, and 1 for the header
-    lines = rows % xlsx.MOST_ROWS + 2
+    lines = rows % xlsx.MOST_ROWS + FIRST_ROW
     table = [
         Column(head, review[f"{facts.prefix}{column}"], kind, widest)
         for column, head, kind, widest in _REVIEW_SHOWN
@@ -258,19 +257,20 @@ def _uses(sheet: Sheet, row: int, parts: Sequence[Part]) -> int:
 
 
 def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
-    summary = facts.summary
+    summary, rests = facts.summary, facts.summary.rests_on
+    due = " due" if rests.of_due else ""
     shown: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
         ("Distinct places", summary.places, "count"),
         ("Service", summary.service, "plain"),
         ("Rows to review", facts.review.totals.rows, "count"),
-        ("Rows at the rate of another date", summary.rests_on.other_date.rows, "count"),
+        ("Rows at the rate of another date", rests.other_date.rows, "count"),
     ]
     if summary.money is not None:
         shown += [
             ("Sales", summary.money.sales, "money"),
             ("Tax computed", summary.money.tax, "money"),
-            ("Tax at rates of another date", summary.rests_on.other_date.tax, "money"),
+            (f"Tax{due} at rates of another date", rests.other_date.tax, "money"),
             ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
         ]
         if summary.money.partial_tax:

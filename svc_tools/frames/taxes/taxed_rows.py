@@ -65,6 +65,28 @@ class TaxedRows:
     why: Coded
 
 
+class Due(NamedTuple):
+    """What the seller owes of the tax of each row.
+
+    Attributes:
+        money: `tax_due` where the frame has that column, else the tax.
+        computed: whether the frame has the column.
+        nothing: rows of which the seller owes no tax, for a known reason.
+    """
+
+    money: Money
+    computed: bool
+    nothing: np.ndarray
+
+
+def due_of(frame: pd.DataFrame, prefix: str) -> Due:
+    """What is due on each row of a frame; missing throughout where it has no tax."""
+    computed = f"{prefix}tax_due" in frame.columns
+    due = money(frame, f"{prefix}{'tax_due' if computed else 'tax'}")
+    reasons = coded(frame, f"{prefix}tax_due_reason")
+    return Due(due, computed, due.missing & reasons.where(_NOTHING_DUE.__contains__))
+
+
 def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     """Read the money of a frame that `df.svc.tax()` returned.
 
@@ -78,8 +100,7 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     for name in (status, *names):
         require_one(frame, name, "tax")
     tax = money(frame, names[0])
-    says_due = f"{prefix}tax_due" in frame.columns
-    due = money(frame, f"{prefix}tax_due") if says_due else tax
+    due, says_due, nothing = due_of(frame, prefix)
     codes, cells = combined(
         [
             coded(frame, status, "not_attempted"),
@@ -95,7 +116,7 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
         tax,
         due,
         says_due,
-        why.where(lambda one: one.startswith("not_due:")),
+        nothing,
         money(frame, names[2]),
         money(frame, names[3]),
         why,
