@@ -604,8 +604,8 @@ def of_delivery(state: StateRow, rule: DeliveryRule | None) -> tuple[Advisory, .
             {
                 "code": "delivery_optional_unknown",
                 "message": f"{state.name} does not tax separately stated delivery where the buyer"
-                " could avoid the charge, such as by picking the goods up; a shop that only ships must"
-                " tax it.",
+                " could avoid the charge, such as by picking the goods up; a shop that only ships"
+                " must tax it.",
                 "state": state.state,
             }
         )
