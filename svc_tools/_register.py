@@ -56,7 +56,9 @@ def _card(result: TaxResponse) -> str | None:
 
     try:
         warnings = remarks(of_response(None, result), result.warnings)
-        return card(without_rates(result) if of_other_country(result) else result, warnings=warnings)
+        return card(
+            without_rates(result) if of_other_country(result) else result, warnings=warnings
+        )
     except MissingExtraError:  # IPython shows the text then
         return None
 

@@ -543,6 +543,20 @@ def exact_dollars(value: Decimal) -> str:
     return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
 
 
+_MOST_WARNINGS = 10
+
+
+def unknown_warnings_sentence(found: Sequence[tuple[str, int]]) -> str:
+    """The codes of a service's warnings that are not known, with their rows; empty without any."""
+    if not found:
+        return ""
+    shown = [f"{plain(code)} ({counted(rows, 'row')})" for code, rows in found]
+    named = ", ".join(first_of(shown, _MOST_WARNINGS))
+    a_warning = "a warning that is" if len(found) == 1 else "warnings that are"
+    they = "it alone requires" if len(found) == 1 else "they alone require"
+    return f"The service sent {a_warning} not known here: {named}; {they} no review."
+
+
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )

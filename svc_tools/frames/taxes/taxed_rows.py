@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.codes import NOT_DUE
 from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
@@ -102,8 +103,6 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     )
 
 
-_NOTHING_DUE = frozenset({"no_nexus", "not_registered_yet", "marketplace_facilitated"})
-"""The codes of `tax_due_reason` of sales on which the seller owes nothing."""
 _TOPIC = re.compile(r"([a-z_]+):")
 
 
@@ -113,7 +112,7 @@ def _why(
     """Why no tax is known to be due on a row, as a code."""
     if not lacks:
         return ""
-    if due_reason in _NOTHING_DUE:  # also where the tax itself is not known
+    if due_reason in NOT_DUE:  # also where the tax itself is not known
         return f"not_due:{due_reason}"
     if lacks == "due":
         return f"due_not_known:{due_reason or 'no_reason'}"
