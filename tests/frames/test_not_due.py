@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command import svc_tools
 from support.faults import echo, echoing
-from support.frames import half, line, lost, row, tax_of, taxed, units
 from support.frames import enriched as enriched_rows
+from support.frames import half, line, lost, row, tax_of, taxed, units
 
 from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames import enrich_file
