@@ -1,7 +1,7 @@
 """Write the tables of codes and of delivery in the documents from the code and the rate book.
 
 Run `python -m scripts.write_code_tables` after a change of a meaning or of the book. A table stands
-below a comment `<!-- codes: KIND -->` or `<!-- delivery -->`; its heads stay as they are in the file.
+below a comment `<!-- codes: KIND -->` or `<!-- delivery -->`; its heads stay as they are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _rules() -> Iterator[str]:
     book = load_book()
     for state, rules in sorted(book.delivery.items()):
         for rule in rules:
-            source = f"[{rule.source}]({rule.url})" if rule.url else rule.source
+            source = f"[{rule.source}](<{rule.url}>)" if rule.url else rule.source
             cells = (
                 book.states[state].name,
                 _TREATMENTS[rule.treatment] + (" (in doubt)" if rule.doubt else ""),

@@ -47,10 +47,18 @@ def show_cards() -> None:
 
 def _card(result: TaxResponse) -> str | None:
     from svc_tools.display import card  # noqa: PLC0415 - a script needs none
-    from svc_tools.lookup.outcomes import of_response, remarks  # noqa: PLC0415 - as above
+    from svc_tools.lookup.outcomes import (  # noqa: PLC0415 - as above
+        of_other_country,
+        of_response,
+        remarks,
+        without_rates,
+    )
 
     try:
-        return card(result, warnings=remarks(of_response(None, result), result.warnings))
+        warnings = remarks(of_response(None, result), result.warnings)
+        return card(
+            without_rates(result) if of_other_country(result) else result, warnings=warnings
+        )
     except MissingExtraError:  # IPython shows the text then
         return None
 

@@ -8,6 +8,7 @@ line, reports, the panel and the spreadsheet show its texts.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from svc_sdk.rates import rate_to_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from svc_sdk.models import Advisory, TaxResponse
 
@@ -339,6 +340,13 @@ _TAX_DUE = {
     ),
 }
 """Codes of `tax_due_reason`, why tax due is missing: meaning, what to do."""
+NOT_DUE = {
+    "marketplace_facilitated": "marketplace sales",
+    "no_nexus": "sales in states where you are not registered",
+    "not_registered_yet": "sales before you were registered",
+}
+"""The codes of `tax_due_reason` of sales on which the seller owes nothing, and which sales they
+are: none of them requires review."""
 _ERRORS = {
     "unauthorized": (
         "The service does not accept the key",
@@ -629,6 +637,19 @@ _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 
 _ADVISORIES = frozenset((*codes_of("review"), *codes_of("warning")))
+
+
+def unknown_warnings(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The warnings of a service that are not in the table, with their rows, the most first.
+
+    Args:
+        counts: codes as a column has them, and the rows of each; a code may occur several times.
+    """
+    rows: Counter[str] = Counter()
+    for code, count in counts:
+        if code not in _ADVISORIES:
+            rows[code] += count
+    return sorted(rows.items(), key=lambda one: (-one[1], one[0]))
 
 
 def code_of(warning: str | Advisory) -> str:

@@ -502,10 +502,9 @@ def _card_rates(
 
 
 def read_in(result: TaxResponse) -> str:
-    """What the rule of delivery was read in, in brackets; empty where the response is silent."""
+    """What the rule of delivery was read in, in brackets; empty where that is an official page."""
     certainty = (result.rate.model_extra or {}).get("freight_certainty")
     read = {
-        "official page read": "official page",
         "two independent sources": "two independent sources",
         "one source": "one source",
         "none": "not settled",
@@ -558,6 +557,20 @@ def the_service(name: str) -> str:
 def exact_dollars(value: Decimal) -> str:
     """An amount with its cents and the sign in front: `-$1,234.50`."""
     return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+
+
+_MOST_WARNINGS = 10
+
+
+def unknown_warnings_sentence(found: Sequence[tuple[str, int]]) -> str:
+    """The codes of a service's warnings that are not known, with their rows; empty without any."""
+    if not found:
+        return ""
+    shown = [f"{plain(code)} ({counted(rows, 'row')})" for code, rows in found]
+    named = ", ".join(first_of(shown, _MOST_WARNINGS))
+    a_warning = "a warning that is" if len(found) == 1 else "warnings that are"
+    they = "it alone requires" if len(found) == 1 else "they alone require"
+    return f"The service sent {a_warning} not known here: {named}; {they} no review."
 
 
 _CONTROLS = re.compile(

@@ -52,6 +52,13 @@ def test_the_card_of_a_notebook_says_what_may_be_wrong(case):
     assert why or "The service has no warnings." in said
 
 
+def test_the_card_of_a_rate_of_another_country_has_no_rate():
+    said = text_of(_card(answer({"country": "CA"})))
+    assert "No rate" in said
+    assert "Canada (CA)" in said
+    assert "%" not in said
+
+
 @pytest.mark.parametrize(("given_word", "taxable"), FREIGHT.values())
 def test_the_card_never_guesses_whether_delivery_is_taxable(given_word, taxable):
     said = text_of(card(answer({"freight_taxable": given_word})))

@@ -420,7 +420,9 @@ def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool) -> None:
 def _exit_code(run: FileRun, *, strict: bool) -> int:
     if run.interrupted:
         return INTERRUPTED
-    good = run.all_known and not run.totals.review.rows if strict else run.settled
+    good = run.settled
+    if strict:
+        good = good and run.all_known and not run.totals.review.rows
     return 0 if good else NO_RESULT
 
 
@@ -428,7 +430,7 @@ def _show_run(console: Console, run: FileRun) -> None:
     """Print what can be used of the rows, where they are, what to do next, and the details."""
     if run.written is not None:
         show(console, *run.lead(meanings=console.width >= _NARROW))
-        for text in ("", *run.totals.money):
+        for text in ("", *run.totals.money, *run.totals.remarks):
             print_text(console, text)
         if str(run.written) != "-":
             named = "Written" if run.stopped is None else "Written, incomplete"

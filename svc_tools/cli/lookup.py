@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from svc_sdk import Advisory, TaxResponse
+from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
@@ -30,7 +30,7 @@ from svc_tools.codes import (
     total_rate,
 )
 from svc_tools.display import number, print_table, print_text, prose, read_in
-from svc_tools.lookup.outcomes import of_response, remarks
+from svc_tools.lookup.outcomes import of_other_country, of_response, remarks
 from svc_tools.places import (
     Cells,
     Elsewhere,
@@ -99,6 +99,8 @@ def lookup(
             period=period,
             mode="full" if full else "simple",
         )
+        if why := of_other_country(response):
+            raise ServiceError(f"The response cannot be used: {why}.")
         if compared:
             response = _compared(response, compared)
         if as_json:

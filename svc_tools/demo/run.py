@@ -165,7 +165,8 @@ def render(summary: Summary, console: Console) -> None:
         _failures(console, summary)
     if summary.review.totals.rows:
         _to_review(console, summary.review)
-    for text in (summary.rests_on.sentence, RATE_NOTE_SHORT):
+    texts = (summary.review.not_due_sentence, summary.unknown_warnings)
+    for text in (*texts, summary.rests_on.sentence, RATE_NOTE_SHORT):
         if text:
             _paragraph(console, text)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from svc_tools.codes import unknown_warnings
 from svc_tools.config import (
     configured,
     connect,
@@ -23,6 +24,7 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
+from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
@@ -254,14 +256,17 @@ def _found(inputs: Inputs, queries: Queries) -> list[str]:
 
 
 def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
-    """The rows by status, the most frequent reason for no rate, and the number of requests.
+    """Rows by status, the most frequent reason for no rate, unknown warnings, and the requests.
 
     `store` is where the results came from that were not requested: the cache or a lock file.
     """
     statuses: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    warned: Counter[tuple[str, ...]] = Counter()
     for outcome, rows in zip(outcomes, queries.rows.tolist(), strict=True):
         statuses[outcome.status] += rows
+        if outcome.found is not None and outcome.found.warnings:
+            warned[outcome.found.warnings] += rows
         if outcome.status not in WITH_RATE:
             reasons[outcome.error or outcome.status] += rows
     rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
@@ -270,6 +275,10 @@ def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str)
         every = [("", reason, count) for reason, count in reasons.items()]
         _, reason, count = counted_alike(every)[0]
         lines.append(f"most frequent reason: {reason} (rows: {count:,})")
+    unknown = unknown_warnings(
+        (code, rows) for codes, rows in warned.items() for code in dict.fromkeys(codes)
+    )
+    lines += filter(None, (unknown_warnings_sentence(unknown),))
     if run.cached:
         lines.append(f"places: {run.cached:,} from {store}, {run.asked:,} requested")
     return lines

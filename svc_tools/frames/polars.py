@@ -220,6 +220,7 @@ class PolarsReview:
         totals: see `ReviewTotals`.
         sentence: how few rows account for most of the dollars at stake.
         notes: what has changed in the frame since its tax was computed, in sentences.
+        not_due: the rows of which no tax is due from the seller, by reason; they are not listed.
     """
 
     def __init__(self, frame: pl.DataFrame, made: Review) -> None:
@@ -231,6 +232,7 @@ class PolarsReview:
         self.totals: ReviewTotals = made.totals
         self.sentence = made.sentence
         self.notes = made.notes
+        self.not_due = made.not_due
 
     def __str__(self) -> str:
         """The review as text: the sentence, reasons, places, rows."""

@@ -53,6 +53,7 @@ from svc_tools.frames.review_rows import (
 )
 from svc_tools.frames.row_states import completed, places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
+from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     goods_of,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 
     from svc_tools.codes import AddressGiven
     from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.taxes.not_due import NotDue
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 REVIEW_COLUMNS = (
@@ -444,6 +446,7 @@ class Review:
         totals: see `ReviewTotals`.
         prefix: the prefix of the columns.
         notes: what has changed in the frame since its tax was computed, in sentences.
+        not_due: the rows of which no tax is due from the seller, by reason; they are not listed.
     """
 
     rows: pd.DataFrame
@@ -452,6 +455,7 @@ class Review:
     totals: ReviewTotals
     prefix: str = ""
     notes: tuple[str, ...] = ()
+    not_due: tuple[NotDue, ...] = ()
 
     @property
     def by_state(self) -> pd.DataFrame:
@@ -500,6 +504,11 @@ class Review:
             f" {exact_dollars(sums.dollars)} {what}{estimated}; {need}."
         )
 
+    @property
+    def not_due_sentence(self) -> str:
+        """How many rows are not listed because no tax is due from the seller; empty without."""
+        return not_due_sentence(self.not_due)
+
     def __str__(self) -> str:
         """The review as text: the sentence, reasons, places, rows."""
         return as_text(Note(self.sentence, self._sentences), *self._tables)
@@ -513,7 +522,7 @@ class Review:
 
     @property
     def _sentences(self) -> Sequence[str]:
-        sums, sentences = self.totals, []
+        sums, sentences = self.totals, [*filter(None, (self.not_due_sentence,))]
         if sums.estimated_rows and sums.estimated is not None:
             sentences.append(
                 f"The estimate of {exact_dollars(sums.estimated)} is what is taxable of the sales"
@@ -647,6 +656,7 @@ def reviewed(
         groups=groups,
         totals=_totals(len(frame), own, basis, share),
         prefix=prefix,
+        not_due=not_due_of(frame, prefix, goods_of(frame, prefix, amount)),
     )
     return Reviewed(made, listed[order], failed[order])
 

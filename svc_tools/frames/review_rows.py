@@ -13,6 +13,7 @@ from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.taxes.due import terms_of
+from svc_tools.frames.taxes.not_due import not_due_of_rows
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
 from svc_tools.lookup.outcomes import TOO_HIGH
@@ -34,7 +35,8 @@ def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
 
     Empty where a row requires none. They are the status of a row without a whole rate, what the
     lookup noted (`lookup_review_reason`, where `needs_review`), what the tax noted
-    (`tax_review`), `no_tax`, and why it is not known whether a tax is due.
+    (`tax_review`), `no_tax`, and why it is not known whether a tax is due. A row of which no tax
+    is due for a known reason requires none, whatever its rate is.
     """
     marked = truths_of(frame, f"{prefix}needs_review", missing=True)
     marks = (
@@ -56,6 +58,7 @@ def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
             coded(frame, f"{prefix}tax_review"),
             _why_no_tax(frame, status, prefix),
             Coded(too_high.astype(np.int64), ("", "rate_too_high")),
+            not_due_of_rows(frame, prefix),
         ]
     )
     return recoded(codes, (_cell(*row) for row in rows))
@@ -82,7 +85,10 @@ def _cell(  # noqa: PLR0917 - a row's cells
     of_tax: str,
     why: str,
     too_high: str,
+    not_due: str,
 ) -> str:
+    if not_due:
+        return ""
     if marked == "unknown":  # a lookup of some columns only
         found = _judged(status, confidence, warnings, too_high)
     else:
@@ -226,6 +232,12 @@ def taxed_up(cents: _Whole, units: _Whole) -> _Whole:
     """The tax of sales in cents at rates in units, half a cent up."""
     tax: _Whole = (cents * units + UNITS_PER_ONE // 2) // UNITS_PER_ONE
     return tax
+
+
+def warnings_counted(warnings: Coded) -> list[tuple[str, int]]:
+    """The codes of a column of warnings with their rows; a code may occur several times."""
+    counts = warnings.counts()
+    return [(code, rows) for cell, rows in counts for code in dict.fromkeys(codes_in(cell))]
 
 
 def unmatched_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:

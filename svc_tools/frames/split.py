@@ -29,6 +29,7 @@ from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.money import Money, dollars, dollars_by, money
 from svc_tools.frames.review_rows import codes_of_rows
+from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Head
     from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.taxes.not_due import NotDue
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 USES = codes_of("use")
@@ -186,11 +188,14 @@ class Split(Mapping[str, "pd.DataFrame"]):
     `for name, rows in split.items()`.
 
     Attributes:
-        ready: rows with a whole rate (and their tax, in a frame with taxes), nothing to review.
+        ready: rows with a whole rate and nothing to review; in a frame with taxes, with their
+            tax, or of which no tax is due from the seller.
         to_check: rows with a whole rate that require review first, as `df.svc.review()` says.
         incomplete: rows whose rate lacks its local or district part: no tax unless requested.
         no_rate: rows without a rate; `lookup_error` says why.
         parts: the rows and dollars of each, in this order.
+        not_due: the rows of which no tax is due from the seller, by reason: each is in the group
+            of its rate, and none of them in `to_check`.
     """
 
     ready: pd.DataFrame
@@ -198,6 +203,7 @@ class Split(Mapping[str, "pd.DataFrame"]):
     incomplete: pd.DataFrame
     no_rate: pd.DataFrame
     parts: tuple[Part, ...]
+    not_due: tuple[NotDue, ...] = ()
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         """The rows of one group by its name."""
@@ -232,7 +238,8 @@ class Split(Mapping[str, "pd.DataFrame"]):
 
     @property
     def _shown(self) -> tuple[Note, Table]:
-        return Note(self.sentence), parts_table(self.parts)
+        why = not_due_sentence(self.not_due)
+        return Note(self.sentence, [why] if why else []), parts_table(self.parts)
 
 
 def split(
@@ -249,4 +256,8 @@ def split(
         name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
         for name, use in GROUPS.items()
     }
-    return Split(**groups, parts=parts_of(frame, uses, goods=goods, prefix=prefix))
+    return Split(
+        **groups,
+        parts=parts_of(frame, uses, goods=goods, prefix=prefix),
+        not_due=not_due_of(frame, prefix, goods),
+    )

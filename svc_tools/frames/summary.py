@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import CONFIDENCES, codes_in
-from svc_tools.display import counted, exact_dollars
+from svc_tools.codes import CONFIDENCES, codes_in, unknown_warnings
+from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.arrow import Coded, coded, combined, first_column
 from svc_tools.frames.lookup_columns import (
     NOTE,
@@ -23,6 +23,7 @@ from svc_tools.frames.lookup_columns import (
 )
 from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
 from svc_tools.frames.review import Review, reviewed
+from svc_tools.frames.review_rows import warnings_counted
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.split import Part, parts_of, uses_of_rows
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
@@ -204,6 +205,7 @@ class Summary:
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
         by_confidence: the rows with a rate (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
+        unknown_warnings: those of them whose codes are not known, in a sentence; empty without.
         rests_on: what rests on the rate of another date, or on an incomplete one.
         review: the rows that require review, as `df.svc.review()` lists them.
         failures: the most frequent reasons for rows without a rate.
@@ -221,6 +223,7 @@ class Summary:
     by_status: tuple[Count, ...]
     by_confidence: tuple[Count, ...]
     by_warning: tuple[Count, ...]
+    unknown_warnings: str
     rests_on: RestsOn
     review: Review
     failures: tuple[Failure, ...]
@@ -296,6 +299,7 @@ def summarize(
         by_status=_ordered(statuses.items(), STATUSES),
         by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
         by_warning=_by_warning(warnings),
+        unknown_warnings=unknown_warnings_sentence(unknown_warnings(warnings_counted(warnings))),
         rests_on=rests_on(frame, goods=goods, prefix=prefix),
         review=review,
         failures=failures[:_TOP],
@@ -397,9 +401,8 @@ def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[
 
 def _by_warning(warnings: Coded) -> tuple[Count, ...]:
     counted: Counter[str] = Counter()
-    for cell, rows in warnings.counts():
-        for code in codes_in(cell):
-            counted[code] += rows
+    for code, rows in warnings_counted(warnings):
+        counted[code] += rows
     return tuple(
         Count(name, rows)
         for name, rows in sorted(counted.items(), key=lambda item: (-item[1], item[0]))

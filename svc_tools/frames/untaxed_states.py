@@ -12,6 +12,7 @@ import numpy as np
 from svc_tools.frames.lookup_columns import rates_of
 from svc_tools.frames.money import money, sums_by
 from svc_tools.frames.review_rows import taxed_up
+from svc_tools.frames.taxes.not_due import not_due_of_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,7 @@ class UntaxedStates:
             return
         sales, taxable = (money(frame, name) for name in names)
         known = ~(sales.missing | taxable.missing)
+        known &= not_due_of_rows(frame, prefix).where(lambda reason: not reason)
         sold = np.where(known, sales.cents, 0)
         untaxed = np.where(known, sold - taxable.cents, 0)
         tax = taxed_up(untaxed, rates_of(frame, f"{prefix}combined_rate").units)

@@ -57,7 +57,7 @@ from svc_tools.display import (
     printable,
     prose,
 )
-from svc_tools.places import ONE_RATE_STATES, same_place
+from svc_tools.places import ONE_RATE_STATES, country_code, country_name, same_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -71,6 +71,9 @@ NO_SUM = "parts_do_not_add_up"
 """Warning of the toolkit: the parts of the rate that are given cannot add up to it."""
 STOPPED = "it was stopped"
 """Why a run ended that was stopped through its event."""
+_US = "US"
+_LONGEST = 40
+"""Characters of a country that is not known which a sentence quotes."""
 _PARTS = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
 TOO_HIGH = rate_to_units(HIGHEST_RATE)
 """Units above which a combined rate requires review."""
@@ -154,13 +157,16 @@ def of_response(
 ) -> Outcome:
     """The outcome of a response: `ok`, `partial`, `unresolved`; `failed` where it is unusable.
 
-    It is unusable where it has no rate, or is for another place than the one of the query.
+    It is unusable where it has no rate, or is for another place than the one of the query, or for
+    another country than the United States.
 
     Args:
         place: the query; `None` where it is not known, and nothing is compared with it.
         response: the response.
         at: when the service responded (aware, UTC).
     """
+    if why := of_other_country(response):
+        return Outcome("failed", why, looked_up_at=at)
     if confidence_of(response) == "none":
         why = "the service found no rate it could stand by (confidence none)"
         return Outcome("unresolved", why, looked_up_at=at)
@@ -174,6 +180,28 @@ def of_response(
     if codes:
         return Outcome("partial", ", ".join(codes), found, looked_up_at=at)
     return Outcome("ok", None, found, looked_up_at=at)
+
+
+def of_other_country(response: TaxResponse) -> str | None:
+    """Why a response is no rate of a place in the United States, in a sentence.
+
+    `None` where its country (SPEC 2.2) is the United States, however that is written, or missing.
+    """
+    written = (response.rate.country or "").strip()
+    code = country_code(written) if written else _US
+    if code == _US:
+        return None
+    shown = f"{country_name(code)} ({code})" if code else repr(printable(written[:_LONGEST]))
+    return (
+        f"the service sent a rate of {shown}, and the place that was looked up is in the United"
+        " States (US)"
+    )
+
+
+def without_rates(response: TaxResponse) -> TaxResponse:
+    """The response without its rates, which are not those of the place."""
+    rates = dict.fromkeys(("country_rate", *_PARTS, "combined_rate"))
+    return TaxResponse(rate=response.rate.model_copy(update=rates), meta=response.meta)
 
 
 def _found(response: TaxResponse) -> Found:

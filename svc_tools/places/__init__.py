@@ -1,6 +1,6 @@
 """Places of rows: their cells read, normalized, and made hashable queries to the service."""
 
-from svc_tools.places.countries import country_code
+from svc_tools.places.countries import country_code, country_name
 from svc_tools.places.place import (
     GRAINS,
     NO_DATE,
@@ -41,6 +41,7 @@ __all__ = [
     "Refusal",
     "agreed_state",
     "country_code",
+    "country_name",
     "first_day",
     "is_washington_dc",
     "normal_zip",

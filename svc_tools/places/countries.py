@@ -35,6 +35,17 @@ def country_code(text: str) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
+def country_name(code: str) -> str:
+    """The English name of a country by its ISO code of two letters: "Canada" for "CA"."""
+    return _names()[code]
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """The English names by code."""
+    return {row["code"]: row["names"].partition(";")[0] for row in _rows()}
+
+
 def _named(text: str) -> str | None:
     """The code of a text that is one code, number or name."""
     if number := _NUMBER.fullmatch(text.strip()):
@@ -53,8 +64,13 @@ def _plain(text: str) -> str:
 def _table() -> dict[str, str]:
     """The codes by all that is written for a country."""
     found: dict[str, str] = {}
-    with Path(__file__).with_name("countries.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            written = (row["code"], row["alpha_3"], row["number"], *row["names"].split(";"))
-            found |= dict.fromkeys(map(_plain, written), row["code"])
+    for row in _rows():
+        written = (row["code"], row["alpha_3"], row["number"], *row["names"].split(";"))
+        found |= dict.fromkeys(map(_plain, written), row["code"])
     return found
+
+
+def _rows() -> list[dict[str, str]]:
+    """The rows of the table."""
+    with Path(__file__).with_name("countries.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))

@@ -47,9 +47,9 @@ class Rate(_Shape):
     freight_taxable: bool | None = Field(
         description="Whether separately stated delivery is taxable; null where there is no tax"
     )
-    freight_certainty: (
-        Literal["official page read", "two independent sources", "one source", "none"] | None
-    ) = Field(None, description="What the rule of delivery was read in")
+    freight_certainty: Literal["two independent sources", "one source", "none"] | None = Field(
+        None, description="What the rule of delivery was read in, if not in an official page"
+    )
 
 
 class AnswerWarning(_Shape):
@@ -98,16 +98,6 @@ class Component(_Shape):
     edition: str
 
 
-class ResolvedPlace(_Shape):
-    """The place that the lookup led to."""
-
-    state: _StateCode
-    zip: Zip | None
-    city: str | None
-    county: str | None
-    as_of: date
-
-
 class DeliveryRule(_Shape):
     """The rule that `freight_taxable` follows on the day."""
 
@@ -120,15 +110,25 @@ class DeliveryRule(_Shape):
     note: str | None
 
 
+class ResolvedPlace(_Shape):
+    """The place that the lookup led to."""
+
+    state: _StateCode
+    zip: Zip | None
+    city: str | None
+    county: str | None
+    as_of: date
+    delivery: DeliveryRule | None
+
+
 class TaxResponse(_Shape):
-    """The response to a lookup; the last four fields with `mode=full` only."""
+    """The response to a lookup; the last three fields with `mode=full` only."""
 
     rate: Rate
     meta: Meta
     candidates: list[Candidate] | None = None
     components: list[Component] | None = None
     resolved_place: ResolvedPlace | None = None
-    delivery: DeliveryRule | None = None
 
 
 class StateFreshness(_Shape):

@@ -202,7 +202,8 @@ class FileResult:
         self._run, self._columns, self._prefix = run, tuple(dict.fromkeys(columns)), prefix
         self.message.clear()
         uses = parts_table(run.totals.by_use, "What can be used")
-        ready = f"<p>{escape(parts_sentence(run.totals.by_use))}</p>"
+        texts = (parts_sentence(run.totals.by_use), *run.totals.remarks)
+        ready = "".join(f"<p>{escape(text)}</p>" for text in texts)
         rows = [(*cells, capital(str(meaning))) for *cells, meaning in uses.rows]
         self.split.value = ready + table_html(uses.columns, rows, uses.caption)
         self.summary.value = _summary(run)

@@ -568,12 +568,13 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
 def _done(run: FileRun) -> str:
     totals = run.totals
     if run.all_known and not totals.review.rows:
-        rated = "Every row has a whole rate"
+        rows = "row of which tax is due" if totals.not_due_open else "row"
+        rated = f"Every {rows} has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
     failed = totals.statuses["failed"]
     button = _RATES if totals.taxed is None else _TAX
     again = f" “{button}” looks up again only what failed: {counted(failed, 'row')}."
-    return (
-        f"Done. {counted(totals.review.rows, 'row')} of {totals.rows:,} to review: the table below"
-        f" says why.{again if failed else ''}"
-    )
+    listed = f"{counted(totals.review.rows, 'row')} of {totals.rows:,} to review"
+    if totals.review.rows:
+        listed += ": the table below says why"
+    return f"Done. {listed}.{again if failed else ''}"

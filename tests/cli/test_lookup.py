@@ -12,7 +12,7 @@ import sys
 import pytest
 from support.cards import doubtful
 from support.command import svc_tools
-from support.faults import GOOD, HANG, KEY, answer, serving
+from support.faults import GOOD, HANG, KEY, answer, echoing, serving
 from support.systems import posix
 from support.waiting import until
 
@@ -125,6 +125,18 @@ def test_a_rate_that_may_be_wrong_says_so(account, zip5, code, said):
     assert (done.returncode, done.stderr) == (code, "")
     assert said in " ".join(done.stdout.split())
     assert ("!" in done.stdout) is (zip5 != "10012")
+
+
+@pytest.mark.parametrize("option", [(), ("--full",), ("--json",)])
+def test_a_rate_of_another_country_is_an_error_that_names_both_and_no_rate(account, option):
+    faults, environment = account
+    faults.will(echoing(rate={"country": "CA", "city": "Toronto"}))
+    done = svc_tools("lookup", "TX", "--zip", "78701", *option, **environment)
+    assert done.returncode == 1
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "a rate of Canada (CA)" in said
+    assert "the United States (US)" in said
+    assert not re.search(r"8\.25|0\.08250", said)
 
 
 def test_today_is_a_day_as_in_enrich(account):

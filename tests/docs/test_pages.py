@@ -422,7 +422,7 @@ def test_the_pages_say_of_the_states_what_their_table_says():
 @pytest.mark.parametrize("page", TEXTS)
 def test_links_lead_somewhere(page):
     """Those within the site are checked with their sections when it is built."""
-    for target in re.findall(r"\]\((?!https:)([^)#]+)(?:#[^)]*)?\)", TEXTS[page]):
+    for target in re.findall(r"\]\(<?(?!<?https?:)([^)#]+)(?:#[^)]*)?\)", TEXTS[page]):
         assert (ROOT / page).parent.joinpath(target).exists(), target
 
 

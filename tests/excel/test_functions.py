@@ -53,6 +53,17 @@ def test_a_rate_that_may_be_wrong_requires_review_in_a_cell(scripted_desk, fault
             assert bool(shown(scripted_desk, "SVC_WARNINGS", *place)) is bool(why)
 
 
+def test_a_rate_of_another_country_is_an_error_that_names_both(scripted_desk, faults):
+    faults.will(echoing(rate={"country": "Canada"}))
+    place = ("TX", "78701", DAY)
+    for name, cells in (("SVC_RATE", place), ("SVC_TAX", (100.0, *place))):
+        told = shown(scripted_desk, name, *cells)
+        assert told.startswith("#FAILED ")
+        assert "Canada (CA)" in told
+        assert "the United States (US)" in told
+    assert shown(scripted_desk, "SVC_STATUS", *place) == "failed"
+
+
 @pytest.mark.parametrize("accept", ["yes", True, 1.0, "partially"])
 def test_accept_takes_one_word_alone(accept, desk):
     assert shown(desk, "SVC_RATE", "TX", "78701", DAY, accept).startswith("#INVALID accept")

@@ -48,6 +48,23 @@ def test_same_rows_same_order_same_index(mixed):
     assert list(mixed.columns) == [*MIXED.columns, *LOOKUP_COLUMNS]
 
 
+def test_a_rate_of_another_country_is_failed_and_not_cached(scripted, faults, tmp_path):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "amount": [100.0]})
+    options = {"client": scripted, "as_of": "2026-02-01", "progress": False}
+    options["cache"] = tmp_path / "cache.sqlite"
+    faults.will(echoing(rate={"country": "Canada"}))
+    taxed = frame.svc.lookup(**options).svc.tax(progress=False)
+    row = taxed.iloc[0]
+    assert (row["lookup_status"], row["lookup_review_reason"]) == ("failed", "failed")
+    assert "a rate of Canada (CA)" in row["lookup_error"]
+    assert "the United States (US)" in row["lookup_error"]
+    assert pd.isna(row["combined_rate"])
+    assert pd.isna(row["tax"])
+    faults.will(echo)
+    assert frame.svc.lookup(**options)["lookup_status"].tolist() == ["ok"]
+    assert len(faults.seen) == 2
+
+
 def test_every_row_has_its_own_outcome(mixed):
     assert list(mixed["lookup_status"]) == ["ok", "ok", "partial", "unsupported", "ok", "invalid"]
     rates = list(mixed["combined_rate"])

@@ -37,6 +37,37 @@ def outcome(*, warnings=(), **extra):
     return of_response(PLACE, TaxResponse.model_validate(body), at=AT)
 
 
+_OURS = ["US", "us", "USA", "840", 840, "United States", "U.S.", "united states of america", " US "]
+
+
+@pytest.mark.parametrize("country", [*_OURS, "", "  ", None])
+def test_a_rate_of_the_united_states_is_one_however_its_country_is_written(country):
+    rate = json.loads(GOOD)["rate"] | {"country": country}
+    assert outcome(rate=rate).status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("country", "named"),
+    [
+        *((one, "Canada (CA)") for one in ("CA", "ca", "CAN", "Canada", "124", 124)),
+        ("Deutschland", "Germany (DE)"),
+        ("Atlantis", "'Atlantis'"),
+        ("PR", "Puerto Rico (PR)"),
+    ],
+)
+@pytest.mark.parametrize("confidence", ["high", "none"])
+def test_a_rate_of_another_country_is_no_rate_and_both_are_named(country, named, confidence):
+    body = json.loads(GOOD)
+    body["rate"] |= {"country": country}
+    body["meta"] |= {"confidence": confidence}
+    response = TaxResponse.model_validate(body)
+    for place in (PLACE, None):
+        found = of_response(place, response, at=AT)
+        assert (found.status, found.found, found.looked_up_at) == ("failed", None, AT)
+        assert f"a rate of {named}," in found.error
+        assert "the United States (US)" in found.error
+
+
 def spans(low, high, code="zip_spans_jurisdictions"):
     return {"code": code, "lowest_combined_rate": low, "highest_combined_rate": high}
 

@@ -174,6 +174,15 @@ def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
     assert tab.result.layout.display == ""
 
 
+def test_a_rate_of_another_country_is_not_shown_as_one(tab, faults):
+    faults.will(echoing(rate={"country": "CAN"}))
+    look_up(tab, amount="100.00")
+    assert "a rate of Canada (CA)" in tab.message.html
+    assert "the United States (US)" in tab.message.html
+    assert (tab.card.value, tab.copy_rate.text, tab.copy_tax.text) == ("", "", "")
+    assert tab.history.rows[0]["cells"][2] == "no rate"
+
+
 def test_the_code_that_is_shown_gives_the_same_answer(service, monkeypatch):
     with Svc(KEY, base_url=service) as client:
         tab = LookupTab(Session(client))

@@ -57,7 +57,7 @@ from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.lookup_columns import NOTE
+from svc_tools.frames.lookup_columns import NOTE, READING
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
@@ -707,7 +707,10 @@ class _FileWriting:
         self._rows, self._layout, self._terms, self._results = rows, layout, terms, results
         self._attrs = attrs
         # what was looked up; not the results themselves, which pandas would copy for each chunk
+        reading = layout.inputs.reading.as_plain()
         self._noted: dict[Hashable, object] = {NOTE: attrs.get(NOTE)}
+        if terms.tax is None:  # a tax stores how it has read the columns
+            self._noted[READING] = {terms.lookup.prefix: reading}
         self._counts = Counts()
         self._money: list[int] = []
         self.notes: list[str] = []

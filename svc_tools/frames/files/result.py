@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.cells import text_of_formula
-from svc_tools.codes import codes_in, meaning_of
+from svc_tools.codes import codes_in, meaning_of, unknown_warnings
 from svc_tools.csv_files import FileError
 from svc_tools.display import (
     FIRST_ROW,
@@ -30,6 +30,7 @@ from svc_tools.display import (
     printable,
     prose,
     the_service,
+    unknown_warnings_sentence,
 )
 from svc_tools.frames.arrow import coded, frame_of
 from svc_tools.frames.money import dollars
@@ -37,7 +38,7 @@ from svc_tools.frames.review import (
     ReviewCounts,
     state_reason_table,
 )
-from svc_tools.frames.review_rows import codes_of_rows
+from svc_tools.frames.review_rows import codes_of_rows, warnings_counted
 from svc_tools.frames.split import (
     GROUPS,
     parts_joined,
@@ -45,6 +46,12 @@ from svc_tools.frames.split import (
     parts_sentence,
     parts_table,
     uses_of,
+)
+from svc_tools.frames.taxes.not_due import (
+    not_due_joined,
+    not_due_of,
+    not_due_of_rows,
+    not_due_sentence,
 )
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
 from svc_tools.lookup import STATUSES
@@ -59,6 +66,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.arrow import Coded
     from svc_tools.frames.review import RankedRows
     from svc_tools.frames.split import Part
+    from svc_tools.frames.taxes.not_due import NotDue
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 _LONGEST = 400
@@ -120,8 +128,12 @@ class FileRun:
 
     @property
     def all_known(self) -> bool:
-        """Whether every row has a whole rate, and a tax where one was requested."""
-        return self.stopped is None and self.totals.whole == self.totals.rows
+        """Whether every row has a whole rate, and a tax where one was requested.
+
+        A row of which no tax is due needs neither.
+        """
+        totals = self.totals
+        return self.stopped is None and totals.whole + totals.not_due_open == totals.rows
 
     def __str__(self) -> str:
         """The result as text."""
@@ -136,7 +148,8 @@ class FileRun:
         if self.written is not None:
             written = f"Written: {printable(self.written)}."
         notes = (capital(printable(note)) for note in self.notes if note not in self.on_columns)
-        sentences = [*_sentences(self), *self.totals.money, written, self.requested, *notes]
+        of_rows = [*self.totals.money, *self.totals.remarks]
+        sentences = [*_sentences(self), *of_rows, written, self.requested, *notes]
         lead = Note(_title(self), sentences)
         return lead, *self.lead()[1:], *self.details()
 
@@ -226,6 +239,8 @@ def _reason_tables(
     return [Table(heads, [row[-len(heads) :] for row in rows], title, more)] if rows else []
 
 
+_OPEN = ("failed", "not_attempted")
+"""Statuses of rows that have no outcome yet."""
 _MOST_REASONS = 20_000
 """Distinct reasons counted: those that quote a cell can be as many as the rows."""
 _FREQUENT_REASONS = 1_000
@@ -242,6 +257,9 @@ class FileTotals:
             out where there are very many.
         whole: rows with a whole rate, and with a tax where one was requested.
         review: the rows that require review, as `df.svc.review()` counts them.
+        not_due: the rows of which no tax is due from the seller, by reason: none requires review.
+        not_due_open: those of them that `whole` does not count and that have their outcome.
+        unknown_warnings: rows by those warnings of the service whose codes are not known.
         by_use: the rows by what they can be used for, as `df.svc.split()` counts them: ready, to
             check, incomplete, and no rate.
         taxed: rows with a tax; `None` where none was requested.
@@ -259,6 +277,9 @@ class FileTotals:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     whole: int = 0
     review: ReviewCounts = field(default_factory=ReviewCounts)
+    not_due: tuple[NotDue, ...] = ()
+    not_due_open: int = 0
+    unknown_warnings: Counter[str] = field(default_factory=Counter)
     by_use: tuple[Part, ...] = ()
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
@@ -289,11 +310,21 @@ class FileTotals:
         goods = goods_of_tax(frame, prefix)
         parts = parts_of(frame, uses_of(of_rows, codes), goods=goods, prefix=prefix)
         self.by_use = parts_joined(self.by_use, parts)
+        self.not_due = not_due_joined(self.not_due, not_due_of(frame, prefix, goods))
+        warned = unknown_warnings(warnings_counted(coded(frame, f"{prefix}warnings")))
+        self.unknown_warnings.update(dict(warned))
+        if len(self.unknown_warnings) > _MOST_REASONS:
+            self.unknown_warnings = Counter(
+                dict(self.unknown_warnings.most_common(_FREQUENT_REASONS))
+            )
         whole = ~open_rows
         if taxed is not None:
             self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))
             whole &= frame[f"{prefix}tax"].notna().to_numpy()
         self.whole += int(whole.sum())
+        done = ~status.isin(_OPEN).to_numpy(bool)
+        not_due = not_due_of_rows(frame, prefix).where(bool)
+        self.not_due_open += int((not_due & ~whole & done).sum())
 
     def reasons_alike(self) -> list[tuple[str, str, int]]:
         """Why rows have no whole rate; reasons that differ only in the value quoted are one."""
@@ -317,6 +348,17 @@ class FileTotals:
         )
         due = [] if self.due is None else [f"Of it due from you: {exact_dollars(self.due)}."]
         return [tax, *due]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What requires no review, in sentences: rows that are not due, and unknown warnings."""
+        warned = unknown_warnings(self.unknown_warnings.items())
+        return [*filter(None, (not_due_sentence(self.not_due), unknown_warnings_sentence(warned)))]
+
+    @property
+    def _warned(self) -> list[dict[str, object]]:
+        found = unknown_warnings(self.unknown_warnings.items())
+        return [{"code": code, "rows": rows} for code, rows in found[:_FREQUENT_REASONS]]
 
     @property
     def estimates(self) -> str | None:
@@ -371,6 +413,15 @@ class FileTotals:
                 for one in self.review.groups()
             ],
             "review_estimated": {"rows": estimated_rows, "dollars": str(estimated)},
+            "not_due": [
+                {
+                    "reason": one.reason,
+                    "rows": one.rows,
+                    "sales": None if one.sales is None else str(one.sales),
+                }
+                for one in self.not_due
+            ],
+            "unknown_warnings": self._warned,
             "reasons": [
                 {"status": status, "reason": why, "rows": rows}
                 for status, why, rows in self.reasons_alike()[:_FREQUENT_REASONS]

@@ -190,7 +190,13 @@ def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
         ("Rows", f"{summary.rows:,}"),
         ("Rows to review", f"{facts.review.totals.rows:,}"),
     ]
-    texts = (stake_sentence(facts), facts.review.sentence, columns.choice.sentence)
+    texts = (
+        stake_sentence(facts),
+        facts.review.sentence,
+        facts.review.not_due_sentence,
+        summary.unknown_warnings,
+        columns.choice.sentence,
+    )
     counts = (
         ("Rows by status", "Status", summary.by_status),
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),
@@ -269,8 +275,9 @@ def _failures(facts: Facts, columns: ReportColumns) -> list[object]:
 
 def _review(facts: Facts, columns: ReportColumns) -> list[object]:
     review = facts.review
+    not_due = [*filter(None, (review.not_due_sentence,))]
     if not review.totals.rows:
-        return ["None."]
+        return ["None.", *not_due]
     heads = ("State", "Reason", number("Rows"), number("Dollars"), "Meaning", "What to do", "Where")
     rows = [
         (
@@ -286,6 +293,7 @@ def _review(facts: Facts, columns: ReportColumns) -> list[object]:
     ]
     return [
         review.sentence,
+        *not_due,
         _grid("Rows to review by state and reason", heads, rows),
         _flagged(np.arange(review.totals.rows), facts, columns),
     ]

@@ -281,7 +281,8 @@ def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    for text in (stake_sentence(facts), facts.review.sentence, left_out):
+    review = (facts.review.sentence, facts.review.not_due_sentence)
+    for text in (stake_sentence(facts), *review, summary.unknown_warnings, left_out):
         if text:
             sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
             row += 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import codes_of
+from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import with_columns
@@ -221,11 +221,13 @@ def add_tax(
         reviewed["amounts_do_not_add_up"] = off
     if register is not None and sales.dates is not None:
         reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
-    columns["tax_review"] = _review_column(reviewed, len(frame))
     if due:
         reasons = why_not_due(sales, register)
+        not_due = reasons.are(NOT_DUE)  # of which nothing requires review
+        reviewed = {code: marked & ~not_due for code, marked in reviewed.items()}
         columns["tax_due"] = decimals(tax, reasons.given, MONEY)
         columns["tax_due_reason"] = reasons.column()
+    columns["tax_review"] = _review_column(reviewed, len(frame))
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, terms, register)

@@ -27,7 +27,7 @@ from svc_tools.roles import FlagsAmbiguous
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Container, Hashable, Mapping
 
     from pandas.api.extensions import ExtensionArray
 
@@ -81,6 +81,12 @@ class Reasons:
     def given(self) -> np.ndarray:
         """The mask of the rows that have one."""
         return self.codes > 0
+
+    def are(self, texts: Container[str]) -> np.ndarray:
+        """The mask of the rows that have one of these reasons."""
+        meant = [text is not None and text in texts for text in self._texts]
+        rows: np.ndarray = np.array(meant, bool)[self.codes]
+        return rows
 
     def column(self) -> ExtensionArray:
         """The reasons as a column of text, missing without one."""

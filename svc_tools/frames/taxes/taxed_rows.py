@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.codes import NOT_DUE
 from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
@@ -27,6 +28,7 @@ from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
+from svc_tools.frames.taxes.not_due import not_due_of_rows
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
 from svc_tools.roles import ColumnMissing
@@ -83,8 +85,7 @@ def due_of(frame: pd.DataFrame, prefix: str) -> Due:
     """What is due on each row of a frame; missing throughout where it has no tax."""
     computed = f"{prefix}tax_due" in frame.columns
     due = money(frame, f"{prefix}{'tax_due' if computed else 'tax'}")
-    reasons = coded(frame, f"{prefix}tax_due_reason")
-    return Due(due, computed, due.missing & reasons.where(_NOTHING_DUE.__contains__))
+    return Due(due, computed, due.missing & not_due_of_rows(frame, prefix).where(bool))
 
 
 def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
@@ -123,8 +124,6 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     )
 
 
-_NOTHING_DUE = frozenset({"no_nexus", "not_registered_yet", "marketplace_facilitated"})
-"""The codes of `tax_due_reason` of sales on which the seller owes nothing."""
 _TOPIC = re.compile(r"([a-z_]+):")
 
 
@@ -134,7 +133,7 @@ def _why(
     """Why no tax is known to be due on a row, as a code."""
     if not lacks:
         return ""
-    if due_reason in _NOTHING_DUE:  # also where the tax itself is not known
+    if due_reason in NOT_DUE:  # also where the tax itself is not known
         return f"not_due:{due_reason}"
     if lacks == "due":
         return f"due_not_known:{due_reason or 'no_reason'}"

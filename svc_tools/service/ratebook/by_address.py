@@ -188,8 +188,9 @@ def _used(found: Location, parts: Parts) -> str:
 def _locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Location:
     """Where a ZIP leads, with the city the caller names.
 
-    A city that is a name of the ZIP chooses among its areas. Any other is a mismatch: the ZIP
-    decides, and where the city would lead becomes a candidate.
+    A city that is a name of the ZIP chooses among its areas. Its own name does so without making
+    the choice surer: the mail of all its areas bears it. Any other is a mismatch: the ZIP decides,
+    and where the city would lead becomes a candidate.
 
     Raises:
         NotResolved: as `locate_zip`.
@@ -203,7 +204,8 @@ def _locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Lo
     chosen = _touching(book, state, found, keys)
     name = next((name for name in _names_of(place) if name_key(name) in keys), None)
     if chosen is not None:
-        return replace(chosen, city=name) if name else chosen
+        decided = found.decided if name_key(place.city) in keys else chosen.decided
+        return replace(chosen, city=name or chosen.city, decided=decided)
     if name is None:
         county = _own_county(book, state, found, keys)
         return county or _mismatch(book, state, found, city, place.city)

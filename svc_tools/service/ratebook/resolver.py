@@ -45,6 +45,7 @@ class _Verdict(NamedTuple):
     notes: tuple[Advisory, ...]
 
 
+_OFFICIAL = "official page read"
 _BY_ADDRESS = frozenset({"CO", "IL", "MO"})
 """States whose districts drawn by address (business, improvement, metropolitan) are in no list."""
 _STATE_ALONE = (Option(None, "the state part is all the book has"),)
@@ -345,10 +346,7 @@ class Answer(NamedTuple):
         return {"rate": self._rate(), "meta": self._meta()}
 
     def full(self) -> dict[str, object]:
-        """The simple body and `candidates`, `components`, `resolved_place` (SPEC 2.5).
-
-        `delivery` is the rule that `freight_taxable` follows.
-        """
+        """The simple body and `candidates`, `components`, `resolved_place` (SPEC 2.5)."""
         return {
             **self.simple(),
             "candidates": [
@@ -357,7 +355,6 @@ class Answer(NamedTuple):
             ],
             "components": [_component(component) for component in self.chosen.components],
             "resolved_place": self._place(),
-            "delivery": None if self.delivery is None else _rule(self.delivery),
         }
 
     def _rate(self) -> dict[str, object]:
@@ -372,7 +369,7 @@ class Answer(NamedTuple):
             **rated.written,
             "freight_taxable": None if self.delivery is None else self.delivery.taxed,
         }
-        if self.delivery is not None:
+        if self.delivery is not None and self.delivery.certainty != _OFFICIAL:
             rate["freight_certainty"] = self.delivery.certainty
         return rate
 
@@ -411,6 +408,7 @@ class Answer(NamedTuple):
             "area": area.name if area else None,
             "area_code": (area.code or None) if area else None,
             "as_of": self.day.isoformat(),
+            "delivery": None if self.delivery is None else _rule(self.delivery),
         }
         if location.by_record:
             place["records"] = location.records

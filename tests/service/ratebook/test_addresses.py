@@ -7,11 +7,65 @@ from datetime import date
 import pytest
 from support.cases import cases, codes
 
+from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
+
+DAY = date(2026, 8, 15)
+"""A day that every edition covers."""
+
 
 def test_where_the_state_alone_decides_no_street_is_needed(ask):
     answer = ask("MI", address="1600 Michigan Ave, Detroit, MI 48226")
     assert codes(answer) == []
     assert answer.location.zip == "48226"
+
+
+STREET = "1 Nosuch Xyzzy St"
+
+
+def found_of(book, state, **fields):
+    """All that a lookup says but that the street was not matched; or why it says nothing."""
+    try:
+        full = resolve(book, Query(state=state, as_of=DAY, **fields), today=DAY).full()
+    except NotResolved as refusal:
+        return refusal.code
+    meta = full["meta"]
+    notes = [one for one in meta["warnings"] if one["code"] != "address_not_matched"]
+    return {**full, "meta": {**meta, "warnings": notes}}
+
+
+@pytest.mark.parametrize("state", sorted(load_book().states))
+def test_a_street_that_is_not_matched_adds_nothing(book, state):
+    for zip5 in book.zips.zips(state)[::40]:
+        alone = found_of(book, state, zip=zip5)
+        for written in (f"{STREET}, {zip5}", f"{STREET}, {state} {zip5}"):
+            assert found_of(book, state, address=written) == alone, written
+        assert found_of(book, state, street=STREET, zip=zip5) == alone, zip5
+        place = book.zips.state(state).get(zip5)
+        # a firm with a ZIP is no city, and NY alone may be the state
+        cities = [place.city, *place.other_names] if place and place.kind != "UNIQUE" else []
+        for city in (one for one in cities if len(one) > len(state)):
+            named = found_of(book, state, location=f"{city} {zip5}")
+            assert found_of(book, state, street=STREET, city=city, zip=zip5) == named, city
+            line = f"{STREET}, {city}, {state} {zip5}"
+            assert found_of(book, state, address=line) == named, line
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"zip": "94541"},
+        {"location": "Hayward 94541"},
+        {"street": STREET, "city": "Hayward", "zip": "94541"},
+        {"address": f"{STREET}, Hayward, CA 94541"},
+        {"address": f"{STREET}, 94541"},
+    ],
+)
+def test_the_own_name_of_a_zip_makes_its_likeliest_area_no_surer(ask, fields):
+    answer = ask("CA", as_of=DAY, **fields)
+    assert (answer.chosen.area.name, answer.confidence) == ("Hayward", "low")
+    assert len(answer.rated) == 2
+    other = ask("CA", as_of=DAY, street=STREET, city="Cherryland", zip="94541")
+    assert (other.chosen.combined, other.confidence) == (10_250, "medium")
 
 
 def test_the_further_names_of_a_zip_are_told(ask):

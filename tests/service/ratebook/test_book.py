@@ -48,7 +48,7 @@ def test_another_rate_is_another_digest(book, tmp_path):
         ("rates.csv", "NJ,6625", "NJ,six", "rates.csv, line {line}:"),
         ("rates.csv", "jurisdiction,", "who,", "rates.csv: expected the columns"),
         ("book.csv", "schema,2", "schema,9", "compile the book again"),
-        ("states.csv", "true", "maybe", "states.csv, line {line}:"),
+        ("delivery.csv", "2023-04-26", "soon", "delivery.csv, line {line}:"),
         ("rates.csv", "NJ,6625", "TX,6625", "rates.csv: the rows of TX are not together"),
         ("postal.csv", "state,zip", "zip,state", "postal.csv: expected the columns"),
     ],

@@ -80,12 +80,13 @@ def test_each_state_with_a_sales_tax_has_one_rule_for_each_day(book):
 
 def test_the_response_says_what_the_rule_rests_on(ask):
     body = ask("MI", zip=ZIPS["MI"], as_of=date(2026, 5, 1)).full()
-    assert body["rate"]["freight_certainty"] == body["delivery"]["certainty"]
-    assert body["delivery"]["certainty"] == "official page read"
-    assert body["delivery"]["begin"] == "2023-04-26"
-    assert "Public Acts 20 and 21 of 2023" in body["delivery"]["law"]
+    rule = body["resolved_place"]["delivery"]
+    assert rule["certainty"] == "official page read"
+    assert "freight_certainty" not in body["rate"]
+    assert rule["begin"] == "2023-04-26"
+    assert "Public Acts 20 and 21 of 2023" in rule["law"]
     assert ask("AR", zip="72201").simple()["rate"]["freight_certainty"] == "one source"
-    assert ask("OR", zip=ZIPS["OR"]).full()["delivery"] is None
+    assert ask("OR", zip=ZIPS["OR"]).full()["resolved_place"]["delivery"] is None
 
 
 def test_every_rule_names_its_source(book):

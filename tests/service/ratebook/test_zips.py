@@ -194,16 +194,16 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
     ("state", "zip5", "city", "expected"),
     cases("""
     MS  39208 = none = 7000 medium | 39208 = Pearl = 7000 high | 39208 = Jackson = 8000 medium
-    OK  73014 = Calumet = 8850 medium | 73014 = El Reno = 8850 medium
+    OK  73014 = Calumet = 8850 low | 73014 = El Reno = 8850 medium
     OK  73014 = Canadian County = 4850 high
-    CA  90069 = West Hollywood = 10500 medium | 90069 = Los Angeles = 9750 medium
-    MN  55121 = Eagan = 8125 high | 56479 = Staples = 7875 medium
+    CA  90069 = West Hollywood = 10500 low | 90069 = Los Angeles = 9750 medium
+    MN  55121 = Eagan = 8125 high | 56479 = Staples = 7875 low
     UT  84107 = Murray = 7650 medium | 84107 = Millcreek = 7450 medium
     WA  98402 = Tacoma = 10400 high | 98402 = Ruston = 10100 medium
-    VT  05495 = Williston = 7000 medium | 05701 = Rutland Town = 7000 medium
-    VT  05641 = Barre = 7000 medium | 05641 = Barre Town = 6000 low
+    VT  05495 = Williston = 7000 low | 05701 = Rutland Town = 7000 medium
+    VT  05641 = Barre = 7000 low | 05641 = Barre Town = 6000 low
     AK  99901 = Ketchikan = 8000 low
-    WI  53211 = Shorewood = 5900 medium | 53211 = Milwaukee = 7900 medium
+    WI  53211 = Shorewood = 5900 medium | 53211 = Milwaukee = 7900 low
     """),
 )
 def test_the_city_given_decides_among_the_places_of_a_zip(ask, state, zip5, city, expected):

@@ -1,0 +1,117 @@
+"""Rows of which no tax is due from the seller, for a known reason: none of them requires review.
+
+Every output takes them out of what is to review with `not_due_of_rows`, and says in one sentence
+how many they are, and why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from svc_tools.codes import NOT_DUE
+from svc_tools.display import counted, exact_dollars
+from svc_tools.exports import named_export, recognized
+from svc_tools.frames.arrow import Coded, coded, first_column, recoded
+from svc_tools.frames.columns import free_labels
+from svc_tools.frames.lookup_columns import READING, stored
+from svc_tools.frames.money import dollars, dollars_by
+from svc_tools.frames.results import lookups_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from svc_tools.exports import Export
+    from svc_tools.frames.taxes.taxed_rows import Goods
+
+
+class NotDue(NamedTuple):
+    """Rows of which no tax is due from the seller for one reason.
+
+    Attributes:
+        reason: the code of `tax_due_reason`, one of `svc_tools.codes.NOT_DUE`.
+        rows: how many.
+        sales: the sum of their amounts; `None` where none is known.
+    """
+
+    reason: str
+    rows: int
+    sales: Decimal | None
+
+
+def not_due_of_rows(frame: pd.DataFrame, prefix: str) -> Coded:
+    """Why no tax is due from the seller of each row; empty where some may be.
+
+    That is the row's `tax_due_reason`. In a frame without a tax, a recognized export may say it of
+    every row: that of a marketplace which collects and remits the tax.
+    """
+    if first_column(frame, f"{prefix}tax_due_reason") is None:
+        taxed = first_column(frame, f"{prefix}tax") is not None
+        export = None if taxed else _export_of(frame, prefix)
+        code = "marketplace_facilitated" if export is not None and export.marketplace else ""
+        return Coded(np.zeros(len(frame), np.int64), (code,))
+    codes, reasons = coded(frame, f"{prefix}tax_due_reason")
+    due = first_column(frame, f"{prefix}tax_due")
+    known = recoded(codes, (reason if reason in NOT_DUE else "" for reason in reasons))
+    if due is None or due.isna().all():
+        return known
+    number_of, values = known
+    given = due.notna().to_numpy(bool)  # a figure that was put into the cell counts
+    return Coded(np.where(given, len(values), number_of), (*values, ""))
+
+
+def _export_of(frame: pd.DataFrame, prefix: str) -> Export | None:
+    """The export that an enriched frame was recognized as."""
+    reading = stored(frame, READING).get(prefix)
+    if isinstance(reading, dict):
+        return named_export(reading.get("export"))
+    for lookup in lookups_of(frame):
+        if lookup.prefix == prefix:
+            return lookup.inputs.reading.export
+    return recognized(free_labels(frame))
+
+
+def not_due_of(frame: pd.DataFrame, prefix: str, goods: Goods) -> tuple[NotDue, ...]:
+    """The rows of which no tax is due, by reason, the most rows first."""
+    codes, reasons = not_due_of_rows(frame, prefix)
+    rows = np.bincount(codes, minlength=len(reasons)).tolist()
+    sales: list[Decimal | None] = [None] * len(reasons)
+    if goods.label is not None:
+        sales = dollars_by(codes, goods.money, len(reasons))
+    found = [NotDue(*one) for one in zip(reasons, rows, sales, strict=True) if one[0] and one[1]]
+    return _ordered(found)
+
+
+def not_due_joined(*parts: Iterable[NotDue]) -> tuple[NotDue, ...]:
+    """Those of several parts of a table together."""
+    joined: dict[str, NotDue] = {}
+    for reason, rows, sales in (one for part in parts for one in part):
+        before = joined.get(reason, NotDue(reason, 0, None))
+        known = [one for one in (before.sales, sales) if one is not None]
+        total = sum(known, dollars(0)) if known else None
+        joined[reason] = NotDue(reason, before.rows + rows, total)
+    return _ordered(joined.values())
+
+
+def _ordered(found: Iterable[NotDue]) -> tuple[NotDue, ...]:
+    return tuple(sorted(found, key=lambda one: (-one.rows, one.reason)))
+
+
+def not_due_sentence(found: Iterable[NotDue]) -> str:
+    """How many rows and dollars of sales are not due, and why; empty without such rows."""
+    parts = [*found]
+    if not parts:
+        return ""
+    rows = sum(one.rows for one in parts)
+    known = [one.sales for one in parts if one.sales is not None]
+    sales = f" ({exact_dollars(sum(known, dollars(0)))} of sales)" if known else ""
+    several = len(parts) > 1
+    why = ", ".join(
+        f"{NOT_DUE[one.reason]}: {one.rows:,}" if several else NOT_DUE[one.reason] for one in parts
+    )
+    they = "it requires" if rows == 1 else "they require"
+    return f"{counted(rows, 'row')}{sales}: no tax is due from you ({why}), so {they} no review."
