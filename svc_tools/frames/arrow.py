@@ -103,6 +103,25 @@ def chunks_of(array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return array.chunks or [pa.array([], array.type)]
 
 
+def is_text(column: pd.Series) -> bool:
+    """Whether a column is text by its type."""
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    return isinstance(column.dtype, pd.StringDtype) or (
+        kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    )
+
+
+def bytes_of(texts: pa.Array) -> bytes:
+    """All texts of an Arrow array, one behind the other: what is not in it no text has."""
+    _, offsets, data = texts.buffers()
+    if data is None or not len(texts):
+        return b""
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    ends = np.frombuffer(offsets, kind)[texts.offset : texts.offset + len(texts) + 1]
+    held: bytes = data[int(ends[0]) : int(ends[-1])].to_pybytes()
+    return held
+
+
 def scaled(chunk: pa.Array) -> Scaled:
     """An Arrow array of decimals as scaled whole numbers; a view where that is possible."""
     if not pa.types.is_decimal128(chunk.type):

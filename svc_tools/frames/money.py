@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.arrow import MONEY, cents_of, chunks_of, decimals, first_column, scaled
+from svc_tools.frames.arrow import MONEY, bytes_of, cents_of, chunks_of, decimals, first_column, scaled
 from svc_tools.frames.decimal_marks import Unread, plain_number
 
 if TYPE_CHECKING:
@@ -359,11 +359,14 @@ def _of_texts(
 ) -> _Read:
     """Text: amounts as they are mostly written all at once, the rest one by one."""
     text = pa.concat_arrays(chunks_of(array))
+    plain = _as_decimals(text) if mark in {"point", "none"} else None
+    if plain is not None:
+        return _of_decimal_chunk(plain, named)
     money = pc.match_substring_regex(text, _WRITTEN[mark])
     digits = pc.if_else(money, text, pa.scalar(None, text.type))
     if mark == "comma":
         digits = _with_point(digits)
-    if pc.any(pc.match_substring_regex(digits, "[$,]")).as_py():
+    if {*b"$,"} & {*bytes_of(digits)}:
         digits = pc.replace_substring_regex(digits, "[$,]", "")
     read = _of_decimal_chunk(pc.cast(digits, pa.decimal128(_DIGITS, _CENT_DIGITS)), named)
     read.wrong = _gone(missing, named)
@@ -375,6 +378,19 @@ def _of_texts(
         read.cents[rows] = others.cents
         read.wrong |= {int(rows[place]): reason for place, reason in others.wrong.items()}
     return read
+
+
+def _as_decimals(text: pa.Array) -> pa.Array | None:
+    """Texts of digits, points and minus signs, as in most columns; `None` where one is no number.
+
+    Arrow reads such a text as `_WITH_POINT` does, but for one that ends in the point.
+    """
+    if bytes_of(text).translate(None, b"0123456789.-") or pc.any(pc.ends_with(text, ".")).as_py():
+        return None
+    try:
+        return pc.cast(text, pa.decimal128(_DIGITS, _CENT_DIGITS))
+    except pa.ArrowInvalid:
+        return None
 
 
 def _with_point(text: pa.Array) -> pa.Array:

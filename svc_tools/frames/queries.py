@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.dates import HOURS_BEHIND, NoDate, same_zone
+from svc_tools.frames.arrow import is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
@@ -405,16 +406,16 @@ def _numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
     Every row has a text, all are of one length, and they are two bytes at most or three to six
     digits. `None` for every other column.
     """
-    if not isinstance(column.dtype, pd.StringDtype) or len(column) < _WORTH_IT:
+    if not is_text(column) or len(column) < _WORTH_IT:
         return None
     array = pa.array(column.array)
     if isinstance(array, pa.ChunkedArray):
-        if array.num_chunks != 1:
-            return None
-        array = array.chunk(0)
-    if not pa.types.is_large_string(array.type) or array.null_count:
+        array = array.combine_chunks()
+    if array.null_count:
         return None
-    offsets = np.frombuffer(array.buffers()[1], np.int64)
+    offsets = np.frombuffer(
+        array.buffers()[1], np.int64 if pa.types.is_large_string(array.type) else np.int32
+    )
     offsets = offsets[array.offset : array.offset + len(array) + 1]
     length = int(offsets[1] - offsets[0])
     digits = _DIGITS[0] <= length <= _DIGITS[1]

@@ -411,6 +411,8 @@ class Orders:
 
     def figures_of_orders(self, once: np.ndarray) -> np.ndarray:
         """The figures of the lines of each row's order, in a frame of whole orders."""
+        if self.reading.lines is None:
+            return np.zeros((len(self.frame), WIDTH), np.int64)
         of_rows, codes = self.figures_of_lines(once), self._codes_of_all
         added = np.zeros((int(codes.max(initial=-1)) + 1, WIDTH), np.int64)
         np.add.at(added, codes, of_rows)
@@ -542,7 +544,10 @@ class Orders:
             return marks.totals
         if self.reading.export is not None:
             return np.zeros(len(self.frame), bool)
-        return self.totals(total_rows(self.reading.orders), further)
+        found = total_rows(self.reading.orders)
+        if not found.nameless(self.frame).any():
+            return np.zeros(len(self.frame), bool)
+        return self.totals(found, further)
 
     def totals(
         self,
