@@ -17,7 +17,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.arrow import MONEY, bytes_of, cents_of, chunks_of, decimals, first_column, scaled
+from svc_tools.frames.arrow import (
+    MONEY,
+    bytes_of,
+    cents_of,
+    chunks_of,
+    decimals,
+    first_column,
+    scaled,
+)
 from svc_tools.frames.decimal_marks import Unread, plain_number
 
 if TYPE_CHECKING:

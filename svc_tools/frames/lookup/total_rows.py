@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +20,8 @@ from svc_tools.places import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
+
+    import pandas as pd
 
     from svc_tools.frames.lookup.order_numbers import Keys, OrderColumns
     from svc_tools.frames.money import Money
