@@ -113,13 +113,27 @@ def is_text(column: pd.Series) -> bool:
 
 def bytes_of(texts: pa.Array) -> bytes:
     """All texts of an Arrow array, one behind the other: what is not in it no text has."""
-    _, offsets, data = texts.buffers()
+    data = texts.buffers()[2]
     if data is None or not len(texts):
         return b""
-    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    ends = np.frombuffer(offsets, kind)[texts.offset : texts.offset + len(texts) + 1]
+    ends = _offsets(texts)
     held: bytes = data[int(ends[0]) : int(ends[-1])].to_pybytes()
     return held
+
+
+def ends_of(texts: pa.Array) -> np.ndarray:
+    """Where each text ends in their bytes, with a 0 in front: where the first one begins."""
+    if not len(texts):
+        return np.zeros(1, np.int64)
+    offsets = _offsets(texts)
+    ends: np.ndarray = (offsets - offsets[0]).astype(np.int64, copy=False)
+    return ends
+
+
+def _offsets(texts: pa.Array) -> np.ndarray:
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    offsets = np.frombuffer(texts.buffers()[1], kind)
+    return offsets[texts.offset : texts.offset + len(texts) + 1]
 
 
 def scaled(chunk: pa.Array) -> Scaled:

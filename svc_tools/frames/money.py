@@ -23,6 +23,7 @@ from svc_tools.frames.arrow import (
     cents_of,
     chunks_of,
     decimals,
+    ends_of,
     first_column,
     scaled,
 )
@@ -57,6 +58,8 @@ _WRITTEN: Mapping[Mark, str] = {
 """Amounts as they are mostly written with each mark: 1234.5, -12.50, $1,234.50; 1.234,50."""
 _THOUSANDS = r"[.' \x{a0}\x{2009}\x{202f}\x{2019}]"
 _CENTS, _CENT_DIGITS, _DIGITS = 100, 2, 18
+_LONGEST = 16
+"""So many digits, in cents, fit 64 bits."""
 _SHOWN = 40
 _FRACTION = "is not a whole number of cents; round it to the cent before"
 
@@ -367,9 +370,11 @@ def _of_texts(
 ) -> _Read:
     """Text: amounts as they are mostly written all at once, the rest one by one."""
     text = pa.concat_arrays(chunks_of(array))
-    plain = _as_decimals(text) if mark in {"point", "none"} else None
+    plain = _of_digits(text.drop_null()) if mark in {"point", "none"} else None
     if plain is not None:
-        return _of_decimal_chunk(plain, named)
+        cents = np.zeros(len(text), np.int64)
+        cents[slice(None) if len(plain) == len(text) else ~missing] = plain
+        return _Read(cents, _gone(missing, named))
     money = pc.match_substring_regex(text, _WRITTEN[mark])
     digits = pc.if_else(money, text, pa.scalar(None, text.type))
     if mark == "comma":
@@ -388,17 +393,34 @@ def _of_texts(
     return read
 
 
-def _as_decimals(text: pa.Array) -> pa.Array | None:
-    """Texts of digits, points and minus signs, as in most columns; `None` where one is no number.
+def _of_digits(texts: pa.Array) -> np.ndarray | None:
+    """Texts of digits with at most two behind a point, as in most columns, in cents.
 
-    Arrow reads such a text as `_WITH_POINT` does, but for one that ends in the point.
+    The digits of all texts are read as whole numbers, without the points. `None` where a text has
+    something else.
     """
-    if bytes_of(text).translate(None, b"0123456789.-") or pc.any(pc.ends_with(text, ".")).as_py():
+    held, ends = bytes_of(texts), ends_of(texts)
+    size = np.diff(ends)
+    if not held or held.translate(None, b"0123456789.-") or size.max() > _LONGEST:
         return None
+    letters = np.frombuffer(held, np.uint8)
+    one, two = (
+        (size > behind) & (letters.take(ends[1:] - behind - 1, mode="clip") == ord("."))
+        for behind in (1, 2)
+    )
+    points, signs = one | two, letters.take(ends[:-1], mode="clip") == ord("-")
+    if held.count(b".") != np.count_nonzero(points) or held.count(b"-") != np.count_nonzero(signs):
+        return None
+    ends[1:] -= np.cumsum(points)
+    digits = pa.LargeStringArray.from_buffers(
+        len(texts), pa.py_buffer(ends), pa.py_buffer(held.translate(None, b"."))
+    )
     try:
-        return pc.cast(text, pa.decimal128(_DIGITS, _CENT_DIGITS))
-    except pa.ArrowInvalid:
+        numbers = pc.cast(digits, pa.int64()).to_numpy()
+    except pa.ArrowInvalid:  # an empty text, or a sign alone
         return None
+    cents: np.ndarray = numbers * np.where(two, 1, np.where(one, 10, _CENTS))
+    return cents
 
 
 def _with_point(text: pa.Array) -> pa.Array:
