@@ -1,9 +1,10 @@
-"""What exact tax costs: its arithmetic, and the whole call with every column that it adds."""
+"""What exact tax costs: its arithmetic, the whole call, and finding the amounts of a file."""
 
 from __future__ import annotations
 
 import decimal
 import functools
+import io
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +147,46 @@ def whole_calls() -> Iterator[Finding]:
         )
 
 
+def sales() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Rows of text as a file of sales has them: with one amount, and with the parts of a total."""
+    random = np.random.default_rng(3)
+    goods = random.integers(100, 50_000, ROWS)
+    discount = np.where(random.random(ROWS) < 0.2, goods // 10, 0)
+    delivery = np.where(random.random(ROWS) < 0.7, 795, 0)
+    tax = (goods - discount + delivery) * 8 // 100
+    rows = pd.DataFrame({"Order ID": np.char.add("A", np.arange(ROWS).astype(str))}, dtype="str")
+
+    def text(cents: np.ndarray) -> pd.Series:
+        return pd.Series(decimals(cents, np.zeros(ROWS, bool), MONEY)).astype("str")
+
+    yield "one amount", rows.assign(Amount=text(goods))
+    parts = {"Subtotal": goods, "Discount": discount, "Shipping": delivery, "Tax": tax}
+    parts["Total"] = goods - discount + delivery + tax
+    yield "the parts of a total", rows.assign(**{name: text(of) for name, of in parts.items()})
+
+
+def readings() -> Iterator[Finding]:
+    """What it costs to find the amounts of a file by what its columns hold, and to check them."""
+    rates = enriched().drop(columns=["delivery", "order"])
+    for name, own in sales():
+        frame = SvcAccessor(pd.concat([own, rates.drop(columns="amount")], axis=1))
+        exact = SvcAccessor(pd.concat([own[["Order ID"]], rates], axis=1))
+        csv = own.to_csv(index=False)
+        read, named, found = medians(
+            lambda csv=csv: timed(lambda: pd.read_csv(io.StringIO(csv), dtype="str")),
+            lambda exact=exact: timed(lambda: exact.tax("amount", progress=False)),
+            lambda frame=frame: timed(lambda: frame.tax(progress=False)),
+        )
+        yield Finding(
+            f"df.svc.tax() that finds {name} in {len(own.columns)} columns of text, {ROWS:,} rows",
+            f"{found / named:.2f} x",
+            "reported",
+            f"{found:.2f} s against {named:.2f} s with exact amounts by name; pd.read_csv of the"
+            f" columns: {read:.2f} s",
+        )
+
+
 def findings() -> Iterator[Finding]:
     yield arithmetic()
     yield from whole_calls()
+    yield from readings()

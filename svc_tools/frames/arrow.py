@@ -103,6 +103,39 @@ def chunks_of(array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return array.chunks or [pa.array([], array.type)]
 
 
+def is_text(column: pd.Series) -> bool:
+    """Whether a column is text by its type."""
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    return isinstance(column.dtype, pd.StringDtype) or (
+        kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    )
+
+
+def bytes_of(texts: pa.Array) -> bytes:
+    """All texts of an Arrow array, one behind the other: what is not in it no text has."""
+    data = texts.buffers()[2]
+    if data is None or not len(texts):
+        return b""
+    ends = _offsets(texts)
+    held: bytes = data[int(ends[0]) : int(ends[-1])].to_pybytes()
+    return held
+
+
+def ends_of(texts: pa.Array) -> np.ndarray:
+    """Where each text ends in their bytes, with a 0 in front: where the first one begins."""
+    if not len(texts):
+        return np.zeros(1, np.int64)
+    offsets = _offsets(texts)
+    ends: np.ndarray = (offsets - offsets[0]).astype(np.int64, copy=False)
+    return ends
+
+
+def _offsets(texts: pa.Array) -> np.ndarray:
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    offsets = np.frombuffer(texts.buffers()[1], kind)
+    return offsets[texts.offset : texts.offset + len(texts) + 1]
+
+
 def scaled(chunk: pa.Array) -> Scaled:
     """An Arrow array of decimals as scaled whole numbers; a view where that is possible."""
     if not pa.types.is_decimal128(chunk.type):

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from datetime import UTC, date
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -405,8 +406,8 @@ def _sample(column: pd.Series | None) -> list[str]:
     values = column.iloc[:_ROWS_SAMPLED].dropna()
     values = values if len(values) else column.dropna().iloc[:_ROWS_SAMPLED]
     single = (value for value in values.tolist() if isinstance(value, str | int | date | pd.Period))
-    there = [text for value in single if (text := text_of(value)) is not None]
-    return there[:_SAMPLE]
+    there = (text for value in single if (text := text_of(value)) is not None)
+    return list(islice(there, _SAMPLE))
 
 
 def _texts(column: pd.Series | None) -> list[str]:

@@ -17,7 +17,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.arrow import MONEY, cents_of, chunks_of, decimals, first_column, scaled
+from svc_tools.frames.arrow import (
+    MONEY,
+    bytes_of,
+    cents_of,
+    chunks_of,
+    decimals,
+    ends_of,
+    first_column,
+    scaled,
+)
 from svc_tools.frames.decimal_marks import Unread, plain_number
 
 if TYPE_CHECKING:
@@ -49,6 +58,8 @@ _WRITTEN: Mapping[Mark, str] = {
 """Amounts as they are mostly written with each mark: 1234.5, -12.50, $1,234.50; 1.234,50."""
 _THOUSANDS = r"[.' \x{a0}\x{2009}\x{202f}\x{2019}]"
 _CENTS, _CENT_DIGITS, _DIGITS = 100, 2, 18
+_LONGEST = 16
+"""So many digits, in cents, fit 64 bits."""
 _SHOWN = 40
 _FRACTION = "is not a whole number of cents; round it to the cent before"
 
@@ -359,11 +370,16 @@ def _of_texts(
 ) -> _Read:
     """Text: amounts as they are mostly written all at once, the rest one by one."""
     text = pa.concat_arrays(chunks_of(array))
+    plain = _of_digits(text.drop_null()) if mark in {"point", "none"} else None
+    if plain is not None:
+        cents = np.zeros(len(text), np.int64)
+        cents[slice(None) if len(plain) == len(text) else ~missing] = plain
+        return _Read(cents, _gone(missing, named))
     money = pc.match_substring_regex(text, _WRITTEN[mark])
     digits = pc.if_else(money, text, pa.scalar(None, text.type))
     if mark == "comma":
         digits = _with_point(digits)
-    if pc.any(pc.match_substring_regex(digits, "[$,]")).as_py():
+    if {*b"$,"} & {*bytes_of(digits)}:
         digits = pc.replace_substring_regex(digits, "[$,]", "")
     read = _of_decimal_chunk(pc.cast(digits, pa.decimal128(_DIGITS, _CENT_DIGITS)), named)
     read.wrong = _gone(missing, named)
@@ -375,6 +391,36 @@ def _of_texts(
         read.cents[rows] = others.cents
         read.wrong |= {int(rows[place]): reason for place, reason in others.wrong.items()}
     return read
+
+
+def _of_digits(texts: pa.Array) -> np.ndarray | None:
+    """Texts of digits with at most two behind a point, as in most columns, in cents.
+
+    The digits of all texts are read as whole numbers, without the points. `None` where a text has
+    something else.
+    """
+    held, ends = bytes_of(texts), ends_of(texts)
+    size = np.diff(ends)
+    if not held or held.translate(None, b"0123456789.-") or size.max() > _LONGEST:
+        return None
+    letters = np.frombuffer(held, np.uint8)
+    one, two = (
+        (size > behind) & (letters.take(ends[1:] - behind - 1, mode="clip") == ord("."))
+        for behind in (1, 2)
+    )
+    points, signs = one | two, letters.take(ends[:-1], mode="clip") == ord("-")
+    if held.count(b".") != np.count_nonzero(points) or held.count(b"-") != np.count_nonzero(signs):
+        return None
+    ends[1:] -= np.cumsum(points)
+    digits = pa.LargeStringArray.from_buffers(
+        len(texts), pa.py_buffer(ends), pa.py_buffer(held.translate(None, b"."))
+    )
+    try:
+        numbers = pc.cast(digits, pa.int64()).to_numpy()
+    except pa.ArrowInvalid:  # an empty text, or a sign alone
+        return None
+    cents: np.ndarray = numbers * np.where(two, 1, np.where(one, 10, _CENTS))
+    return cents
 
 
 def _with_point(text: pa.Array) -> pa.Array:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.dates import HOURS_BEHIND, NoDate, same_zone
+from svc_tools.frames.arrow import bytes_of, ends_of, is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
@@ -405,22 +406,19 @@ def _numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
     Every row has a text, all are of one length, and they are two bytes at most or three to six
     digits. `None` for every other column.
     """
-    if not isinstance(column.dtype, pd.StringDtype) or len(column) < _WORTH_IT:
+    if not is_text(column) or len(column) < _WORTH_IT:
         return None
     array = pa.array(column.array)
     if isinstance(array, pa.ChunkedArray):
-        if array.num_chunks != 1:
-            return None
-        array = array.chunk(0)
-    if not pa.types.is_large_string(array.type) or array.null_count:
+        array = array.combine_chunks()
+    if array.null_count:
         return None
-    offsets = np.frombuffer(array.buffers()[1], np.int64)
-    offsets = offsets[array.offset : array.offset + len(array) + 1]
-    length = int(offsets[1] - offsets[0])
+    ends = ends_of(array)
+    length = int(ends[1])
     digits = _DIGITS[0] <= length <= _DIGITS[1]
-    if not (digits or 0 < length <= _SHORT) or (np.diff(offsets) != length).any():
+    if not (digits or 0 < length <= _SHORT) or (np.diff(ends) != length).any():
         return None
-    text = np.frombuffer(array.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
+    text = np.frombuffer(bytes_of(array), np.uint8)
     if digits and (text.min() < _ZERO or text.max() > _NINE):
         return None
     base = 10 if digits else 256

@@ -173,7 +173,7 @@ def test_a_few_cells_far_down_are_found():
 def test_an_empty_cell_has_the_currency_of_its_order_or_else_is_in_dollars():
     frame = pd.DataFrame({"Currency": ["EUR", None, "USD", None, None]})
     found = find_currency(frame)
-    foreign = rows_abroad(frame, found, orders=np.array([0, 0, 1, 1, -1]))
+    foreign = rows_abroad(frame, found, orders=lambda: np.array([0, 0, 1, 1, -1]))
     assert foreign.rows.tolist() == [True, True, False, False, False]
     assert foreign.counts.sentences()[1] == "1 row without a value in 'Currency': US dollars"
     only = rows_abroad(frame, found, counts_in=np.array([True, False, True, False, False]))

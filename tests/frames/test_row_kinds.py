@@ -247,10 +247,12 @@ def test_a_refunded_row_beside_a_paid_one_of_its_number_is_asked_about(amounts, 
     frame = pd.DataFrame({"Status": ["Paid", "Refunded"]})
     same, other = np.array([7, 7]), np.array([7, 8])
     found = find_kinds(frame)
-    question = row_kinds(frame, found, np.array(amounts), numbers=same).counts.question()
+    question = row_kinds(frame, found, np.array(amounts), numbers=lambda: same).counts.question()
     assert question.likely == likely
     assert "other rows have the same order number" in question.why
-    assert row_kinds(frame, found, np.array(amounts), numbers=other).counts.question() is None
+    assert (
+        row_kinds(frame, found, np.array(amounts), numbers=lambda: other).counts.question() is None
+    )
 
 
 def test_a_failed_refund_is_no_row_of_its_own_and_leaves_the_order_a_sale():
@@ -363,7 +365,7 @@ def test_a_name_of_another_subject_is_used_where_all_its_words_are_known():
 def test_further_rows_of_an_order_have_its_status():
     frame = pd.DataFrame({"Status": ["Voided", None, "Paid", None, None]})
     orders = np.array([0, 0, 1, 1, -1])
-    kinds = row_kinds(frame, find_kinds(frame), np.full(5, CENTS), orders=orders)
+    kinds = row_kinds(frame, find_kinds(frame), np.full(5, CENTS), orders=lambda: orders)
     assert kinds.no_sale.tolist() == [True, True, False, False, False]
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from svc_tools.frames.lookup.order_numbers import Codes
+
 _SAMPLE = 1_000
 _MOST_CURRENCIES = 40
 """More distinct texts in a sample than this are no currencies."""
@@ -200,7 +202,7 @@ def rows_abroad(
     columns: CurrencyColumns,
     amounts: Iterable[Hashable] = (),
     *,
-    orders: np.ndarray | None = None,
+    orders: Codes | None = None,
     counts_in: np.ndarray | None = None,
 ) -> Foreign:
     """The rows whose amounts are not in US dollars.
@@ -212,8 +214,8 @@ def rows_abroad(
         frame: the rows.
         columns: the column of the currency, as `find_currency` gives it.
         amounts: the columns of money that the amount is read from.
-        orders: the order of each row, -1 where it has none: an empty cell has the currency of the
-            first row of the order that has one. Without one it is in US dollars.
+        orders: gives the order of each row, -1 where it has none: an empty cell has the currency of
+            the first row of the order that has one. Without one it is in US dollars.
         counts_in: the rows that are counted.
     """
     labels = [*amounts]

@@ -535,10 +535,11 @@ def _about_refunds(
     of = money_table(sample, term.columns, reading.marks, named=[term.label])
     if term.label not in of.columns:
         return None
-    numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
+    number = replace(reading.orders, day=None, place=())
     by_price = term.times is None and of.kinds[term.label] == "price"
     columns = reading.kinds.words if by_price or reading.of_whole_orders else reading.kinds
-    return row_kinds(sample, columns, of.of(term).cents, orders=numbers).counts.question()
+    kinds = row_kinds(sample, columns, of.of(term).cents, orders=lambda: order_rows(sample, number))
+    return kinds.counts.question()
 
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:

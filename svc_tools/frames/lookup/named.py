@@ -199,5 +199,6 @@ def _of_refunds(sample: pd.DataFrame, reading: Reading, label: Hashable) -> Ques
     if reading.refunds is not None or not reading.kinds.used:
         return None
     cents = Orders(sample, reading).cents_of(Term(label), "amount")[0]
-    numbers = order_rows(sample, replace(reading.orders, day=None, place=()))
-    return row_kinds(sample, reading.kinds, cents, orders=numbers).counts.question()
+    number = replace(reading.orders, day=None, place=())
+    kinds = row_kinds(sample, reading.kinds, cents, orders=lambda: order_rows(sample, number))
+    return kinds.counts.question()

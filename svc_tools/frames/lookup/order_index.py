@@ -93,7 +93,11 @@ class OrderIndex:
             frame: its rows.
             whole: gives the rows with all columns of the file, where the frame has some of them.
         """
-        orders = Orders(frame, self._reading)
+        return self.marks_of(Orders(frame, self._reading), whole)
+
+    def marks_of(self, orders: Orders, whole: Callable[[], pd.DataFrame] | None = None) -> Marks:
+        """The same of rows that are read as orders already, by the same reading."""
+        frame = orders.frame
         known = self._reading.export is not None
         totals = np.zeros(len(frame), bool) if known else orders.totals(self._totals, whole=whole)
         if not self._applies(frame):

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.cells import MISSING_WORDS, text_of
+from svc_tools.frames.arrow import is_text
 from svc_tools.questions import Question
 from svc_tools.roles import plain_name
 
@@ -88,17 +90,24 @@ def find_order(
     return _decided(frame, columns, dict(sorted(ranks.items(), key=lambda one: one[1])))
 
 
-def order_rows(frame: pd.DataFrame, columns: OrderColumns) -> np.ndarray | None:
+def order_rows(
+    frame: pd.DataFrame, columns: OrderColumns, numbers: Keys | None = None
+) -> np.ndarray | None:
     """For each row the code of its order, -1 where it has no number.
 
     A row without a day or a place belongs to the order of its number above it, else below.
+
+    Args:
+        frame: the rows.
+        columns: the columns that say which order a row belongs to.
+        numbers: the column of the number, where it was read already.
 
     Returns:
         `None` where no number repeats, so that each row is an order.
     """
     if columns.number is None:
         return None
-    numbers = text_keys(frame[columns.number])
+    numbers = numbers or text_keys(frame[columns.number])
     if len(numbers.texts) == np.count_nonzero(numbers.codes >= 0):
         return None
     orders = numbers.codes
@@ -130,8 +139,15 @@ def order_hashes(frame: pd.DataFrame, columns: OrderColumns) -> tuple[np.ndarray
     return hashes, whole & there if columns.place else whole
 
 
-def by_order(codes: np.ndarray, orders: np.ndarray) -> np.ndarray:
+Codes: TypeAlias = Callable[[], np.ndarray | None]
+"""Gives a code for each row, where it is needed: a million numbers take their time."""
+
+
+def by_order(codes: np.ndarray, orders_of: Codes) -> np.ndarray:
     """Codes of cells, where -1 (empty) becomes that of the first row of the order with another."""
+    orders = orders_of() if (codes < 0).any() else None
+    if orders is None:
+        return codes
     empty = (codes < 0) & (orders >= 0)
     if not empty.any():
         return codes
@@ -154,7 +170,11 @@ def text_keys(column: pd.Series) -> Keys:
         codes, values = pd.factorize(column)
     except TypeError:  # lists and the like, which have no hash
         codes, values = pd.factorize(column.map(str))
-    return _by_text(codes, _plain_texts(pd.Series(values)))
+    written = pd.Series(values)
+    texts = _plain_texts(written)
+    if is_text(written) and texts.equals(_array(pa.array(written, pa.large_string()))):
+        return Keys(codes.astype(np.int64, copy=False), texts)  # as in most columns
+    return _by_text(codes, texts)
 
 
 def _decided(

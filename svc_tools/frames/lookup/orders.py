@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from svc_tools.cells import text_of
 from svc_tools.countries import is_abroad
 from svc_tools.exports import PLACE_ROLES
+from svc_tools.frames.arrow import bytes_of
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.order_lines import (
@@ -45,6 +46,7 @@ from svc_tools.frames.money import Money, whole_cents
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from svc_tools.frames.lookup.order_numbers import Keys
     from svc_tools.frames.lookup.reading import Reading
 
 
@@ -59,7 +61,7 @@ class Orders:
     def __init__(self, frame: pd.DataFrame, reading: Reading) -> None:
         self.reading = reading
         self.frame = frame
-        self._read: dict[tuple[Hashable, str], tuple[np.ndarray, dict[int, str], int]] = {}
+        self._read: dict[Hashable, tuple[str, np.ndarray, dict[int, str], int]] = {}
 
     @cached_property
     def codes(self) -> np.ndarray | None:
@@ -72,7 +74,7 @@ class Orders:
         named = [one for one in (columns.number, columns.day, *columns.place) if one is not None]
         if not {*named} <= {*self.frame.columns}:
             return None
-        rows = order_rows(self.frame, columns)
+        rows = order_rows(self.frame, columns, self._keys)
         if rows is None and columns.number is not None and self.reading.once:
             # after a filter an order may lack its first row
             return np.where(self.numbered, np.arange(len(self.frame)), -1)
@@ -190,10 +192,14 @@ class Orders:
     def cents_of(self, term: Term, named: str) -> tuple[np.ndarray, dict[int, str], int]:
         """A term's column as whole cents, why rows have none, and how many floats snapped."""
         if term.times is None:
-            if (term.label, named) not in self._read:
+            if term.label not in self._read:
                 mark = self.reading.marks.get(term.label, "point")
-                self._read[term.label, named] = whole_cents(self.frame[term.label], named, mark)
-            return self._read[term.label, named]
+                read = whole_cents(self.frame[term.label], named, mark)
+                self._read[term.label] = (named, *read)
+            first, cents, wrong, snapped = self._read[term.label]
+            if named != first:
+                wrong = {row: named + why.removeprefix(first) for row, why in wrong.items()}
+            return cents, wrong, snapped
         table = money_table(self.frame, term.columns, self.reading.marks, named=[term.label])
         of = table.of(term)
         gone = np.flatnonzero(~of.filled).tolist()
@@ -262,28 +268,28 @@ class Orders:
             beside: further columns of money, which show the rows of totals too.
         """
         reading = self.reading
-        rows = Orders(self.stated(), reading)
-        of = rows._once(term, named, marks)
+        rows = self._as_stated()
+        of = rows.counted_once(term, named, marks)
         kinds = row_kinds(
             rows.frame,
             reading.kinds,
             of.cents,
-            orders=self.codes if reading.kinds.used else None,
-            numbers=rows.numbers,
+            orders=lambda: self.codes,
+            numbers=lambda: rows.numbers,
         )
         if reading.refunds is not None and kinds.refund.any():
             some = kinds._replace(no_sale=np.zeros_like(kinds.no_sale))
             of = of._replace(cents=signed(of.cents, some, reading.refunds))
-        totals = rows._totals(marks, (term, *map(Term, beside)))
+        totals = rows.rows_of_totals(marks, (term, *map(Term, beside)))
         ended = _worded(rows.frame, reading.no_sale) | rows.of_another_kind | kinds.no_sale
         abroad = rows_abroad(
-            rows.frame, reading.currencies_or_none, [term.label], orders=self.codes
+            rows.frame, reading.currencies_or_none, [term.label], orders=lambda: self.codes
         )
         no_sale = totals | ended if of_sales else totals
         foreign = {row: why for row, why in abroad.wrong.items() if of.cents[row]}
         return Amounts(_without(of, no_sale, foreign), ended & ~totals, totals)
 
-    def _once(self, term: Term, named: str, marks: Marks | None) -> Dollars:
+    def counted_once(self, term: Term, named: str, marks: Marks | None) -> Dollars:
         """A column; where it is the order's in the row in which the order's amounts count."""
         reading = self.reading
         if reading.export is not None or not (term.once or term.head):
@@ -313,7 +319,7 @@ class Orders:
         Args:
             marks: what is known of the rows from further chunks.
         """
-        return Orders(self.stated(), self.reading).sale_as_stated(marks)
+        return self._as_stated().sale_as_stated(marks)
 
     def sale_as_stated(self, marks: Marks | None = None) -> Sale:
         """The same, where a further row of an order has its status in its own cells."""
@@ -330,8 +336,8 @@ class Orders:
             self.frame,
             reading.kinds.words if reading.of_whole_orders else reading.kinds,
             goods.cents,
-            orders=self.codes if reading.kinds.used else None,
-            numbers=self.numbers,
+            orders=lambda: self.codes,
+            numbers=lambda: self.numbers,
             counts_in=~elsewhere,
         )
         counts.kinds = kinds.counts
@@ -340,7 +346,7 @@ class Orders:
             if delivery is not None:
                 delivery = delivery._replace(cents=signed(delivery.cents, kinds, reading.refunds))
         no_sale = self._no_sale(goods, elsewhere, kinds.no_sale, counts)
-        totals = self._totals(marks)
+        totals = self.rows_of_totals(marks)
         counts.rows["totals"] = int(np.count_nonzero(totals))
         no_sale = no_sale | totals
         foreign = self._foreign(sums, ~(no_sale | elsewhere), counts)
@@ -411,6 +417,8 @@ class Orders:
 
     def figures_of_orders(self, once: np.ndarray) -> np.ndarray:
         """The figures of the lines of each row's order, in a frame of whole orders."""
+        if self.reading.lines is None:
+            return np.zeros((len(self.frame), WIDTH), np.int64)
         of_rows, codes = self.figures_of_lines(once), self._codes_of_all
         added = np.zeros((int(codes.max(initial=-1)) + 1, WIDTH), np.int64)
         np.add.at(added, codes, of_rows)
@@ -452,8 +460,9 @@ class Orders:
         counts.rows["no sale"] = int(np.count_nonzero(no_sale & ~elsewhere & sold))
         counts.rows["other kind"] = int(np.count_nonzero(other & ~no_sale & sold))
         no_sale = no_sale | other | by_kind
-        refunded = _worded(self.frame, reading.refunded_by) & ~no_sale & ~self.further
-        counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
+        if reading.refunded_by:
+            refunded = _worded(self.frame, reading.refunded_by) & ~no_sale & ~self.further
+            counts.rows["said to be refunded"] = int(np.count_nonzero(refunded))
         return np.asarray(no_sale)
 
     def _foreign(self, sums: Sums, rows: np.ndarray, counts: Counts) -> dict[int, str]:
@@ -462,12 +471,17 @@ class Orders:
             self.frame,
             self.reading.currencies_or_none,
             [term.label for term in sums.goods],
-            orders=self.codes if self.reading.currency is not None else None,
+            orders=lambda: self.codes,
             counts_in=rows,
         )
         foreign = {row: reason for row, reason in abroad.wrong.items() if rows[row]}
         counts.rows["currency"] = len(foreign)
         return foreign
+
+    def _as_stated(self) -> Orders:
+        """The rows with status and currency of the order; itself where none lacks them."""
+        frame = self.stated()
+        return self if frame is self.frame else Orders(frame, self.reading)
 
     def stated(self) -> pd.DataFrame:
         """The frame with status and currency of the order in further rows that lack them."""
@@ -529,20 +543,28 @@ class Orders:
             snapped += near
         return Dollars(cents if sign is None else cents * sign, wrong, snapped)
 
-    @cached_property
+    @property
     def numbers(self) -> np.ndarray | None:
         """For each row the code of its order's number, whatever its date; -1 where it has none."""
-        if self.reading.order is None or not self.reading.kinds.used:
-            return None
-        return text_keys(self.frame[self.reading.order]).codes
+        return None if self._keys is None else self._keys.codes
 
-    def _totals(self, marks: Marks | None, further: Iterable[Term] = ()) -> np.ndarray:
+    @cached_property
+    def _keys(self) -> Keys | None:
+        """The column of the number of orders."""
+        return None if self.reading.order is None else text_keys(self.frame[self.reading.order])
+
+    def rows_of_totals(
+        self, marks: Marks | None = None, further: Iterable[Term] = ()
+    ) -> np.ndarray:
         """The rows of totals, in a file that is no known export."""
         if marks is not None:
             return marks.totals
         if self.reading.export is not None:
             return np.zeros(len(self.frame), bool)
-        return self.totals(total_rows(self.reading.orders), further)
+        found = total_rows(self.reading.orders)
+        if not found.nameless(self.frame).any():
+            return np.zeros(len(self.frame), bool)
+        return self.totals(found, further)
 
     def totals(
         self,
@@ -712,10 +734,12 @@ def may_have_blanks(column: pd.Series) -> bool:
             or pd.api.types.is_datetime64_any_dtype(column.dtype)
         )
     texts = pa.array(column, from_pandas=True)
-    short = pc.less(pc.utf8_length(texts), _LONGEST_BLANK)
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    length = pc.binary_length if bytes_of(texts).isascii() else pc.utf8_length
+    short = pc.less(length(texts), _LONGEST_BLANK)
     if not pc.any(short).as_py():
         return False
-    distinct = pc.unique(pc.filter(texts, short)).to_pylist()
+    distinct = pc.unique(texts if pc.all(short).as_py() else texts.filter(short)).to_pylist()
     return any(text_of(text) is None for text in distinct)
 
 

@@ -27,6 +27,8 @@ from svc_tools.roles import plain_name
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
+    from svc_tools.frames.lookup.order_numbers import Codes
+
 Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
 """What a row is by a word: a sale; none; a voided one; a refund, which is a row of its own; a sale
 that was refunded, in whole or in part."""
@@ -227,8 +229,8 @@ def row_kinds(
     columns: KindColumns,
     cents: np.ndarray | None = None,
     *,
-    orders: np.ndarray | None = None,
-    numbers: np.ndarray | None = None,
+    orders: Codes | None = None,
+    numbers: Codes | None = None,
     counts_in: np.ndarray | None = None,
 ) -> RowKinds:
     """Which rows are no sale, and which are refunds.
@@ -237,10 +239,10 @@ def row_kinds(
         frame: the rows.
         columns: the columns that say it, as `find_kinds` gives them.
         cents: the amount of each row in cents; its sign says how refunds are written.
-        orders: the order of each row, -1 where it has none, as `order_rows` gives it: an empty
+        orders: gives the order of each row, -1 where it has none, as `order_rows` does: an empty
             status is that of the first row of the order that has one.
-        numbers: the number of each row's order as a code, no matter of which day: a row that is
-            refunded beside one of its number that is not may be a row of its own.
+        numbers: gives the number of each row's order as a code, no matter of which day: a row that
+            is refunded beside one of its number that is not may be a row of its own.
         counts_in: the rows that are counted; others are further rows of an order.
     """
     size = len(frame)
@@ -279,7 +281,7 @@ class _Rows(NamedTuple):
 
     counted: np.ndarray
     cents: np.ndarray | None
-    numbers: np.ndarray | None
+    numbers: Codes | None
 
     @property
     def with_amount(self) -> np.ndarray:
@@ -313,7 +315,7 @@ class _Read(NamedTuple):
                     into[self.label, "" if self.reads == "moment" else text] += many
 
 
-def _read(column: pd.Series, of: KindColumn, orders: np.ndarray | None) -> _Read:
+def _read(column: pd.Series, of: KindColumn, orders: Codes | None) -> _Read:
     """A column by its distinct texts, each judged once."""
     rows, distinct = text_keys(column)
     texts: list[str] = distinct.to_pylist()
@@ -355,18 +357,22 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     none = np.zeros(len(others), bool)
     if of.numbers is None or of.cents is None or not read:
         return none, 0
-    mine = of.positive & ~others & (of.numbers >= 0)
+    mine = of.positive & ~others
     refunded = mine & np.logical_or.reduce([one.rows("refunded") for one in read])
-    beside = mine & ~refunded
+    numbers = of.numbers() if refunded.any() else None
+    if numbers is None:
+        return none, 0
+    refunded &= numbers >= 0
+    beside = mine & (numbers >= 0) & ~refunded
     if not (refunded.any() and beside.any()):
         return none, 0
-    has_both = np.zeros((2, int(of.numbers.max()) + 1), bool)
-    has_both[0, of.numbers[refunded]] = True
-    has_both[1, of.numbers[beside]] = True
-    both = np.logical_and(*has_both)[of.numbers]
+    has_both = np.zeros((2, int(numbers.max()) + 1), bool)
+    has_both[0, numbers[refunded]] = True
+    has_both[1, numbers[beside]] = True
+    both = np.logical_and(*has_both)[numbers]
     repeated, beside = refunded & both, beside & both
-    amounts = pd.MultiIndex.from_arrays([of.numbers[beside], of.cents[beside]])
-    alike = pd.MultiIndex.from_arrays([of.numbers[repeated], of.cents[repeated]]).isin(amounts)
+    amounts = pd.MultiIndex.from_arrays([numbers[beside], of.cents[beside]])
+    alike = pd.MultiIndex.from_arrays([numbers[repeated], of.cents[repeated]]).isin(amounts)
     return repeated, int(np.count_nonzero(alike))
 
 

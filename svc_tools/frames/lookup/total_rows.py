@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.display import counted
+from svc_tools.frames.arrow import bytes_of, is_text
 from svc_tools.frames.lookup.order_numbers import text_keys
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
+
+    import pandas as pd
 
     from svc_tools.frames.lookup.order_numbers import Keys, OrderColumns
     from svc_tools.frames.money import Money
@@ -178,13 +181,18 @@ class _Running:
 
     def __init__(self, cents: np.ndarray) -> None:
         most = int(np.abs(cents).max(initial=0)) * len(cents)
-        exact = cents if most < _ROOM else cents.astype(object)
-        self._sums = np.concatenate([[0], np.cumsum(exact)])
+        self._cents = cents if most < _ROOM else cents.astype(object)
         self._start = 0
+
+    @cached_property
+    def _sums(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(self._cents)])
 
     def upto(self, row: int) -> int:
         """The sum up to the row, without it; the next one starts there."""
         start, self._start = self._start, row
+        if row - start == len(self._cents):  # as in most slices, which have no rows of totals
+            return int(self._cents.sum())
         return int(self._sums[row]) - int(self._sums[start])
 
     def skip(self, row: int) -> None:
@@ -218,8 +226,7 @@ class _Cells(NamedTuple):
 
 def _has_none(column: pd.Series) -> np.ndarray:
     """The rows whose cell is empty, or has a word for a total instead."""
-    texts = pa.array(column, from_pandas=True) if _is_text(column) else None
-    if texts is not None and not pc.any(pc.match_substring_regex(texts, _NONE)).as_py():
+    if is_text(column) and not _may_have_none(pa.array(column, from_pandas=True)):
         return column.isna().to_numpy(bool)  # as in most columns
     keys = text_keys(column)
     is_word, ends, has_word = _of_totals(keys.texts)
@@ -227,15 +234,20 @@ def _has_none(column: pd.Series) -> np.ndarray:
     return rows
 
 
-def _is_text(column: pd.Series) -> bool:
-    dtype = column.dtype
-    return isinstance(dtype, pd.StringDtype) or (
-        isinstance(dtype, pd.ArrowDtype) and pa.types.is_string(dtype.pyarrow_dtype)
-    )
+def _may_have_none(texts: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether a text may be empty, or have a word for a total."""
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    every = bytes_of(texts).lower()
+    if every.isascii() and b"total" not in every and b"sum" not in every:  # only short ones may be
+        short = pc.less_equal(pc.binary_length(pc.ascii_trim_whitespace(texts)), _LONGEST_NONE)
+        texts = texts.filter(short)
+    return bool(pc.any(pc.match_substring_regex(texts, _NONE)).as_py())
 
 
 _NONE = r"(?i)^\s*(?:nan|none|null|n/a|na|#n/a|<na>|nat|-|)\s*$|total|sum"
 """What an empty cell, or one with a word for a total, matches; others may, too."""
+_LONGEST_NONE = 4
+"""The length of the longest word for an empty cell."""
 
 
 def _of_totals(texts: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_tools.countries import Country
 from svc_tools.dates import NoDate
 from svc_tools.exports import recognized
+from svc_tools.frames.arrow import is_text
 from svc_tools.frames.columns import (
     country_of_frame,
     free_labels,
@@ -426,6 +429,11 @@ def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """A hash for each row's order (uint64), equal for equal names, and which rows have none."""
     if pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any():
         return _mixed(column.to_numpy(np.int64).view(np.uint64)), np.zeros(len(column), bool)
+    if is_text(column):
+        texts = pa.array(column, pa.large_string(), from_pandas=True)
+        names = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
+        unnamed = pc.equal(names, "").to_numpy(zero_copy_only=False)
+        return pd.util.hash_array(names.to_numpy(zero_copy_only=False), categorize=False), unnamed
     codes, values = factorized(column, column.name)
     names = ["" if isinstance(one, float) and one != one else _name(one) for one in values]  # noqa: PLR0124 - NaN
     hashed = pd.util.hash_array(np.array([*names, ""], dtype=object), categorize=False)

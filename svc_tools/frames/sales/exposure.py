@@ -458,7 +458,8 @@ class DailyTotals:
         reading = self._columns.reading
         country = self._columns.columns.get("country")
         frame = self._index.completed(frame)
-        orders, marks = Orders(frame, reading), self._index.marks(frame)
+        orders = Orders(frame, reading)
+        marks = self._index.marks_of(orders)
         sale = orders.sale(marks)
         self._counts.add(sale.counts)
         cents = sale.amount.cents + (0 if sale.shipping is None else sale.shipping.cents)

@@ -22,7 +22,6 @@ from svc_tools.frames.enrich import with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.layouts import of_tax_for_layout
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import (
     LAYOUT,
     LEVEL_TAX_COLUMNS,
@@ -270,12 +269,7 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
 
 def has_totals(frame: pd.DataFrame, source: AmountsOfTax) -> bool:
     """Whether a frame whose amounts could be used as they stand has rows of totals."""
-    if not source.as_it_stands:
-        return False
-    found = total_rows(source.reading.orders)
-    if not found.nameless(frame).any():
-        return False
-    return bool(Orders(frame, source.reading).totals(found).any())
+    return source.as_it_stands and bool(Orders(frame, source.reading).rows_of_totals().any())
 
 
 def _sold(
