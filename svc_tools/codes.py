@@ -420,8 +420,11 @@ _BASIS = {
 }
 """What an effective date rests on, by `effective_date_basis` (SPEC 2.3)."""
 _STAKE = {
-    "range": "the tax at the highest rate of the places that fit less that at the lowest",
-    "tax": "the whole tax of the row",
+    "range": "the highest tax that the row may have less the lowest (at_stake)",
+    "tax": (
+        "the whole tax of the row, also where its range is that of its delivery alone and it has"
+        " another reason"
+    ),
     "tax_high": "no tax: the most that it can be (tax_high)",
     "estimate": (
         "no tax: what is taxable of the sale at the highest rate found for its state in the"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from svc_sdk.models import TaxResponse
 
-RANGE_LABEL = "Between the lowest and highest rate of the place"
+RANGE_LABEL = "Between the lowest and the highest tax"
 """The name of the sum of `at_stake`, which is not all that is at stake in a review."""
 NOTHING = "\u2013"
 """Shown where a value is missing: never 0, and never an empty cell."""

@@ -288,7 +288,8 @@ class SvcAccessor:
             `state_tax`, `county_tax`, `city_tax` and `combined_district_tax` (together `tax`;
             missing where the rate's parts are),
             `tax_low`, `tax_high` and `at_stake` (the same at the lowest and the highest rate of the
-            places that fit, and their difference), `tax_review` (codes, separated by "; ");
+            places that fit, without and with delivery where it is in doubt whether that is taxed,
+            and their difference), `tax_review` (codes, separated by "; ");
             of an export `sale_amount`, `sale_shipping` and `sale_taxable`; with shipping
             `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
             `tax_due_reason`. After a lookup with `columns="short"` it adds few of them: no parts
@@ -426,11 +427,12 @@ class SvcAccessor:
         """List the rows that require review, the most dollars at stake first.
 
         These are the rows that the lookup (`needs_review`) or the tax (`tax_review`) marked, and
-        those without a tax. At stake is `at_stake` where several rates fit the place; else the
-        whole tax; for a row without a tax the most it can be (`tax_high`), else an estimate: its
-        sale at the highest rate that the frame has for its state. In a frame without a tax it is
-        the sale itself. The rows are grouped by state and reason first, with what to do and where
-        (the name of the state's own lookup page), then by place. Zero dollars come last.
+        those without a tax. At stake is `at_stake` where several rates fit the place, or it is in
+        doubt whether delivery is taxed; else the whole tax; for a row without a tax the most it
+        can be (`tax_high`), else an estimate: its sale at the highest rate that the frame has for
+        its state. In a frame without a tax it is the sale itself. The rows are grouped by state
+        and reason first, with what to do and where (the name of the state's own lookup page), then
+        by place. Zero dollars come last.
 
         Args:
             amount: the column of amounts; by default that of the tax.

@@ -40,7 +40,7 @@ from svc_tools.frames.lookup_columns import (
     require_columns,
     require_one,
 )
-from svc_tools.frames.money import Money, dollars, dollars_by, money_column, sums_by
+from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.review_rows import (
     BASES,
     BASIS_CODES,
@@ -242,6 +242,7 @@ class ReviewCounts:
         figures = figures_of(
             part,
             Coded(status.codes[listed], status.values),
+            Coded(codes[listed], cells),
             prefix=prefix,
             amount=goods_of_tax(part, prefix) if goods is None else goods.of(listed),
         )
@@ -673,7 +674,11 @@ def _grouped(places: Coded, reasons: Coded, states: Coded) -> Coded:
 def _failed(frame: pd.DataFrame, status: Coded, prefix: str) -> np.ndarray:
     """Which rows have no rate, and no tax where the frame has taxes, else no whole rate."""
     tax = first_column(frame, f"{prefix}tax")
-    lacks = status.where(lambda one: one == "partial") if tax is None else tax.isna().to_numpy()
+    lacks = (
+        status.where(lambda one: one == "partial")
+        if tax is None
+        else money(frame, f"{prefix}tax").missing
+    )
     failed: np.ndarray = ~status.where(WITH_RATE.__contains__) | lacks
     return failed
 

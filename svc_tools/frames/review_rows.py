@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import CONFIDENCES, codes_in, codes_of, meaning_of, urgency
+from svc_tools.codes import (
+    CONFIDENCES,
+    OF_WHOLE_STATES,
+    codes_in,
+    codes_of,
+    meaning_of,
+    urgency,
+)
 from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
+from svc_tools.frames.lookup_columns import RANGE_COLUMNS, WITH_RATE, rates_of, truths_of
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.not_due import not_due_of_rows
@@ -72,7 +79,7 @@ def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     needed = ("tax_error", "taxable_amount", "exempt_amount")
     if {f"{prefix}{name}" for name in needed} <= set(frame.columns):
         return taxed_rows(frame, prefix).why
-    lacks = status.where(lambda one: one == "ok") & tax.isna().to_numpy()
+    lacks = status.where(lambda one: one == "ok") & money(frame, f"{prefix}tax").missing
     return Coded(lacks.astype(np.int64), ("", "no_tax"))
 
 
@@ -178,7 +185,12 @@ class Figures(NamedTuple):
 
 
 def figures_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | Goods | None
+    frame: pd.DataFrame,
+    status: Coded,
+    reasons: Coded,
+    *,
+    prefix: str,
+    amount: Hashable | Goods | None,
 ) -> Figures:
     """The dollars at stake in every row, by the first basis that applies."""
     goods = goods_of(frame, prefix, amount)
@@ -197,8 +209,11 @@ def figures_of(
         known = ~taxable.missing
         sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
     least = np.where(low.missing, 0, np.abs(low.cents))
+    ranged = ~tax.missing & ~at_stake.missing & (at_stake.cents != 0)
+    smaller = at_stake.cents < np.abs(tax.cents)
+    ranged &= ~(smaller & _of_delivery_among_others(frame, reasons, prefix))
     chosen = [
-        ("range", ~tax.missing & ~at_stake.missing & (at_stake.cents != 0), at_stake.cents),
+        ("range", ranged, at_stake.cents),
         ("tax", ~tax.missing, np.abs(tax.cents)),
         ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
     ]
@@ -212,6 +227,16 @@ def figures_of(
     return Figures(
         Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
     )
+
+
+def _of_delivery_among_others(frame: pd.DataFrame, reasons: Coded, prefix: str) -> np.ndarray:
+    """Rows whose range is that of their delivery alone, and which have another reason, too."""
+    both = reasons.where(
+        lambda cell: set() < OF_WHOLE_STATES.intersection(codes_in(cell)) < {*codes_in(cell)}
+    )
+    low, high = (rates_of(frame, f"{prefix}{name}") for name in RANGE_COLUMNS)
+    rows: np.ndarray = both & (low.missing | high.missing | (low.units == high.units))
+    return rows
 
 
 def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:

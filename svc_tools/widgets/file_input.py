@@ -96,6 +96,15 @@ _DELIVERIES = (
 """The menu of whether buyers can avoid the charge for delivery: the label and the value of each."""
 
 
+def _delivery_menu() -> ipywidgets.Dropdown:
+    """That menu; what `SVC_DELIVERY` says can be changed in it, and not be taken back."""
+    said = None
+    with suppress(ConfigurationError):  # the run says what is wrong with it
+        said = seller_delivery()
+    options = _DELIVERIES if said is None else _DELIVERIES[1:]
+    return ipywidgets.Dropdown(description=_LABELS["delivery"], options=options, value=said or "")
+
+
 class Reading(TypedDict, total=False):
     """How a file is read, as `enrich_file` takes it; what is left out is detected."""
 
@@ -243,9 +252,7 @@ class ColumnsForm:
             description=_LABELS["date_format"], options=DATE_FORMATS, value=""
         )
         self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=TIME_ZONES, value="")
-        self.delivery = ipywidgets.Dropdown(description=_LABELS["delivery"], options=_DELIVERIES)
-        with suppress(ConfigurationError):  # the run says what is wrong with it
-            self.delivery.value = seller_delivery() or ""
+        self.delivery = _delivery_menu()
         self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.export, self.question = ipywidgets.HTML(), note("")
         self.questions = QuestionMenus(answered)

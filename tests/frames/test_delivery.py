@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 
 import dask.dataframe as dd
@@ -103,6 +104,37 @@ def test_the_review_has_one_line_a_state(looked_up):
     assert tax(frame, delivery="only").svc.review().rows["zip"].tolist() == ["20001"]
 
 
+def test_a_row_in_doubt_for_another_reason_too_has_its_whole_tax_at_stake(looked_up):
+    frame = looked_up(DOUBTS[0], ("FL", "33130", "2030-05-01"), ("FL", "32801", "2026-05-01"))
+    frame["needs_review"] = [False, True, True]
+    frame["lookup_review_reason"] = [None, "as_of_after_edition", "several_rates"]
+    frame["rate_low"] = frame["combined_rate"].where(frame.index == 2)
+    frame["rate_high"] = (frame["combined_rate"] + Decimal("0.01000")).where(frame.index == 2)
+    taxed = tax(frame)
+    rows = taxed.svc.review().rows.sort_index()
+    assert rows["review_basis"].tolist() == ["range", "tax", "range"]
+    stake = found(taxed, "at_stake")
+    assert found(rows, "review_dollars") == [stake[0], found(taxed, "tax")[1], stake[2]]
+
+
+def test_a_report_says_what_the_range_is_that_of(looked_up, tmp_path):
+    def said(frame):
+        page = tmp_path / "r.html"
+        tax(frame).svc.report(page)
+        return " ".join(re.sub(r"<[^>]*>", " ", page.read_text(encoding="utf-8")).split())
+
+    frame = looked_up(DOUBTS[0], DOUBTS[3], ("NJ", "07030", "2026-05-01"))
+    one = said(frame)
+    assert "In 2 rows it is in doubt whether delivery is taxed: their tax comes to $13.00" in one
+    assert "fits several rates" not in one
+    frame["rate_low"] = frame["combined_rate"].where(frame.index == 2)
+    frame["rate_high"] = (frame["combined_rate"] + Decimal("0.01000")).where(frame.index == 2)
+    assert (
+        "In 3 rows the place fits several rates (rows: 1), or it is in doubt whether delivery is"
+        " taxed (rows: 2): their tax comes to"
+    ) in said(frame)
+
+
 def test_a_service_that_sends_no_warning_is_taken_at_its_word(faults, scripted):
     faults.will(lambda seen: echo(seen, rate={"freight_taxable": False}))
     frame = orders([("FL", "33130", "2026-05-01")])
@@ -165,7 +197,8 @@ def test_the_variable_answers_for_every_run(looked_up, monkeypatch):
     monkeypatch.setenv("SVC_DELIVERY", "Only ")
     assert found(tax(frame), "taxable_amount") == dollars(["110.00"])
     assert found(tax(frame, delivery="optional"), "taxable_amount") == dollars(["100.00"])
-    assert ColumnsForm(lambda: None, lambda: None).delivery.value == "only"
+    menu = ColumnsForm(lambda: None, lambda: None).delivery
+    assert (menu.value, [value for _, value in menu.options]) == ("only", ["optional", "only"])
     monkeypatch.setenv("SVC_DELIVERY", "pickup")
     with pytest.raises(ConfigurationError, match="SVC_DELIVERY is 'pickup'; expected optional"):
         tax(frame)

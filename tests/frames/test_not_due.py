@@ -175,6 +175,29 @@ def test_the_export_of_a_marketplace_has_no_row_to_review_with_a_tax_or_without(
         assert again.svc.review().rows.empty
 
 
+def test_the_export_of_a_marketplace_says_by_its_channels_which_sales_are_not_due(embedded):
+    frame = pd.read_csv(EXPORTS / "amazon.txt", dtype=str, sep="\t")
+    looked = frame.svc.lookup(client=embedded, cache=False, progress=False)
+    direct = looked["sales-channel"] != "Amazon.com"
+    looked.loc[looked.index[:1], ["needs_review", "sales-channel"]] = [True, "Non-Amazon US"]
+    with_tax, without = (one.svc.review() for one in (looked.svc.tax(progress=False), looked))
+    rows = int((~direct).sum()) - 1
+    for made in (with_tax, without):
+        assert [one[:2] for one in made.not_due] == [("marketplace_facilitated", rows)]
+        assert [*made.rows.index] == [0]
+
+
+@pytest.mark.parametrize("options", [{}, {"dtype": "str"}, {"dtype": "str", "na_filter": False}])
+def test_a_csv_that_is_read_back_has_the_same_rows_not_due(options, tmp_path):
+    frame = due_of(["marketplace", "direct"] * (len(LINES) // 2))
+    frame.to_csv(tmp_path / "o.csv", index=False)
+    again = pd.read_csv(tmp_path / "o.csv", **options)
+    made, expected = again.svc.review(), frame.svc.review()
+    assert made.not_due == expected.not_due
+    assert sorted(made.rows["review_reasons"]) == sorted(expected.rows["review_reasons"])
+    assert again.svc.split().parts == frame.svc.split().parts
+
+
 def test_the_sales_of_a_seller_beside_those_of_a_marketplace_stay_to_review(embedded, tmp_path):
     rows = [
         ("direct", "CA", "94541"),

@@ -88,7 +88,7 @@ def test_the_page_is_whole_and_says_every_part(page):
         "Sales-tax rates",
         "5 rows, 5 distinct places, rates from: embedded service",
         "-$95.87 Tax computed",
-        "$0.80 Between the lowest and highest rate of the place",
+        "$0.80 Between the lowest and the highest tax",
         "no ZIP 99999",
         "Check state, ZIP Code and city",
         "Source",

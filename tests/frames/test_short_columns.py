@@ -113,14 +113,15 @@ def test_without_both_ends_of_the_range_nothing_is_known_to_be_at_stake(
     for name in ("tax_low", "tax_high", "at_stake"):
         assert taxed[name].isna().all(), name
     page = taxed.svc.report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Between the lowest and highest rate" not in page
+    assert "Between the lowest and the highest tax" not in page
     both = looked.assign(rate_low="0.04000", rate_high="0.09000").svc.tax(progress=False)
     assert (both["at_stake"].dropna() > 0).any()
 
 
 def test_what_needs_a_further_column_names_it(both):
     few, _ = both
-    with pytest.raises(ValueError, match=r"with columns=\['short', 'freight_taxable'\], or"):
+    further = r"with columns=\['short', 'freight_taxable', 'warnings'\], or"
+    with pytest.raises(ValueError, match=further):
         few.svc.tax(shipping="5.00")
     with pytest.raises(ValueError, match=r"with columns=\['short', 'lookup_as_of'\], or"):
         few.assign(resolved_state=few["state"]).svc.tax(

@@ -267,8 +267,8 @@ class FileTotals:
         delivery: their delivery; `None` where none is charged separately.
         tax: their tax.
         due: the part of it that the seller owes; `None` without a register and channels.
-        at_stake: what lies between the tax at the lowest and at the highest rate of the places,
-            where results had several candidates.
+        at_stake: what lies between the lowest and the highest tax, where places have several
+            candidate rates, or it is in doubt whether delivery is taxed.
         untaxed: rows that have a rate, by the reason why they have no tax.
     """
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import codes_in, meaning_of, what_to_do
-from svc_tools.display import exact_dollars
+from svc_tools.codes import DELIVERY_DOUBTS, codes_in, meaning_of, what_to_do
+from svc_tools.display import counted, exact_dollars
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.lookup_columns import (
     COLUMN_MEANINGS,
     LEVEL_TAX_COLUMNS,
+    RANGE_COLUMNS,
+    rates_of,
     require_columns,
 )
 from svc_tools.frames.money import Money, dollars, money, sums_by
@@ -47,7 +49,7 @@ class Facts:
         levels: the tax of whole rows by level of jurisdiction, and the rest without a level;
             empty where the frame has no tax by level.
         stake: the range of the tax; `None` where the frame has none.
-        stakes_by_state: what lies between the tax at the lowest and at the highest rate, by state,
+        stakes_by_state: what lies between the lowest and the highest tax of the rows, by state,
             for states that have any.
         due: the tax that the seller owes; `None` where the frame has none.
         lookup: how the rates were looked up, as names and texts.
@@ -82,12 +84,20 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Stake:
-    """The range of the tax where a place has several candidate rates, US dollars.
+    """The range of the tax where it has one, US dollars.
 
-    `low` and `high` are the tax of these rows at the lowest and the highest rate.
+    Attributes:
+        rows: how many rows have one.
+        of_places: those of them whose place has several candidate rates.
+        of_delivery: those of them of which it is in doubt whether delivery is taxed.
+        low: their lowest tax.
+        high: their highest tax.
+        at_stake: what lies between, refunds without their sign.
     """
 
     rows: int
+    of_places: int
+    of_delivery: int
     low: Decimal
     high: Decimal
     at_stake: Decimal
@@ -191,15 +201,24 @@ def amount_column(
 
 
 def stake_sentence(facts: Facts) -> str | None:
-    """The range of the tax where places have several candidate rates; `None` without such."""
+    """The range of the tax, and what it is the range of; `None` without one."""
     stake = facts.stake
     if stake is None or not stake.rows:
         return None
     low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
     refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
+    whose = "its" if stake.rows == 1 else "their"
+    places, delivery = "the place fits several rates", "it is in doubt whether delivery is taxed"
+    if not stake.of_delivery:
+        why, at_low, at_high = places, "at the lowest of them", "at the highest"
+    elif not stake.of_places:
+        why, at_low, at_high = delivery, "without it", "with it"
+    else:
+        why = f"{places} (rows: {stake.of_places:,}), or {delivery} (rows: {stake.of_delivery:,})"
+        at_low, at_high = "at the least", "at the most"
     return (
-        f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
-        f" lowest of them and to {high} at the highest, a difference of {between}{refunds}."
+        f"In {counted(stake.rows, 'row')} {why}: {whose} tax comes to {low} {at_low} and to {high}"
+        f" {at_high}, a difference of {between}{refunds}."
     )
 
 
@@ -228,18 +247,30 @@ def _levels(
     return (*parts, ("Not known by level", rest)) if rest else tuple(parts)
 
 
+_OF_DELIVERY = {"freight_taxable_unknown", *DELIVERY_DOUBTS}
+"""Why it is in doubt whether the delivery of a row is taxed."""
+
+
 def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str, Decimal]]:
     at_stake = money(frame, f"{prefix}at_stake")
     if at_stake.missing.all():
         return None, {}
     open_ = at_stake.cents != 0
     low, high = (money(frame, f"{prefix}{name}") for name in ("tax_low", "tax_high"))
+    ends = (rates_of(frame, f"{prefix}{name}") for name in RANGE_COLUMNS)
+    lowest, highest = (np.where(end.missing, -1, end.units) for end in ends)
+    of_places = open_ & (lowest != highest)
+    doubted = coded(frame, f"{prefix}tax_review").where(
+        lambda cell: not _OF_DELIVERY.isdisjoint(codes_in(cell))
+    )
     none = dollars(0)
     states = states_of_rows(frame, prefix=prefix)
     sums = sums_by(states.codes, at_stake.cents, len(states.values))
     return (
         Stake(
             int(open_.sum()),
+            int(of_places.sum()),
+            int((open_ & (doubted | ~of_places)).sum()),
             low.total(open_) or none,
             high.total(open_) or none,
             at_stake.total(open_) or none,

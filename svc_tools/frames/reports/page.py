@@ -224,7 +224,7 @@ def _states(facts: Facts) -> list[object]:
     most = max((abs(state.totals.tax) for state in facts.summary.states), default=Decimal(0))
     heads: list[Head] = [
         *("State", number("Rows"), number("Sales, whole rate"), number("Tax"), ""),
-        *(number("Lowest to highest rate"), number("Partial rows"), number("Sales, partial rate")),
+        *(number("Lowest to highest tax"), number("Partial rows"), number("Sales, partial rate")),
         *(number("Other rows, no tax"), number("Their sales")),
     ]
     rows: list[list[object]] = []

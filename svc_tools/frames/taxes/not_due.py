@@ -16,8 +16,9 @@ from svc_tools.exports import named_export, recognized
 from svc_tools.frames.arrow import Coded, coded, first_column, recoded
 from svc_tools.frames.columns import free_labels
 from svc_tools.frames.lookup_columns import READING, stored
-from svc_tools.frames.money import dollars, dollars_by
+from svc_tools.frames.money import dollars, dollars_by, money
 from svc_tools.frames.results import lookups_of
+from svc_tools.frames.taxes.due import channel_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,22 +47,30 @@ class NotDue(NamedTuple):
 def not_due_of_rows(frame: pd.DataFrame, prefix: str) -> Coded:
     """Why no tax is due from the seller of each row; empty where some may be.
 
-    That is the row's `tax_due_reason`. In a frame without a tax, a recognized export may say it of
-    every row: that of a marketplace which collects and remits the tax.
+    That is the row's `tax_due_reason`. In a frame without a tax, a recognized export may say it:
+    that of a marketplace which collects and remits the tax, of every row or by its column of
+    channels.
     """
     if first_column(frame, f"{prefix}tax_due_reason") is None:
         taxed = first_column(frame, f"{prefix}tax") is not None
-        export = None if taxed else _export_of(frame, prefix)
-        code = "marketplace_facilitated" if export is not None and export.marketplace else ""
-        return Coded(np.zeros(len(frame), np.int64), (code,))
+        facilitated = np.zeros(len(frame), bool) if taxed else _facilitated(frame, prefix)
+        return Coded(facilitated.astype(np.int64), ("", "marketplace_facilitated"))
     codes, reasons = coded(frame, f"{prefix}tax_due_reason")
-    due = first_column(frame, f"{prefix}tax_due")
     known = recoded(codes, (reason if reason in NOT_DUE else "" for reason in reasons))
-    if due is None or due.isna().all():
+    given = ~money(frame, f"{prefix}tax_due").missing  # a figure that was put into the cell counts
+    if not given.any():
         return known
     number_of, values = known
-    given = due.notna().to_numpy(bool)  # a figure that was put into the cell counts
     return Coded(np.where(given, len(values), number_of), (*values, ""))
+
+
+def _facilitated(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+    """Which rows are sales of a marketplace by the export that the frame was recognized as."""
+    export = _export_of(frame, prefix)
+    if export is None or export.marketplace:
+        return np.full(len(frame), export is not None)
+    label = export.found(free_labels(frame)).get("channel")
+    return np.zeros(len(frame), bool) if label is None else channel_of(frame, label).marketplace
 
 
 def _export_of(frame: pd.DataFrame, prefix: str) -> Export | None:

@@ -284,7 +284,8 @@ def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> 
     """
     name, warnings = f"{prefix}freight_taxable", f"{prefix}warnings"
     remedy = "shipping= needs it: look the rates up with all columns, or with this one"
-    require_columns(frame, (name,), remedy)
+    if name not in frame.columns:  # to look up again: what is in doubt, too
+        require_columns(frame, (name, warnings), remedy)
     codes, uniques = pd.factorize(frame[name])
     words = [str(value).casefold() for value in list(uniques)]
     no = np.array([*(word in {"false", "0", "0.0"} for word in words), False], bool)
