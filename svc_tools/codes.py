@@ -420,7 +420,10 @@ _BASIS = {
 }
 """What an effective date rests on, by `effective_date_basis` (SPEC 2.3)."""
 _STAKE = {
-    "range": "the tax at the highest rate of the places that fit less that at the lowest",
+    "range": (
+        "the tax at the highest rate of the places that fit less that at the lowest; where only the"
+        " tax on delivery is in doubt, that tax"
+    ),
     "tax": "the whole tax of the row",
     "tax_high": "no tax: the most that it can be (tax_high)",
     "estimate": (

@@ -242,6 +242,7 @@ class ReviewCounts:
         figures = figures_of(
             part,
             Coded(status.codes[listed], status.values),
+            Coded(codes[listed], cells),
             prefix=prefix,
             amount=goods_of_tax(part, prefix) if goods is None else goods.of(listed),
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import CONFIDENCES, codes_in, codes_of, meaning_of, urgency
+from svc_tools.codes import CONFIDENCES, DELIVERY_DOUBTS, codes_in, codes_of, meaning_of, urgency
 from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
@@ -178,9 +178,17 @@ class Figures(NamedTuple):
 
 
 def figures_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | Goods | None
+    frame: pd.DataFrame,
+    status: Coded,
+    reasons: Coded,
+    *,
+    prefix: str,
+    amount: Hashable | Goods | None,
 ) -> Figures:
-    """The dollars at stake in every row, by the first basis that applies."""
+    """The dollars at stake in every row, by the first basis that applies.
+
+    What the delivery alone decides is all that is at stake only where nothing else is in doubt.
+    """
     goods = goods_of(frame, prefix, amount)
     sales = sales_of(frame, prefix, goods)
     if f"{prefix}tax" not in frame.columns:
@@ -197,8 +205,11 @@ def figures_of(
         known = ~taxable.missing
         sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
     least = np.where(low.missing, 0, np.abs(low.cents))
+    lowest, highest = (rates_of(frame, f"{prefix}rate_{end}") for end in ("low", "high"))
+    ranged = ~at_stake.missing & (at_stake.cents != 0)
+    ranged &= (lowest.units != highest.units) | reasons.where(_of_delivery_alone)
     chosen = [
-        ("range", ~tax.missing & ~at_stake.missing & (at_stake.cents != 0), at_stake.cents),
+        ("range", ~tax.missing & ranged, at_stake.cents),
         ("tax", ~tax.missing, np.abs(tax.cents)),
         ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
     ]
@@ -212,6 +223,10 @@ def figures_of(
     return Figures(
         Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
     )
+
+
+def _of_delivery_alone(cell: str) -> bool:
+    return {*codes_in(cell)} <= {*DELIVERY_DOUBTS}
 
 
 def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:

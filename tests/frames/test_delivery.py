@@ -246,3 +246,11 @@ def test_every_note_of_doubt_reaches_frame_command_panel_sheet_and_report(
     book = openpyxl.load_workbook(tmp_path / "report.xlsx")
     cells = {str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row}
     assert any(code in cell for cell in cells)
+
+
+def test_where_more_is_in_doubt_than_the_delivery_the_whole_tax_is_at_stake(looked_up):
+    late, sure = ("CO", "80202", "2026-05-01"), ("FL", "33130", "2026-05-01")
+    rows = tax(looked_up(late, sure)).svc.review().rows.sort_index()
+    assert rows["review_reasons"].tolist() == [f"as_of_after_edition; {OPTIONAL}", OPTIONAL]
+    assert rows["review_basis"].tolist() == ["tax", "range"]
+    assert found(rows, "review_dollars") == [found(rows, "tax")[0], found(rows, "at_stake")[1]]
