@@ -263,8 +263,8 @@ _TAX_REVIEW = {
             " known whether yours can"
         ),
         (
-            "Say once which it is: delivery='optional' where buyers can avoid the charge, such as"
-            " by picking the goods up; delivery='only' for a shop that only ships."
+            "Say once for your shop whether they can: delivery optional (such as by picking the"
+            " goods up), or only (every order is shipped)."
         ),
     ),
     "delivery_unsettled": (

@@ -17,10 +17,11 @@ from support.faults import echo
 from support.frames import dollars, found, rated, tax_of
 from support.spreadsheets import desk_of, shown
 
-from svc_tools.codes import meaning_of
+from svc_tools.codes import meaning_of, what_to_do
 from svc_tools.config import ConfigurationError
 from svc_tools.display import card
 from svc_tools.frames import enrich_file
+from svc_tools.service.ratebook import load_book
 from svc_tools.widgets.file_input import ColumnsForm
 
 OPTIONAL, UNSETTLED = "delivery_optional_unknown", "delivery_unsettled"
@@ -219,7 +220,7 @@ def test_the_command_takes_the_answer_and_says_what_is_open(path):
     open_ = svc_tools(*command)
     assert open_.returncode == 0, open_.stderr
     said = " ".join(open_.stdout.split())
-    assert "delivery='only'" in said or "--delivery only" in said
+    assert what_to_do(OPTIONAL) in said
     wrong = svc_tools(*command, "--delivery", "pickup")
     assert wrong.returncode == 2
     assert "delivery: 'pickup'" in wrong.stderr
@@ -254,3 +255,10 @@ def test_where_more_is_in_doubt_than_the_delivery_the_whole_tax_is_at_stake(look
     assert rows["review_reasons"].tolist() == [f"as_of_after_edition; {OPTIONAL}", OPTIONAL]
     assert rows["review_basis"].tolist() == ["tax", "range"]
     assert found(rows, "review_dollars") == [found(rows, "tax")[0], found(rows, "at_stake")[1]]
+
+
+def test_the_places_above_are_those_of_every_doubt_in_the_table():
+    rules = [rule for rules in load_book().delivery.values() for rule in rules]
+    open_ = {(one.state, OPTIONAL) for one in rules if one.treatment == "exempt_if_optional"}
+    open_ |= {(one.state, UNSETTLED) for one in rules if one.doubt}
+    assert {(state, code) for state, _, _, code in DOUBTS} == open_
