@@ -263,8 +263,8 @@ _TAX_REVIEW = {
             " known whether yours can"
         ),
         (
-            "Say once for your shop whether they can: delivery optional (such as by picking the"
-            " goods up), or only (every order is shipped)."
+            "Say once whether your buyers can avoid the charge: delivery optional (they can pick the"
+            " goods up, say) or only (every order is shipped)."
         ),
     ),
     "delivery_unsettled": (
