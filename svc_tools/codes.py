@@ -263,8 +263,8 @@ _TAX_REVIEW = {
             " known whether yours can"
         ),
         (
-            "Say once whether your buyers can avoid the charge: delivery optional (they can pick the"
-            " goods up, say) or only (every order is shipped)."
+            "Say once whether your buyers can avoid the charge: delivery optional (they can pick"
+            " the goods up, say) or only (every order is shipped)."
         ),
     ),
     "delivery_unsettled": (
