@@ -263,8 +263,8 @@ _TAX_REVIEW = {
             " known whether yours can"
         ),
         (
-            "Say once which it is: delivery='optional' where buyers can avoid the charge, such as"
-            " by picking the goods up; delivery='only' for a shop that only ships."
+            "Say once whether your buyers can avoid the charge: delivery optional (they can pick"
+            " the goods up, say) or only (every order is shipped)."
         ),
     ),
     "delivery_unsettled": (
@@ -420,11 +420,11 @@ _BASIS = {
 }
 """What an effective date rests on, by `effective_date_basis` (SPEC 2.3)."""
 _STAKE = {
-    "range": "the highest tax that the row may have less the lowest (at_stake)",
-    "tax": (
-        "the whole tax of the row, also where its range is that of its delivery alone and it has"
-        " another reason"
+    "range": (
+        "the tax at the highest rate of the places that fit less that at the lowest; where only the"
+        " tax on delivery is in doubt, that tax"
     ),
+    "tax": "the whole tax of the row",
     "tax_high": "no tax: the most that it can be (tax_high)",
     "estimate": (
         "no tax: what is taxable of the sale at the highest rate found for its state in the"

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import (
-    CONFIDENCES,
-    OF_WHOLE_STATES,
-    codes_in,
-    codes_of,
-    meaning_of,
-    urgency,
-)
+from svc_tools.codes import CONFIDENCES, DELIVERY_DOUBTS, codes_in, codes_of, meaning_of, urgency
 from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.lookup_columns import RANGE_COLUMNS, WITH_RATE, rates_of, truths_of
+from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.not_due import not_due_of_rows
@@ -192,7 +185,10 @@ def figures_of(
     prefix: str,
     amount: Hashable | Goods | None,
 ) -> Figures:
-    """The dollars at stake in every row, by the first basis that applies."""
+    """The dollars at stake in every row, by the first basis that applies.
+
+    What the delivery alone decides is all that is at stake only where nothing else is in doubt.
+    """
     goods = goods_of(frame, prefix, amount)
     sales = sales_of(frame, prefix, goods)
     if f"{prefix}tax" not in frame.columns:
@@ -209,11 +205,15 @@ def figures_of(
         known = ~taxable.missing
         sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
     least = np.where(low.missing, 0, np.abs(low.cents))
-    ranged = ~tax.missing & ~at_stake.missing & (at_stake.cents != 0)
-    smaller = at_stake.cents < np.abs(tax.cents)
-    ranged &= ~(smaller & _of_delivery_among_others(frame, reasons, prefix))
+    lowest, highest = (rates_of(frame, f"{prefix}rate_{end}") for end in ("low", "high"))
+    ranged = ~at_stake.missing & (at_stake.cents != 0)
+    ranged &= (
+        (lowest.units != highest.units)
+        | reasons.where(_of_delivery_alone)
+        | (at_stake.cents > np.abs(tax.cents))  # goods of nothing
+    )
     chosen = [
-        ("range", ranged, at_stake.cents),
+        ("range", ~tax.missing & ranged, at_stake.cents),
         ("tax", ~tax.missing, np.abs(tax.cents)),
         ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
     ]
@@ -229,14 +229,8 @@ def figures_of(
     )
 
 
-def _of_delivery_among_others(frame: pd.DataFrame, reasons: Coded, prefix: str) -> np.ndarray:
-    """Rows whose range is that of their delivery alone, and which have another reason, too."""
-    both = reasons.where(
-        lambda cell: set() < OF_WHOLE_STATES.intersection(codes_in(cell)) < {*codes_in(cell)}
-    )
-    low, high = (rates_of(frame, f"{prefix}{name}") for name in RANGE_COLUMNS)
-    rows: np.ndarray = both & (low.missing | high.missing | (low.units == high.units))
-    return rows
+def _of_delivery_alone(cell: str) -> bool:
+    return {*codes_in(cell)} <= {*DELIVERY_DOUBTS}
 
 
 def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:

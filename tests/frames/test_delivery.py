@@ -18,10 +18,11 @@ from support.faults import echo
 from support.frames import dollars, found, rated, tax_of
 from support.spreadsheets import desk_of, shown
 
-from svc_tools.codes import meaning_of
+from svc_tools.codes import meaning_of, what_to_do
 from svc_tools.config import ConfigurationError
 from svc_tools.display import card
 from svc_tools.frames import enrich_file
+from svc_tools.service.ratebook import load_book
 from svc_tools.widgets.file_input import ColumnsForm
 
 OPTIONAL, UNSETTLED = "delivery_optional_unknown", "delivery_unsettled"
@@ -104,17 +105,15 @@ def test_the_review_has_one_line_a_state(looked_up):
     assert tax(frame, delivery="only").svc.review().rows["zip"].tolist() == ["20001"]
 
 
-def test_a_row_in_doubt_for_another_reason_too_has_its_whole_tax_at_stake(looked_up):
-    frame = looked_up(DOUBTS[0], ("FL", "33130", "2030-05-01"), ("FL", "32801", "2026-05-01"))
-    frame["needs_review"] = [False, True, True]
-    frame["lookup_review_reason"] = [None, "as_of_after_edition", "several_rates"]
-    frame["rate_low"] = frame["combined_rate"].where(frame.index == 2)
-    frame["rate_high"] = (frame["combined_rate"] + Decimal("0.01000")).where(frame.index == 2)
-    taxed = tax(frame)
-    rows = taxed.svc.review().rows.sort_index()
-    assert rows["review_basis"].tolist() == ["range", "tax", "range"]
-    stake = found(taxed, "at_stake")
-    assert found(rows, "review_dollars") == [stake[0], found(taxed, "tax")[1], stake[2]]
+def test_where_the_delivery_is_all_that_was_sold_its_tax_is_at_stake_whatever_else_is_in_doubt(
+    looked_up,
+):
+    frame = looked_up(DOUBTS[0]).assign(amount="0.00", needs_review=True)
+    rows = tax(frame.assign(lookup_review_reason="stale_rate")).svc.review().rows
+    assert (rows["review_basis"].tolist(), found(rows, "review_dollars")) == (
+        ["range"],
+        dollars(["0.70"]),
+    )
 
 
 def test_a_report_says_what_the_range_is_that_of(looked_up, tmp_path):
@@ -252,7 +251,7 @@ def test_the_command_takes_the_answer_and_says_what_is_open(path):
     open_ = svc_tools(*command)
     assert open_.returncode == 0, open_.stderr
     said = " ".join(open_.stdout.split())
-    assert "delivery='only'" in said or "--delivery only" in said
+    assert what_to_do(OPTIONAL) in said
     wrong = svc_tools(*command, "--delivery", "pickup")
     assert wrong.returncode == 2
     assert "delivery: 'pickup'" in wrong.stderr
@@ -279,3 +278,18 @@ def test_every_note_of_doubt_reaches_frame_command_panel_sheet_and_report(
     book = openpyxl.load_workbook(tmp_path / "report.xlsx")
     cells = {str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row}
     assert any(code in cell for cell in cells)
+
+
+def test_where_more_is_in_doubt_than_the_delivery_the_whole_tax_is_at_stake(looked_up):
+    late, sure = ("CO", "80202", "2026-05-01"), ("FL", "33130", "2026-05-01")
+    rows = tax(looked_up(late, sure)).svc.review().rows.sort_index()
+    assert rows["review_reasons"].tolist() == [f"as_of_after_edition; {OPTIONAL}", OPTIONAL]
+    assert rows["review_basis"].tolist() == ["tax", "range"]
+    assert found(rows, "review_dollars") == [found(rows, "tax")[0], found(rows, "at_stake")[1]]
+
+
+def test_the_places_above_are_those_of_every_doubt_in_the_table():
+    rules = [rule for rules in load_book().delivery.values() for rule in rules]
+    open_ = {(one.state, OPTIONAL) for one in rules if one.treatment == "exempt_if_optional"}
+    open_ |= {(one.state, UNSETTLED) for one in rules if one.doubt}
+    assert {(state, code) for state, _, _, code in DOUBTS} == open_

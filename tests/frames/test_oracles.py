@@ -249,6 +249,8 @@ def _row(sale: Sale, line: _Line, tax: int | None, terms: Terms, *, incomplete: 
     out.review = tuple(marks)
     if terms.register is not None or terms.channel is not None:
         out.reason = _why_not_due(sale, tax, terms)
+        if out.reason in {"marketplace_facilitated", "no_nexus", "not_registered_yet"}:
+            out.review = ()
         figures["tax_due"] = tax if out.reason is None else None
     return out
 
