@@ -28,7 +28,6 @@ from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
-from svc_tools.frames.taxes.not_due import not_due_of_rows
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
 from svc_tools.roles import ColumnMissing
@@ -85,7 +84,8 @@ def due_of(frame: pd.DataFrame, prefix: str) -> Due:
     """What is due on each row of a frame; missing throughout where it has no tax."""
     computed = f"{prefix}tax_due" in frame.columns
     due = money(frame, f"{prefix}{'tax_due' if computed else 'tax'}")
-    return Due(due, computed, due.missing & not_due_of_rows(frame, prefix).where(bool))
+    reasons = coded(frame, f"{prefix}tax_due_reason")
+    return Due(due, computed, due.missing & reasons.where(NOT_DUE.__contains__))
 
 
 def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
