@@ -14,7 +14,7 @@ from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.arrow import coded
 from svc_tools.frames.options import AmountOptions, ExposureOptions
 from svc_tools.frames.reports.facts import facts_of
-from svc_tools.frames.review_rows import figures_of
+from svc_tools.frames.review_rows import codes_of_rows, figures_of
 from svc_tools.frames.sales.exposure import daily_sales, daily_sales_of_file
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
@@ -206,7 +206,8 @@ def test_a_column_that_is_named_counts_once_for_each_order(embedded, tmp_path, n
     assert facts_of(taxed, amount="Total").summary.money.sales == total
     assert sum(part.sales or 0 for part in rated.svc.split(amount="Total", **once).parts) == total
     status = coded(rated, "lookup_status")
-    stakes = figures_of(rated, status, prefix="", amount=goods_of(rated, "", "Total", _as(once)))
+    reasons, goods = codes_of_rows(rated, status, ""), goods_of(rated, "", "Total", _as(once))
+    stakes = figures_of(rated, status, reasons, prefix="", amount=goods)
     assert stakes.own.total() == total
     report = taxed.svc.report(tmp_path / "report.html", amount="Total").read_text("utf-8")
     assert "$277.47" in report

@@ -279,6 +279,7 @@ def test_the_terms_are_remembered_by_prefix_and_survive_a_file(tmp_path):
         "channel": None,
         "ship_from": None,
         "taxable": None,
+        "delivery": None,
     }
     taxed.to_parquet(tmp_path / "taxed.parquet")
     back = pd.read_parquet(tmp_path / "taxed.parquet")

@@ -30,7 +30,7 @@ def totals(rows, number="Order ID", others=PLACE, size=None, columns=COLUMNS):
     for start in range(0, len(frame), size or max(len(frame), 1)):
         part = frame.iloc[start : start + (size or len(frame))]
         missing = part["Amount"].isna().to_numpy()
-        cents = part["Amount"].fillna(0).astype("int64").to_numpy()
+        cents = np.array([0 if pd.isna(one) else one for one in part["Amount"]], np.int64)
         found += state.take(part, {"Amount": Money(cents, missing)}).tolist()
     assert state.found == sum(found)
     return [row for row, is_total in enumerate(found) if is_total]
