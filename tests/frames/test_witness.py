@@ -898,6 +898,7 @@ class TestShops:
     @settings(max_examples=120)
     @given(SEEDS)
     @example(69)
+    @example(31_869)
     def test_what_is_decided_is_right(self, seed) -> None:
         sales = sales_file(seed)
         verdict = weighed(sales)

@@ -319,10 +319,14 @@ def _chosen(file: _File, by_row: Proof, by_order: Proof | None) -> tuple[Proof, 
 
 
 def _has_lines(file: _File, sums: Sums) -> bool:
-    """Whether something in the sums differs from line to line."""
-    return any(
-        term.times is not None or file.seen.get(term.label) == "differs" for term in _terms(sums)
-    )
+    """Whether what the sums are of differs from line to line.
+
+    Where a total is the same on all rows of each order, and so are the goods, a discount of one of
+    its lines does not make them those of the line.
+    """
+    goods = [term for term in sums.goods if term.sign > 0]
+    terms = _terms(sums) if sums.total is None else [*goods, sums.total]
+    return any(term.times is not None or file.seen.get(term.label) == "differs" for term in terms)
 
 
 def _is_better(groups: Groups, by_order: Proof, by_row: Proof) -> bool:
