@@ -634,8 +634,6 @@ OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 """Warnings that another city may be meant; they may say what its rates are (WIRE)."""
 DELIVERY_DOUBTS = ("delivery_optional_unknown", "delivery_unsettled")
 """Warnings that delivery may be taxed otherwise than the response says."""
-OF_WHOLE_STATES = frozenset(DELIVERY_DOUBTS)
-"""Reasons that are those of all places of a state, and are cleared once for it."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.codes import (
-    OF_WHOLE_STATES,
     codes_in,
     meaning_of,
     urgency,
@@ -47,6 +46,7 @@ from svc_tools.frames.review_rows import (
     codes_of_rows,
     figures_of,
     highest_rates,
+    of_delivery_alone,
     taxed_up,
     unmatched_rows,
     why_of_rows,
@@ -442,8 +442,8 @@ class Review:
             for each state of which an export marks most sales as not taxable, whose rows are not
             listed.
         groups: the same by place and reasons, each to be cleared once (reasons of a whole state
-            are one group of it): `state`, `reason` (the most
-            urgent), `place`, `reasons`, `rows`, `dollars`, `to_do`, `where`; numbered from 1.
+            are one group of it): `state`, `reason` (the most urgent), `place`, `reasons`, `rows`,
+            `dollars`, `to_do`, `where`; numbered from 1.
         totals: see `ReviewTotals`.
         prefix: the prefix of the columns.
         notes: what has changed in the frame since its tax was computed, in sentences.
@@ -657,14 +657,14 @@ def reviewed(
         groups=groups,
         totals=_totals(len(frame), own, basis, share),
         prefix=prefix,
-        not_due=not_due_of(frame, prefix, goods_of(frame, prefix, amount)),
+        not_due=not_due_of(frame, prefix, goods),
     )
     return Reviewed(made, listed[order], failed[order])
 
 
 def _grouped(places: Coded, reasons: Coded, states: Coded) -> Coded:
     """The place of each row's group: its state, where its reasons are those of all of the state."""
-    whole = reasons.where(lambda cell: OF_WHOLE_STATES.issuperset(codes_in(cell)))
+    whole = reasons.where(of_delivery_alone)
     own, of_states = places.values, states.values  # noqa: PD011 - no frame's
     names = [f"{state}, all places" if state else "" for state in of_states]
     codes = np.where(whole, states.codes + len(own), places.codes)

@@ -209,7 +209,7 @@ def figures_of(
     ranged = ~at_stake.missing & (at_stake.cents != 0)
     ranged &= (
         (lowest.units != highest.units)
-        | reasons.where(_of_delivery_alone)
+        | reasons.where(of_delivery_alone)
         | (at_stake.cents > np.abs(tax.cents))  # goods of nothing
     )
     chosen = [
@@ -229,7 +229,8 @@ def figures_of(
     )
 
 
-def _of_delivery_alone(cell: str) -> bool:
+def of_delivery_alone(cell: str) -> bool:
+    """Whether nothing but the tax on delivery is in doubt, which is so in all of a state."""
     return {*codes_in(cell)} <= {*DELIVERY_DOUBTS}
 
 

@@ -511,3 +511,20 @@ def test_a_return_by_its_quantity_far_down_in_a_file_is_asked_about_too(
 
     taxed = pd.read_parquet(out)["tax"].astype(str)
     assert taxed[22] == f"-{taxed[0]}"
+
+
+def test_two_columns_of_quantities_of_one_name_break_no_large_frame():
+    size = 30_000
+    frame = pd.DataFrame(
+        {
+            "Qty": 1,
+            "Amount": 100,
+            "State": "WA",
+            "Zip": "98101",
+            "combined_rate": "0.10550",
+            "lookup_status": "ok",
+        },
+        index=range(size),
+    )
+    taxed = pd.concat([frame, frame[["Qty"]]], axis=1).svc.tax(progress=False)
+    assert taxed["tax"].astype(str).unique().tolist() == ["10.55"]

@@ -146,7 +146,7 @@ def rows_of_file(
         columns: the column of each role that the lookup reads.
         order: the column of the order's number, where it is named; `False` for none.
     """
-    plain = [label for label in labels if _is_plain(frame[label])]
+    plain = [label for label in labels if is_plain_column(frame[label])]
     sample = frame[plain].iloc[:MOST_ROWS]
     place = {role: one for role, one in columns.items() if role != "as_of" and one in plain}
     own = [label for label in plain if label not in columns.values()]
@@ -167,7 +167,7 @@ def rows_of_file(
     )
 
 
-def _is_plain(column: pd.Series | pd.DataFrame) -> bool:
+def is_plain_column(column: pd.Series | pd.DataFrame) -> bool:
     """Whether a label is that of one column, and its cells are no lists or tables."""
     if isinstance(column, pd.DataFrame):
         return False
@@ -202,12 +202,12 @@ def money_of_file(
         semicolons: whether semicolons separate the cells of the file.
         saved: the sums of a layout, which are not decided again.
     """
-    plain = [label for label in labels if _is_plain(sample[label])]
+    plain = [label for label in labels if is_plain_column(sample[label])]
     currencies = find_currency(sample[plain], answers.amount, given=answers.currency)
     kinds = reading.kinds.with_quantities(sample, plain)  # the lookup saw the first rows alone
     reading = replace(reading, currencies=currencies, refunds=answers.refunds, kinds=kinds)
     may_be = _candidates(labels, reading, answers)
-    candidates = [label for label in may_be if _is_plain(sample[label])]
+    candidates = [label for label in may_be if is_plain_column(sample[label])]
     marks = marks_of(
         {label: sample[label] for label in candidates},
         semicolons=semicolons,

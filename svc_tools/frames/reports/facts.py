@@ -401,7 +401,7 @@ def _tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
     return (
         ("Amounts", f"column {terms.get('amount')!r}"),
         ("Delivery", _column_term(terms, "shipping", "not given: no tax on delivery")),
-        ("Buyers can avoid delivery", _DELIVERIES[terms.get("delivery")]),
+        ("Buyers can avoid delivery", _DELIVERIES.get(str(terms.get("delivery")), _NOT_SAID)),
         ("Exempt", _column_term(terms, "exempt", "not given: nothing is exempt")),
         ("Rounding", _ROUNDINGS.get(str(terms.get("rounding")), _shown(terms.get("rounding")))),
         ("Rounded", _per_invoice(terms)),
@@ -421,10 +421,12 @@ def _tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
 
 
 _DELIVERIES = {
-    None: "not said: rows of states where that decides are to review",
     "optional": "yes: delivery is not taxed in the states where that decides",
     "only": "no, every order is shipped: delivery is taxed in the states where that decides",
 }
+
+
+_NOT_SAID = "not said: where that decides, orders with delivery are to review"
 
 
 def _per_invoice(terms: Mapping[str, object]) -> str:

@@ -15,6 +15,7 @@ from svc_tools.frames.lookup.deciding import (
     MOST_ROWS,
     RatesOfRows,
     SalesAnswers,
+    is_plain_column,
     money_of_file,
     rows_of_file,
 )
@@ -501,7 +502,8 @@ def silent_columns(
     They are those of money that are 0 throughout, and quantities of which none is below 0.
     """
     read = {*reading.kinds.labels, *reading.columns}
-    pieces = [one for one in labels if counts_pieces(one) and one not in read]
+    plain = [one for one in labels if counts_pieces(one) and is_plain_column(sample[one])]
+    pieces = [one for one in plain if one not in read]
     quiet = [one for one in pieces if not below_0(sample[one]).any()]
     return (*zero_columns(sample, labels, reading), *quiet)
 
