@@ -358,7 +358,7 @@ class Answer(NamedTuple):
         }
 
     def _rate(self) -> dict[str, object]:
-        location, rated = self.location, self.chosen
+        location, rated, rule = self.location, self.chosen, self.delivery
         rate: dict[str, object] = {
             "state": self.state.state,
             "zip": location.zip,
@@ -367,10 +367,10 @@ class Answer(NamedTuple):
             "country": "US",
             "country_rate": rate_text(0),
             **rated.written,
-            "freight_taxable": None if self.delivery is None else self.delivery.taxed,
+            "freight_taxable": None if rule is None else rule.taxed,
         }
-        if self.delivery is not None and self.delivery.certainty != _OFFICIAL:
-            rate["freight_certainty"] = self.delivery.certainty
+        if rule is not None and rule.certainty != _OFFICIAL:
+            rate["freight_certainty"] = rule.certainty
         return rate
 
     def _meta(self) -> dict[str, object]:
