@@ -1,6 +1,6 @@
 """Responses parsed into a model or an exception (SPEC 2, 4.1 and 7). Pure.
 
-The models are loaded at the first response: defining them is half the cost of importing pydantic.
+The models are loaded with the first client: defining them is half the cost of importing pydantic.
 """
 
 from __future__ import annotations
@@ -148,8 +148,15 @@ def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemova
     return result
 
 
+def load_models() -> None:
+    """Load and build the models, as the first response of each kind would."""
+    models = _models()
+    for name in models.__all__:
+        getattr(models, name).model_rebuild()
+
+
 def _models() -> ModuleType:
-    from svc_sdk import models  # noqa: PLC0415 - loaded at the first response
+    from svc_sdk import models  # noqa: PLC0415 - loaded with the first client
 
     return models
 

@@ -9,6 +9,7 @@ import httpx
 
 from svc_sdk import _requests, _responses
 from svc_sdk._attempt import FAILURES, aread_body, awithin
+from svc_sdk._process import OTHER_PROCESS, OfProcess
 from svc_sdk._retry import decide
 from svc_sdk._settings import (
     CLOSED,
@@ -50,7 +51,7 @@ async def sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-class AsyncSvc:
+class AsyncSvc(OfProcess[httpx.AsyncClient]):
     """A client of the rate lookup service.
 
     Use it as a context manager, or call `aclose()`. It belongs to one event loop.
@@ -69,6 +70,8 @@ class AsyncSvc:
         TypeError: an argument of the wrong type.
     """
 
+    _at_first_request = ("encodings.idna", "anyio._backends._asyncio", "anyio.streams.tls")
+
     def __init__(
         self,
         api_key: str | SecretStr,
@@ -84,18 +87,7 @@ class AsyncSvc:
             raise TypeError(
                 f"http_client: expected an httpx.AsyncClient, not {type(http_client).__name__}"
             )
-        self._owns_http = http_client is None
-        self._http = (
-            httpx.AsyncClient(
-                timeout=self._settings.timeout,
-                follow_redirects=False,
-                verify=shared_tls(),
-                trust_env=self._settings.trust_env,
-                cookies=no_cookies(),
-            )
-            if http_client is None
-            else http_client
-        )
+        self._use(http_client)
 
     async def lookup(
         self,
@@ -262,6 +254,15 @@ class AsyncSvc:
         """Refuse to be pickled: the pickle would hold the key."""
         raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
+    def _new_http(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            timeout=self._settings.timeout,
+            follow_redirects=False,
+            verify=shared_tls(),
+            trust_env=self._settings.trust_env,
+            cookies=no_cookies(),
+        )
+
     async def _send(self, call: _requests.Call, read: Read[Answer]) -> Answer:
         attempt = 0
         while True:
@@ -279,11 +280,14 @@ class AsyncSvc:
             raise error.with_traceback(None) from None
 
     async def _exchange(self, call: _requests.Call) -> Reply | Failure:
-        request = self._settings.request(self._http, call)
+        if self._is_foreign:
+            return OTHER_PROCESS
+        http = self._http
+        request = self._settings.request(http, call)
         response: httpx.Response | None = None
         try:
             async with awithin(request, self._settings.timeout) as start:
-                response = await self._http.send(request, stream=True, follow_redirects=False)
+                response = await http.send(request, stream=True, follow_redirects=False)
                 body = await aread_body(response, start)
         except httpx.HTTPStatusError as error:  # an event hook of the injected client
             return self._settings.reply(error.response, b"")
@@ -292,7 +296,7 @@ class AsyncSvc:
                 return self._settings.failure(error)
             body = b""  # the status alone decides
         except RuntimeError as error:
-            if self._http.is_closed:
+            if http.is_closed:
                 return CLOSED
             if not _OF_A_LOOP.search(str(error)):
                 raise

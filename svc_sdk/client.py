@@ -9,6 +9,7 @@ import httpx
 
 from svc_sdk import _requests, _responses
 from svc_sdk._attempt import FAILURES, read_body, within
+from svc_sdk._process import OTHER_PROCESS, OfProcess
 from svc_sdk._retry import decide
 from svc_sdk._settings import (
     CLOSED,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Svc"]
 
 
-class Svc:
+class Svc(OfProcess[httpx.Client]):
     """A client of the rate lookup service.
 
     Use it as a context manager, or call `close()`. It may be shared by threads.
@@ -58,6 +59,8 @@ class Svc:
         TypeError: an argument of the wrong type.
     """
 
+    _at_first_request = ("encodings.idna",)
+
     def __init__(
         self,
         api_key: str | SecretStr,
@@ -73,18 +76,7 @@ class Svc:
             raise TypeError(
                 f"http_client: expected an httpx.Client, not {type(http_client).__name__}"
             )
-        self._owns_http = http_client is None
-        self._http = (
-            httpx.Client(
-                timeout=self._settings.timeout,
-                follow_redirects=False,
-                verify=shared_tls(),
-                trust_env=self._settings.trust_env,
-                cookies=no_cookies(),
-            )
-            if http_client is None
-            else http_client
-        )
+        self._use(http_client)
 
     def lookup(
         self,
@@ -249,6 +241,15 @@ class Svc:
         """Refuse to be pickled: the pickle would hold the key."""
         raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
+    def _new_http(self) -> httpx.Client:
+        return httpx.Client(
+            timeout=self._settings.timeout,
+            follow_redirects=False,
+            verify=shared_tls(),
+            trust_env=self._settings.trust_env,
+            cookies=no_cookies(),
+        )
+
     def _send(self, call: _requests.Call, read: Read[Answer]) -> Answer:
         attempt = 0
         while True:
@@ -266,11 +267,14 @@ class Svc:
             raise error.with_traceback(None) from None
 
     def _exchange(self, call: _requests.Call) -> Reply | Failure:
-        request = self._settings.request(self._http, call)
+        if self._is_foreign:
+            return OTHER_PROCESS
+        http = self._http
+        request = self._settings.request(http, call)
         response: httpx.Response | None = None
         try:
             with within(request, self._settings.timeout) as deadline:
-                response = self._http.send(request, stream=True, follow_redirects=False)
+                response = http.send(request, stream=True, follow_redirects=False)
                 body = read_body(response, deadline)
         except httpx.HTTPStatusError as error:  # an event hook of the injected client
             return self._settings.reply(error.response, b"")
@@ -279,7 +283,7 @@ class Svc:
                 return self._settings.failure(error)
             body = b""  # the status alone decides
         except RuntimeError:
-            if not self._http.is_closed:
+            if not http.is_closed:
                 raise
             return CLOSED
         finally:

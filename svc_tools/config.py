@@ -133,19 +133,20 @@ class EmbeddedSvc(_OfEmbedded, Svc):
     def __init__(
         self, service: EmbeddedService, *, timeout: float = 10.0, max_retries: int = 3
     ) -> None:
-        super().__init__(
-            service.api_key,
-            base_url=service.base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            http_client=httpx.Client(
-                transport=service.transport(), timeout=timeout, cookies=no_cookies()
-            ),
-        )
-        self._owns_http = True
-        # a notebook rarely closes a client: its connections end with it, or with the process
-        weakref.finalize(self, self._http.close)
         self._service = service
+        super().__init__(
+            service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
+        )
+
+    def _new_http(self) -> httpx.Client:
+        http = httpx.Client(
+            transport=self._service.transport(),
+            timeout=self._settings.timeout,
+            cookies=no_cookies(),
+        )
+        # a notebook rarely closes a client: its connections end with it, or with the process
+        weakref.finalize(self, http.close)
+        return http
 
     def _exchange(self, call: Call) -> Reply | Failure:
         found = None if self._http.is_closed else self.result_here(call)

@@ -1,0 +1,93 @@
+"""The HTTP client of a client, one for each process.
+
+A forked child shares the connections of its parent: it would read the parent's responses, and wait
+for locks that threads of the parent hold.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from importlib import import_module
+from typing import Generic, TypeVar
+
+import httpx
+
+from svc_sdk import _responses
+from svc_sdk._responses import Failure
+
+Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+
+OTHER_PROCESS = Failure(
+    "The HTTP client that was given (http_client=) belongs to another process: after a fork, make"
+    " the HTTP client and this client in the process that uses them",
+    retryable=False,
+    sent=False,
+    final=True,
+)
+"""The result of a request through an injected HTTP client in a forked child."""
+
+_process = object()
+"""Another object in each process; unlike a process ID it is never used again."""
+_making = threading.Lock()
+_inherited: list[httpx.Client | httpx.AsyncClient] = []
+"""What a forked child inherited. Referenced, so that no finalizer of it runs in the child."""
+
+
+def _begin() -> None:
+    global _process, _making  # noqa: PLW0603 - one per process
+    _process = object()
+    _making = threading.Lock()  # a thread that is not here may hold the parent's
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_begin)
+
+
+def _load(*modules: str) -> None:
+    """Load what the first request needs.
+
+    A child that is forked while a thread of its parent loads it waits for that thread forever.
+    """
+    for module in modules:
+        with suppress(ImportError):  # another version has it elsewhere
+            import_module(module)
+    _responses.load_models()
+
+
+class OfProcess(Generic[Http]):
+    """Base class of both clients: holds the HTTP client, and replaces its own after a fork."""
+
+    _at_first_request: tuple[str, ...]
+    """The modules that the HTTP client would load at its first request."""
+    _owns_http: bool
+
+    def _use(self, http: Http | None) -> None:
+        """Use an injected HTTP client, or else one of our own."""
+        _load(*self._at_first_request)
+        self._owns_http = http is None
+        self._used = _process, self._new_http() if http is None else http
+
+    def _new_http(self) -> Http:
+        raise NotImplementedError
+
+    @property
+    def _http(self) -> Http:
+        """The HTTP client of this process; an injected one as it is."""
+        process, http = self._used
+        if process is _process or not self._owns_http:
+            return http
+        with _making:
+            process, http = self._used
+            if process is not _process:
+                _inherited.append(http)
+                if not http.is_closed:  # else this client stays closed
+                    http = self._new_http()
+                self._used = _process, http
+        return http
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether the HTTP client was injected in another process."""
+        return not self._owns_http and self._used[0] is not _process
