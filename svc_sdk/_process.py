@@ -62,6 +62,8 @@ class OfProcess(Generic[Http]):
     _at_first_request: tuple[str, ...]
     """The modules that the HTTP client would load at its first request."""
     _owns_http: bool
+    _used: tuple[object, Http]
+    """The HTTP client, and the process that it is of."""
 
     def _use(self, http: Http | None) -> None:
         """Use an injected HTTP client, or else one of our own."""

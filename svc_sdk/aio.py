@@ -63,7 +63,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             response. Waiting for a free connection is not counted.
         max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
         http_client: an `httpx.AsyncClient` of your own: it is used with its headers, proxies and
-            certificates, and never closed by this library.
+            certificates, and never closed by this library. A forked process needs its own.
 
     Raises:
         ValueError: the key is empty, or the address, timeout or number of retries is not usable.

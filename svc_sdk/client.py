@@ -52,7 +52,7 @@ class Svc(OfProcess[httpx.Client]):
             response. Waiting for a free connection is not counted.
         max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
         http_client: an `httpx.Client` of your own: it is used with its headers, proxies and
-            certificates, and never closed by this library.
+            certificates, and never closed by this library. A forked process needs its own.
 
     Raises:
         ValueError: the key is empty, or the address, timeout or number of retries is not usable.

@@ -14,6 +14,7 @@ them would wait as long as the first, or send a rejected key again.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import weakref
 from concurrent.futures import Future
@@ -51,6 +52,20 @@ _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was 
 _log = logging.getLogger(__name__)
 _desks: list[Desk] = []
 _making = threading.Lock()
+_inherited: list[Desk] = []
+"""The desk of the parent of a forked child. Referenced, so that no finalizer of it runs there."""
+
+
+def _new_desk() -> None:
+    global _making  # noqa: PLW0603 - one per process
+    _making = threading.Lock()
+    # a thread that is not here may hold its locks, or look up what its cells wait for
+    _inherited.extend(_desks)
+    _desks.clear()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_new_desk)
 
 
 def the_desk() -> Desk:

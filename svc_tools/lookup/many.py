@@ -42,6 +42,7 @@ T = TypeVar("T")
 _log = logging.getLogger("svc_tools.lookup")
 
 CLOSED = "the caller ended the run"
+_OTHER_PROCESS = "the run is that of another process: begin one in the process that uses it"
 _AHEAD = 8
 """How many items per request in flight are read before the first of them is done."""
 _AHEAD_LISTED = 64
@@ -416,6 +417,7 @@ class _Driver:
     ) -> None:
         self._mailbox: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._future: Future[None] | None = None
+        self._runs_in: _Loop | None = None
         self._remember = remember
         self._stop = stop
         self.engine = Engine(client, options, self._committed, cache.commit)
@@ -427,6 +429,7 @@ class _Driver:
         if self._is_stopped():
             self.engine.stopped = STOPPED
         else:
+            self._runs_in = _loop
             self._future = _loop.submit(self._run())
 
     def batch(self) -> Batch | None:
@@ -435,7 +438,7 @@ class _Driver:
         Raises:
             ImportError: the extra for bulk lookups is not installed.
         """
-        while self._future is not None:
+        while self._future is not None and not self._left_to_parent():
             if self._is_stopped():
                 self.interrupt(STOPPED)
                 break
@@ -452,7 +455,7 @@ class _Driver:
 
     def ready(self) -> Iterator[Batch]:
         """The batches committed so far, without waiting. Raises as `batch`."""
-        while not self._mailbox.empty():
+        while not self._left_to_parent() and not self._mailbox.empty():
             batch = self._mailbox.get()
             if batch is None:
                 self._finish()
@@ -489,8 +492,16 @@ class _Driver:
 
     def end(self, grace: float = 0.0) -> None:
         """End the run if it is not over."""
-        if self._future is not None:
+        if self._future is not None and not self._left_to_parent():
             self.interrupt(CLOSED, grace)
+
+    def _left_to_parent(self) -> bool:
+        """Whether this is a forked child: the run, and its results, are the parent's."""
+        if self._runs_in in {None, _loop}:
+            return False
+        self._future, self.over = None, True
+        self.engine.stopped = self.engine.stopped or _OTHER_PROCESS
+        return True
 
     def _is_stopped(self) -> bool:
         return self._stop is not None and self._stop.is_set()

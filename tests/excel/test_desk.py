@@ -9,7 +9,9 @@ from datetime import timedelta
 
 import pytest
 from support.faults import HANG, KEY, LISTED, RESET, answer, echo, echoing
+from support.forks import in_child
 from support.spreadsheets import Clock, as_shown, desk_of, shown, zips_asked
+from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools.config import ConfigurationError
@@ -376,6 +378,25 @@ def test_the_desk_of_a_process_uses_the_settings_and_closes_what_it_opened(fault
     assert len(made) == 2
     desk.use(made[0])
     assert made[1]._http.is_closed
+
+
+@posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_the_desk_of_a_forked_child_waits_for_no_thread_of_the_parent(faults, monkeypatch):
+    monkeypatch.setattr(settings, "client", lambda: Svc(KEY, base_url=faults.base_url))
+    monkeypatch.setattr(desks, "_desks", [])
+    held = Held()
+    faults.will(held, echo)
+    with ThreadPoolExecutor(1) as threads:
+        cell = threads.submit(rates, the_desk(), "75001")
+        held.begun()
+        try:
+            assert in_child(lambda: rates(the_desk(), "75001", "75002")) == [0.0825, 0.0825]
+        finally:
+            held.go_on()
+        assert cell.result() == [0.0825]
+    assert rates(the_desk(), "75001") == [0.0825]
+    assert len(faults.seen) == 3
 
 
 @pytest.mark.parametrize("trouble", [REFUSED, RESET, HANG])

@@ -14,6 +14,8 @@ import httpx
 import pytest
 from support.counting import counting
 from support.faults import HANG, KEY, echo
+from support.forks import in_child
+from support.systems import posix
 
 import svc_tools
 from svc_sdk import AsyncSvc, Svc
@@ -305,3 +307,39 @@ def test_processes_that_share_a_cache_share_the_requests(tmp_path):
             assert requests <= 1200  # of 1,600: those in flight when the two meet are sent twice
         for process in both:
             process.stdin.close()
+
+
+@posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_run_that_a_forked_child_inherits_is_left_to_the_parent(scripted):
+    items = rows(300)
+    run = lookup_many(items, client=scripted, cache=False, concurrency=2)
+    first = next(run)
+
+    def child():
+        rest = list(run)
+        return [len(rest), sorted({(one.status, one.error) for _, one in rest[-100:]})]
+
+    count, last = in_child(child)
+    assert count == 299
+    assert [status for status, _ in last] == ["not_attempted"]
+    assert "another process" in last[0][1]
+    rest = list(run)
+    assert statuses([first, *rest]) == {"ok": 300}
+
+
+@posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("kind", [httpx.Client, httpx.AsyncClient])
+def test_an_injected_client_of_another_process_ends_a_run(faults, kind):
+    client = (Svc if kind is httpx.Client else AsyncSvc)(
+        KEY, base_url=faults.base_url, http_client=kind()
+    )
+
+    def child():
+        return [(one.status, one.error) for _, one in asynchronous(rows(3), client=client)]
+
+    found = in_child(child)
+    assert sorted(status for status, _ in found) == ["failed", "not_attempted", "not_attempted"]
+    assert all("another process" in error for _, error in found)
+    assert faults.seen == []
