@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,7 +54,7 @@ _DEEPEST = 100
 _TOO_DEEP = "(nested too deeply to be shown)"
 _MESSAGE = 300
 """How many characters of a body that is not JSON may be the message."""
-_NO_CONTENT = 204
+_ERRORS = ("error", "errors")
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
 _SERVER = range(500, 600)
@@ -66,6 +67,11 @@ class Reply:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no body, or one that is null."""
+        return self.body.strip() in {b"", b"null"}
 
     @property
     def retry_after(self) -> float | None:
@@ -140,11 +146,24 @@ def nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
 
 
 def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
-    """What a removal did (SPEC 4.1). Raises as `_result`."""
-    if isinstance(outcome, Reply) and outcome.status == _NO_CONTENT:
-        removed: models.NexusRemoval = _models().NexusRemoval.model_construct(deleted=None)
-        return removed
+    """What a removal did (SPEC 4.1): any success is one, with a number of records or without.
+
+    Raises as `_result`, also where a success reports an error instead.
+    """
+    if isinstance(outcome, Reply) and outcome.status in _SUCCESS and outcome.is_empty:
+        outcome = Reply(outcome.status, outcome.headers, b"{}")
     result: models.NexusRemoval = _result(outcome, _models().NexusRemoval, attempts)
+    sent = result.model_extra or {}
+    if isinstance(outcome, Reply) and result.deleted is None and any(map(sent.get, _ERRORS)):
+        error = _error(outcome, attempts=attempts)
+        raise errors.ServiceError(
+            f"The service reports an error: {error.message}",
+            status_code=outcome.status,
+            error_code=error.error_code,
+            support_reference=error.support_reference,
+            response_body=error.response_body,
+            attempts=attempts,
+        )
     return result
 
 
@@ -193,13 +212,13 @@ def _exact_json(body: bytes) -> Json:
     """Parsed JSON in which the rate fields of `rate` keep the digits that were sent."""
     inexact = False
 
-    def number(text: str) -> Decimal | float:
+    def number(text: str) -> Decimal | str:
         nonlocal inexact
         inexact = True
         try:
             return Decimal(text)
         except ArithmeticError:  # an exponent of twenty digits: a float would make a zero of it
-            return float("nan")
+            return text
 
     parsed = _parsed(body, parse_float=number, parse_constant=_no_constant)
     if not inexact:
@@ -240,9 +259,10 @@ def _no_constant(text: str) -> None:
 
 
 def _floats(value: Json) -> Json:
-    """Parsed JSON with ordinary floats, which rates must not become."""
+    """Parsed JSON with ordinary floats, which rates must not become; as text what none can hold."""
     if isinstance(value, Decimal):
-        return float(value)
+        number = float(value)
+        return number if math.isfinite(number) else str(value)
     if isinstance(value, dict):
         return {key: _floats(item) for key, item in value.items()}
     if isinstance(value, list):

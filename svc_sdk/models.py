@@ -6,10 +6,21 @@ came on the wire: fractions, `"0.08250"` is 8.25%. A missing rate is `None`, nev
 
 from __future__ import annotations
 
+from copy import deepcopy
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from svc_sdk.rates import is_rate, number_to_rate, rate_to_decimal, rate_to_float
 
@@ -60,8 +71,10 @@ def _rate(value: object) -> object:
 
 
 def _text(value: object) -> object:
-    """Text, also where a service writes a code as a number."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    """Text, also where a service writes a code as a number; `None` where it is neither."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 _WORDS = dict.fromkeys(("true", "yes", "y", "1"), True)
@@ -90,19 +103,26 @@ def _advisory(value: object) -> object:
         return value
     if not isinstance(value, dict):
         return {"code": UNCODED, "value": value}
-    code = _text(value.get("code"))
-    if isinstance(code, str) and code.strip():
-        return value | {"code": code}
+    code = value.get("code")
+    text = _text(code)
+    if isinstance(text, str) and text.strip():
+        return value | {"code": text}
     sent = {"value": code} if code and not isinstance(code, str) else {}
     return sent | value | {"code": UNCODED}
 
 
-def _count(value: object) -> object:
-    """A count, also as the text of a number."""
-    if isinstance(value, str) and value.isascii() and value.strip().isdecimal():
-        return int(value)
-    # None is for a removal without a count (204), which no body can say
-    return value if type(value) is int else ""
+COUNTS = ("count", "deleted_count", "deletedCount", "removed", "n_deleted")
+"""The names by which a service may give the number of records that it removed, but `deleted`."""
+_MOST_DIGITS = 18
+
+
+def _count(value: object) -> int | None:
+    """A whole number, also as text; `None` for anything else."""
+    if isinstance(value, str):
+        digits = value.strip()
+        whole = digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
+        return int(digits) if whole else None
+    return value if type(value) is int and value >= 0 else None
 
 
 RateString = Annotated[str | None, BeforeValidator(_rate)]
@@ -113,9 +133,43 @@ _Shown = Annotated[
 """Text that is only shown, whatever was sent."""
 
 
+_ABSENT = object()
+
+
 class _Answer(BaseModel):
-    # built at first use: importing the library stays cheap
+    # built with the first client: importing the library stays cheap
     model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=(), defer_build=True)
+    _unreadable: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def unreadable_fields(self) -> tuple[str, ...]:
+        """The fields that are `None` because something else than expected was sent.
+
+        An object where a city is expected, for instance: it remains in `model_dump()`.
+        """
+        return tuple(self._unreadable)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_unreadable(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - whatever was sent
+        result = handler(value)
+        if isinstance(value, dict):
+            fields = result.__dict__
+            unreadable = {
+                name: sent
+                for name, sent in value.items()
+                if sent is not None and fields.get(name, _ABSENT) is None
+            }
+            if unreadable:
+                result._unreadable = unreadable  # noqa: SLF001 - our own
+        return result
+
+    @model_serializer(mode="wrap")
+    def _with_unreadable(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        for name in written.keys() & self._unreadable.keys():
+            written[name] = deepcopy(self._unreadable[name])
+        return written
 
 
 class Rate(_Answer):
@@ -294,17 +348,21 @@ class NexusList(_Answer):
 class NexusRemoval(_Answer):
     """The result of a removal (SPEC 4.1): how many records, and of which state and type.
 
-    `deleted` is `None` where the service confirmed the removal without a body (204): the number
-    is not known.
+    `deleted` is `None` where the service accepted the removal without a number that can be read,
+    as with 202 or 204: how many records it removed, or whether it has yet, is not known.
     """
 
-    deleted: Annotated[
-        Annotated[int, Field(strict=True, ge=0)] | None,
-        Field(validation_alias=AliasChoices("deleted", "count")),
-        BeforeValidator(_count),
-    ]
+    deleted: Annotated[int | None, BeforeValidator(_count)] = None
     state: Text = None
     nexus_type: Text = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_count(cls, value: Any) -> Any:  # noqa: ANN401 - whatever was sent
+        if not isinstance(value, dict) or _count(value.get("deleted")) is not None:
+            return value
+        counts = {_count(value.get(name)) for name in COUNTS} - {None}
+        return value | {"deleted": counts.pop() if len(counts) == 1 else None}
 
 
 class StateFreshness(_Answer):

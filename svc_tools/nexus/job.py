@@ -54,6 +54,7 @@ from svc_tools.nexus.requests import (
     ApplyError,
     Change,
     Verdict,
+    accepted_verdict,
     addition_verdict,
     as_listed,
     clears,
@@ -588,15 +589,17 @@ class Run:
         """Record a verdict, and settle a lost response by listing again."""
         message, stop = printable(verdict.message), printable(verdict.stop)
         verdict = replace(verdict, message=message, stop=stop)
-        if step == "remove":
-            verdict = self._doubted(key, self._counted(key, verdict))
         facts = {"http": result.http, "body": result.body, "reference": result.reference}
+        accepted = verdict.accepted
+        if step == "remove":
+            verdict = self._doubted(key, self._looked(key, verdict, result.http))
+            facts["accepted"] = accepted
         self._conclude(key, "answer", verdict, step=step, **facts)
         self._why = self._why or verdict.stop
         if verdict.status != "unknown":
             self._lost = 0
             return
-        self._lost += 1
+        self._lost += not accepted
         self._doubtful.add(key)
         there = self._listed()
         if there is not None:
@@ -606,18 +609,18 @@ class Run:
         if self._lost >= _MOST_LOST:
             self._why = self._why or f"{_MOST_LOST} responses in a row were lost"
 
-    def _counted(self, key: Key, verdict: Verdict) -> Verdict:
-        """The verdict; where a removal was confirmed without a number (204), after listing again.
+    def _looked(self, key: Key, verdict: Verdict, http: int | None) -> Verdict:
+        """The verdict; after listing again where the service accepted a removal without a result.
 
-        What is still listed was not removed, or not all of it.
+        What is still listed was not removed, or not all of it, or not yet.
         """
-        if verdict.status not in {"removed", "removed_only"} or verdict.deleted is not None:
+        if not verdict.accepted:
             return verdict
-        there = self._listed()
-        if there is None or not there.of(*key):
-            return verdict
-        self._doubtful.add(key)
-        return settled_verdict(self._items[key], there.of(*key), "the number of records")
+        listed = self._listed()
+        there = None if listed is None else listed.of(*key)
+        if there:
+            self._doubtful.add(key)
+        return accepted_verdict(self._items[key], verdict, http, there)
 
     def _doubted(self, key: Key, verdict: Verdict) -> Verdict:
         """The verdict, given that an earlier removal may have been carried out, or may be yet."""

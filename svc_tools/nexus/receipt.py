@@ -69,7 +69,7 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "removed_only": ("not_done", "REMOVED, BUT NOT ADDED AGAIN"),
     "not_attempted": ("not_done", "not attempted"),
     "planned": ("not_done", "would be sent: this is a dry run"),
-    "unknown": ("unknown", "not known: the response was lost"),
+    "unknown": ("unknown", "not known: the response was lost, or does not say it"),
     "lost": ("unknown", "NO REMOVAL WAS SENT, and is gone since"),
 }
 """The statuses of a request: whether it is done, and their meaning."""
@@ -180,6 +180,7 @@ class ReceiptItem:
             a record that was not ticked.
         step: the request that was sent last: remove or add; "" where none was.
         at: when its last event was (UTC); "" where nothing was sent.
+        accepted: whether the service accepted the last removal without reporting its result.
     """
 
     state: str
@@ -196,6 +197,7 @@ class ReceiptItem:
     action: str = "remove"
     step: str = ""
     at: str = ""
+    accepted: bool = False
 
     def __post_init__(self) -> None:
         """Derive the outcome from the status."""
@@ -643,7 +645,8 @@ def _after_step(item: ReceiptItem, event: Event) -> ReceiptItem:
             at=event["at"],
         )
         if event["step"] == "remove":
-            item = replace(item, expected=event["expected"], deleted=None, flagged=False)
+            facts = {"expected": event["expected"], "deleted": None, "flagged": False}
+            item = replace(item, **facts, accepted=False)
         return item
     deleted = event.get("deleted")
     return replace(
@@ -656,6 +659,7 @@ def _after_step(item: ReceiptItem, event: Event) -> ReceiptItem:
         record=event.get("record", item.record),
         before=tuple(event.get("before", item.before)),
         at=event["at"],
+        accepted=bool(event.get("accepted", item.accepted)),
     )
 
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _LONGEST_BODY, _LONGEST_QUOTE, _DEEPEST = 4_000, 80, 20
 _REDIRECTED, _REFUSED = 3, 4
 """The first digits of statuses after which a request is certainly not done."""
+_DONE = frozenset({HTTPStatus.OK, HTTPStatus.NO_CONTENT})
+"""The statuses that report a removal as done (SPEC 4.1); others, such as 202, accept it at most."""
 _STOPS = (AuthError, PaymentRequiredError, ForbiddenError)
 
 
@@ -458,6 +460,8 @@ class Verdict:
         deleted: how many records the service reported as deleted, if it did.
         flagged: whether it requires review.
         stop: why nothing further may be sent, in a sentence; "" to go on.
+        accepted: whether the service accepted a removal without reporting its result: the list is
+            what shows it.
     """
 
     status: str
@@ -465,6 +469,7 @@ class Verdict:
     deleted: int | None = None
     flagged: bool = False
     stop: str = ""
+    accepted: bool = False
 
 
 def exchange(client: Svc, request: PlannedRequest) -> RequestResult:
@@ -515,9 +520,10 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
             stop=f"the response for {change.named} is about {about}",
         )
     deleted = response.deleted
-    if deleted is None:
-        done = f"The service confirmed the removal of {change.named}, without a number of records."
-        return Verdict("removed", done)
+    accepted = deleted is None or result.http not in _DONE
+    if deleted is None or (accepted and deleted == 0):
+        done = f"The service accepted the removal of {change.named}, without a number of records."
+        return Verdict("removed", done, accepted=True)
     if deleted == 0:
         return Verdict(
             "absent",
@@ -527,10 +533,33 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
         )
     removed = f"The service removed {counted(deleted, 'record')} of {change.named}"
     if expected is None or deleted == expected:
-        return Verdict("removed", f"{removed}.", deleted)
+        return Verdict("removed", f"{removed}.", deleted, accepted=accepted)
     message = f"{removed}, where {expected} {'was' if expected == 1 else 'were'} expected."
     stop = f"{change.named}: more records were removed than expected" if deleted > expected else ""
-    return Verdict("removed", message, deleted, flagged=True, stop=stop)
+    return Verdict("removed", message, deleted, flagged=True, stop=stop, accepted=accepted)
+
+
+def accepted_verdict(
+    item: ReceiptItem, verdict: Verdict, http: int | None, there: tuple[Record, ...] | None
+) -> Verdict:
+    """What a removal did that the service accepted without reporting its result.
+
+    Args:
+        item: the state and type.
+        verdict: what its response means.
+        http: the status of the response.
+        there: the records of its state and type that are listed now; `None` where that is not
+            known.
+    """
+    if there:
+        return settled_verdict(item, there, "the number of records")
+    if there is not None or http in _DONE:
+        return verdict
+    message = (
+        f"The service accepted the removal of {item.named} (status {http}). Whether it was carried"
+        " out is not known."
+    )
+    return Verdict("unknown", message, verdict.deleted)
 
 
 def addition_verdict(change: Change, result: RequestResult, *, done: str) -> Verdict:
@@ -604,8 +633,10 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
     """
     if item.step == "add":
         return _settled_addition(item, there)
-    if not there and item.deleted:
-        return Verdict("removed", f"{item.named} was removed, as the service reported.")
+    if not there and (item.deleted or item.accepted):
+        by = "as the service reported" if item.deleted else "for the service had accepted that"
+        gone = Verdict("removed", f"{item.named} was removed, {by}.")
+        return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
     if not there:
         gone = Verdict(
             "gone",

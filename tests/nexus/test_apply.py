@@ -241,26 +241,91 @@ def test_it_stops_where_every_further_request_would_be_refused(nexus, scripted, 
     assert nexus.removals == [DE, NH, NH, TX]  # of NH the first was refused
 
 
+ACCEPTED = {
+    "no count": response({"ok": True}),
+    "no content": answer(204, b""),
+    "nothing": answer(200, b""),
+    "null": answer(200, b"null"),
+    "202": answer(202, b""),
+    "202 with text": response({"status": "queued"}, 202),
+}
+"""Responses that accept a removal, and do not report how many records it removed."""
+
+
 @pytest.mark.parametrize("executes", [True, False])
-@pytest.mark.parametrize("kind", ["lost", 500, 503, 408, "no json", "no count", "no content"])
+@pytest.mark.parametrize(
+    "kind", ["lost", 500, 503, 408, "no json", "an error", *ACCEPTED, "202 with a count"]
+)
 def test_what_the_response_does_not_say_is_settled_by_looking(faults, tmp_path, kind, executes):
     nexus = Nexus(faults)
     sent = {
         "lost": LOST,
         "no json": answer(200, b"<html>done</html>"),
-        "no count": response({"ok": True}),
-        "no content": answer(204, b""),
+        "an error": response({"error": {"code": "NOT_NOW", "message": "not now"}}),
+        "202 with a count": response({"deleted": 1}, 202),
+        **ACCEPTED,
     }.get(kind) or refused(kind)
     nexus.instead = [(lambda _: sent) if executes else sent]
     with Svc(KEY, base_url=faults.base_url, max_retries=3) as client:
         receipt = apply(plan_of(client, DE, TX), client, tmp_path)
-        gone = "removed" if kind == "no content" else "gone"  # 204 says that it is done
+        accepted = kind in {*ACCEPTED, "202 with a count"}
+        gone = "removed" if accepted else "gone"
         assert statuses(receipt) == {DE: gone if executes else "still_there", TX: "removed"}
         assert nexus.removals == [DE, TX]  # never sent again by itself, whatever the client retries
+        assert ("lost" in receipt.items[0].message) is (executes and not accepted)
         if executes:
-            assert receipt.items[0].deleted is None
+            assert receipt.items[0].deleted == (1 if kind == "202 with a count" else None)
         else:
             assert statuses(apply(plan_of(client, DE), client, tmp_path)) == {DE: "removed"}
+
+
+@pytest.mark.parametrize("kind", ACCEPTED)
+@pytest.mark.parametrize("later", ["before the end", "before the next run"])
+def test_a_removal_that_is_carried_out_later_is_settled_by_the_list(
+    nexus, scripted, tmp_path, kind, later
+):
+    def other(done):
+        if later == "before the end":
+            nexus._drop(*DE)
+        return done
+
+    nexus.instead = [ACCEPTED[kind], other]
+    plan = plan_of(scripted, DE, TX)
+    receipt = apply(plan, scripted, tmp_path)
+    if later == "before the next run":
+        assert statuses(receipt) == {DE: "still_there", TX: "removed"}
+        assert not receipt.finished
+        nexus._drop(*DE)
+        receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "removed", TX: "removed"}
+    assert "accepted" in receipt.items[0].message
+    assert (receipt.finished, receipt.counts["flagged"]) == (True, 0)
+    assert nexus.removals == [DE, TX]
+    assert restore(receipt, scripted, dry_run=False).finished
+    assert sorted(nexus.keys) == sorted(KEYS)
+
+
+@pytest.mark.parametrize("status", [201, 202, 206])
+def test_where_the_service_does_not_list_a_request_that_was_only_accepted_removes_nothing(
+    faults, scripted, tmp_path, status
+):
+    nexus = Nexus(faults, lists=False)
+    nexus.instead = [response({"deleted": 1}, status)]
+    receipt = apply(plan_of(scripted, DE, TX), scripted, tmp_path)
+    assert statuses(receipt) == {DE: "unknown", TX: "not_attempted"}
+    assert f"accepted the removal of DE economic (status {status})" in receipt.items[0].message
+    assert "lost" not in receipt.items[0].message
+    assert (nexus.removals, receipt.finished) == ([DE], False)
+
+
+def test_what_is_to_stay_is_added_again_also_after_a_response_about_another_state(
+    nexus, scripted, tmp_path
+):
+    nexus.rows.insert(1, {"state": "DE", "nexus_type": "economic", "notes": "the good one"})
+    plan = replacing(scripted)
+    nexus.instead = [lambda _: removal(deleted=2, state="TX")]
+    assert statuses(apply(plan, scripted, tmp_path)) == {DE: "replaced"}
+    assert [one["notes"] for one in nexus.rows if one["state"] == "DE"] == ["the good one"]
 
 
 @pytest.mark.parametrize("executes", [True, False])
@@ -277,7 +342,14 @@ def test_a_replacement_without_a_count_adds_only_once_the_others_are_gone(
     assert [one["notes"] for one in nexus.rows if one["state"] == "DE"] == ["the good one"]
 
 
-@pytest.mark.parametrize("body", [{"count": 1}, {"deleted": "1"}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"deleted": "1"},
+        {"deleted": None, "count": 1},
+        *({name: 1} for name in ("count", "deleted_count", "deletedCount", "removed", "n_deleted")),
+    ],
+)
 def test_a_number_of_another_form_is_the_number(nexus, scripted, tmp_path, body):
     nexus.instead = [lambda _: response(body)]
     receipt = apply(plan_of(scripted, DE), scripted, tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gzip
 import json
 import pickle
@@ -30,7 +31,7 @@ from svc_sdk import (
     ValidationError,
 )
 from svc_sdk._responses import Reply, lookup
-from svc_sdk.models import RATE_FIELDS
+from svc_sdk.models import COUNTS, RATE_FIELDS
 
 UNPROCESSABLE = {
     "detail": [
@@ -266,30 +267,55 @@ def test_every_answer_is_checked(connect, faults, call, body):
         getattr(connect(faults.base_url), call)()
 
 
-@pytest.mark.parametrize(
-    "deleted",
-    ["", '"deleted": true,', '"deleted": -1,', '"deleted": "two",', '"deleted": null,'],
-)
-def test_a_removal_without_a_count_is_no_success(connect, faults, deleted):
-    faults.will(answer(200, f'{{{deleted} "state": "TX"}}'.encode()))
-    with pytest.raises(ServiceError, match="deleted"):
-        connect(faults.base_url).remove_nexus("TX", nexus_type="economic")
+REMOVALS = [
+    *((200, {name: 2, "state": "TX"}, 2) for name in ("deleted", *COUNTS)),
+    *((200, {name: "2"}, 2) for name in ("deleted", *COUNTS)),
+    (202, {"deletedCount": 2}, 2),
+    (200, {"deleted": True, "removed": 2}, 2),
+    (200, {"deleted": None, "removed": 2, "count": 2}, 2),
+    (200, {"deleted": 2, "count": 5}, 2),  # the field of the specification
+    (200, {"removed": 2, "count": 5}, None),
+    *((200, {"deleted": one}, None) for one in (True, -1, "two", None, [2], {"of": 2}, 2.5)),
+    (200, {"deleted": "9" * 5000}, None),
+    (200, {"ok": True}, None),
+    (202, {"status": "queued"}, None),
+    (200, {"error": None}, None),
+    (200, None, None),
+]
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "deleted"),
-    [
-        (200, b'{"deleted": "2", "state": "TX"}', 2),
-        (200, b'{"count": 2, "state": "TX"}', 2),
-        (200, b'{"count": "2"}', 2),
-        (204, b"", None),
-    ],
-)
+@pytest.mark.parametrize(("status", "body", "deleted"), REMOVALS)
 def test_a_removal_is_a_removal_however_it_is_counted(connect, faults, status, body, deleted):
-    faults.will(answer(status, body))
+    faults.will(answer(status, json.dumps(body).encode()))
     removal = connect(faults.base_url).remove_nexus("TX", "economic")
     assert (removal.deleted, removal.nexus_type) == (deleted, None)
+    sent = {name: value for name, value in (body or {}).items() if name != "deleted"}
+    assert {name: removal.model_dump()[name] for name in sent} == sent
     assert len(faults.seen) == 1
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_a_removal_without_a_body_has_no_count(connect, faults, status):
+    faults.will(answer(status, b""))
+    removal = connect(faults.base_url).remove_nexus("TX", "economic")
+    assert (removal.deleted, removal.state) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"error": {"code": "NOT_NOW", "message": "not now"}}, "not now"),
+        ({"errors": [{"message": "not now"}], "state": "TX"}, "not now"),
+        ([], "shape"),
+        ("done", "shape"),
+    ],
+)
+def test_an_error_with_a_status_of_success_is_no_removal(connect, faults, body, message):
+    faults.will(answer(200, json.dumps(body).encode()))
+    with pytest.raises(ServiceError, match=message) as caught:
+        connect(faults.base_url).remove_nexus("TX")
+    assert (caught.value.status_code, caught.value.response_body) == (200, body)
+    assert caught.value.error_code == ("NOT_NOW" if "error" in body else None)
 
 
 def test_a_list_of_records_is_iterated_and_counted(connect, faults):
@@ -533,3 +559,57 @@ def test_the_whole_response_is_there(connect, faults):
     assert answered.rate.combined_rate_decimal == Decimal("0.08250")
     with pytest.raises(ValueError, match="freight_taxable"):
         answered.rate.as_decimal("freight_taxable")
+
+
+ODD = {"rate": {"combined_rate": 0.0825, "zip": 78701, "freight_taxable": "Y", "levy": 1.5}}
+ODD["meta"] = {"confidence": 5, "warnings": ["a", {"code": 7}, 1.5, None, {"code": [1]}, {"b": 2}]}
+ODD["candidates"] = [{"combined_rate": 0.1, "code": 10**30}]
+UNREADABLE = {
+    "rate": {"combined_rate": "0.08250", "city": {"name": "Austin"}, "county": ["Travis"]}
+}
+UNREADABLE["meta"] = {"confidence": [1.5], "resolved_via": {"b": None}, "period": True}
+STORED = [
+    ("lookup", 200, json.loads(GOOD)),
+    ("lookup", 200, ODD),
+    ("lookup", 200, UNREADABLE),
+    ("lookup", 200, b'{"rate": {"combined_rate": "0.1"}, "a": 1e400, "b": 1e99999999999999999999}'),
+    ("health", 200, {"status": "ok", "load": {"one": 0.5}}),
+    ("freshness", 200, {"states": [{"state": "TX", "edition": 2026, "source": ["a"]}]}),
+    ("list_nexus", 200, {"nexus": [{"state": "TX", "nexus_type": "physical", "notes": {"a": 1}}]}),
+    ("add_nexus", 200, {"state": "TX", "nexus_type": "physical", "registered_at": 20240101}),
+    ("remove_nexus", 204, b""),
+    ("remove_nexus", 202, {"status": "queued"}),
+    *(("remove_nexus", 200, {name: 2, "state": ["TX"]}) for name in ("deleted", *COUNTS)),
+    *(("remove_nexus", 200, {"deleted": one}) for one in (True, "two", [2])),
+]
+ARGUMENTS = {
+    "lookup": (("TX",), {"zip": "78701"}),
+    "add_nexus": (("TX",), {}),
+    "remove_nexus": (("TX",), {}),
+}
+COPIES = {
+    "dump": lambda one: type(one).model_validate(one.model_dump()),
+    "set fields": lambda one: type(one).model_validate(one.model_dump(exclude_unset=True)),
+    "JSON": lambda one: type(one).model_validate_json(one.model_dump_json()),
+    "JSON text": lambda one: type(one).model_validate(
+        json.loads(json.dumps(one.model_dump(mode="json")))
+    ),
+    "pickle": lambda one: pickle.loads(pickle.dumps(one)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "model_copy": lambda one: one.model_copy(deep=True),
+}
+
+
+@pytest.mark.parametrize(("call", "status", "body"), STORED)
+def test_every_result_equals_itself_after_it_was_stored(connect, faults, call, status, body):
+    faults.will(answer(status, body if isinstance(body, bytes) else json.dumps(body).encode()))
+    args, kwargs = ARGUMENTS.get(call, ((), {}))
+    result = getattr(connect(faults.base_url), call)(*args, **kwargs)
+    for name, copied in COPIES.items():
+        other = copied(result)
+        assert other == result, name
+        assert other.model_dump() == result.model_dump(), name
+        assert other.unreadable_fields == result.unreadable_fields, name
+    if not isinstance(body, bytes):
+        assert result.model_dump(exclude_unset=True).keys() >= body.keys()
