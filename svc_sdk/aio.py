@@ -209,8 +209,8 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         """Remove nexus registrations of a state (SPEC 4.1).
 
         Removing what is not there is no error: `deleted` is 0 then, and `None` where the service
-        confirms the removal without a count (204). After a lost response the call is sent again
-        (SPEC 8), so `deleted` counts what the last try removed.
+        accepts the removal without a count (such as 202 or 204). After a lost response the call is
+        sent again (SPEC 8), so `deleted` counts what the last try removed.
 
         Args:
             state: two-letter state code.

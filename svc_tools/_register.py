@@ -46,7 +46,8 @@ def show_cards() -> None:
 
 
 def _card(result: TaxResponse) -> str | None:
-    from svc_tools.display import card  # noqa: PLC0415 - a script needs none
+    from svc_tools.codes import all_warnings  # noqa: PLC0415 - a script needs none
+    from svc_tools.display import card  # noqa: PLC0415 - as above
     from svc_tools.lookup.outcomes import (  # noqa: PLC0415 - as above
         of_other_country,
         of_response,
@@ -55,7 +56,7 @@ def _card(result: TaxResponse) -> str | None:
     )
 
     try:
-        warnings = remarks(of_response(None, result), result.warnings)
+        warnings = remarks(of_response(None, result), all_warnings(result))
         return card(
             without_rates(result) if of_other_country(result) else result, warnings=warnings
         )

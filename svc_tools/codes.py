@@ -225,6 +225,10 @@ _WARNINGS = {
         "districts drawn by address may add to the rate",
         "Look the address up with the state: districts add tax.",
     ),
+    "unreadable_field": (
+        "a field of the response, such as its city, cannot be read: it is missing here",
+        "Report it to the service; svc-tools lookup with --json shows what was sent.",
+    ),
 }
 """Advisories that are no reason to review a row: meaning, what to do."""
 _MARKS = {
@@ -660,6 +664,19 @@ def code_of(warning: str | Advisory) -> str:
         return text
     known = text.strip().casefold()
     return known if known in _ADVISORIES else text
+
+
+def all_warnings(result: TaxResponse) -> list[str | Advisory]:
+    """The warnings of a response, and one of its fields that cannot be read, if there are any."""
+    fields = [*result.rate.unreadable_fields, *result.meta.unreadable_fields]
+    if not fields:
+        return result.warnings
+    from svc_sdk import Advisory  # noqa: PLC0415 - few need it, and models load slowly
+
+    named = " and ".join(filter(None, (", ".join(fields[:-1]), fields[-1])))
+    message = f"What the service sent as {named} cannot be read, and is missing here"
+    advisory = Advisory.model_validate({"code": "unreadable_field", "message": message})
+    return [*result.warnings, advisory]
 
 
 def lacking(result: TaxResponse) -> tuple[str, ...]:

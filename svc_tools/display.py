@@ -20,6 +20,7 @@ from svc_tools.codes import (
     CONFIDENCES,
     PARTIAL_CODES,
     PARTS,
+    all_warnings,
     code_of,
     confidence_of,
     known_part,
@@ -429,7 +430,7 @@ def card(
     parts = _card_known(result)
     level = confidence_of(result) or "not stated"
     bar, bar_label = _card_bar(result, parts)
-    shown = map(sentence, result.warnings) if warnings is None else warnings
+    shown = map(sentence, all_warnings(result)) if warnings is None else warnings
     return render(
         "card.html",
         place=" ".join(part for part in (place, rate.zip) if part),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from support.cards import DOUBTFUL, FREIGHT, answer, text_of
+from support.cards import DOUBTFUL, FREIGHT, UNREADABLE, answer, text_of
 
 from svc_sdk import TaxResponse, units_to_rate
 from svc_tools._register import _card
@@ -50,6 +50,21 @@ def test_the_card_of_a_notebook_says_what_may_be_wrong(case):
         meaning = "the response cannot be used" if code == "failed" else meaning_of(code)
         assert meaning.lower() in said.lower() or status == "unresolved"
     assert why or "The service has no warnings." in said
+
+
+@pytest.mark.parametrize(("rate", "meta", "named"), UNREADABLE)
+def test_a_card_names_the_fields_that_cannot_be_read(rate, meta, named):
+    result = answer(rate, **meta)
+    for said in (text_of(_card(result)), text_of(card(result))):
+        assert "8.25%" in said
+        assert f"{named} cannot be read" in said
+        assert "(unreadable_field)" in said
+
+
+def test_the_card_of_a_country_that_cannot_be_read_has_no_rate():
+    said = text_of(_card(answer({"country": {"code": "CA"}})))
+    assert "No rate" in said
+    assert "%" not in said
 
 
 def test_the_card_of_a_rate_of_another_country_has_no_rate():

@@ -22,6 +22,7 @@ from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.codes import (
     CONFIDENCES,
     PARTS,
+    all_warnings,
     confidence_of,
     known_part,
     lacking,
@@ -237,7 +238,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
     if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", prose()), grounds)
-    texts = remarks(of_response(None, response), response.warnings)
+    texts = remarks(of_response(None, response), all_warnings(response))
     marked = [(Text("!", "yellow"), text) for text in texts]
     print_table(console, ("", prose()), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]

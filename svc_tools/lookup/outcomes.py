@@ -36,6 +36,7 @@ from svc_tools.codes import (
     HIGHEST_RATE,
     OTHER_CITY_CODES,
     PARTIAL_CODES,
+    all_warnings,
     code_of,
     codes_of,
     confidence_of,
@@ -185,8 +186,11 @@ def of_response(
 def of_other_country(response: TaxResponse) -> str | None:
     """Why a response is no rate of a place in the United States, in a sentence.
 
-    `None` where its country (SPEC 2.2) is the United States, however that is written, or missing.
+    `None` where its country (SPEC 2.2) is the United States, however that is written, or missing;
+    one that cannot be read may be any.
     """
+    if "country" in response.rate.unreadable_fields:
+        return "the country of the rate that the service sent cannot be read"
     written = (response.rate.country or "").strip()
     code = country_code(written) if written else _US
     if code == _US:
@@ -299,6 +303,9 @@ def _units_or_none(rate: object) -> int | None:
 
 def _check_place(place: Place, response: TaxResponse) -> None:
     state, zip_code = response.rate.state, response.rate.zip
+    compared = {"state", "zip"} if place.mode == "zip" else {"state"}
+    if unreadable := compared.intersection(response.rate.unreadable_fields):
+        raise ValueError(f"its {min(unreadable)} cannot be read")
     if state and state.upper() != place.state:
         raise ValueError(f"it is for {state}, not for {place.state}")
     if place.mode == "zip" and place.zip and zip_code and zip_code[:5] != place.zip[:5]:
@@ -306,7 +313,7 @@ def _check_place(place: Place, response: TaxResponse) -> None:
 
 
 def _warnings(response: TaxResponse) -> tuple[str, ...]:
-    codes = [*map(code_of, response.warnings)]
+    codes = [*map(code_of, all_warnings(response))]
     rate = response.rate
     parts = (getattr(rate, field) for field in _PARTS)
     if not _adds_up(rate.combined_rate, rate.country_rate, *parts):

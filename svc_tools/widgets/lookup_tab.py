@@ -17,6 +17,7 @@ import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
+from svc_tools.codes import all_warnings
 from svc_tools.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.frames.money import one_amount
 from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
@@ -548,5 +549,5 @@ def result_card(
         amount=amount,
         tax=tax,
         facts=facts,
-        warnings=remarks(outcome, result.warnings, day),
+        warnings=remarks(outcome, all_warnings(result), day),
     )

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cards import DOUBTFUL, FREIGHT, doubtful, of_freight
+from support.cards import DOUBTFUL, FREIGHT, UNREADABLE, doubtful, of_freight
 from support.faults import answer, echo, echoing
 
 import svc_tools
@@ -106,6 +106,38 @@ def test_a_rate_that_may_be_wrong_requires_review_and_says_why(faults, scripted)
     # a row without a rate is not estimated at a rate that cannot be
     estimates = rows.loc[rows["review_basis"] == "estimate", "review_dollars"]
     assert set(estimates) == {Decimal("20.00")}
+
+
+@pytest.mark.parametrize(("rate", "meta", "_said"), UNREADABLE)
+def test_a_field_that_cannot_be_read_is_missing_and_the_rate_stays(
+    faults, scripted, rate, meta, _said
+):
+    faults.will(echoing(rate=rate, **meta))
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701"], "amount": "100.00"})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    row = result.iloc[0]
+    assert (row["lookup_status"], row["combined_rate"]) == ("ok", Decimal("0.08250"))
+    assert (row["warnings"], row["needs_review"]) == ("unreadable_field", False)
+    for name in (*rate, *meta):
+        column = f"resolved_{name}" if name in rate else name
+        assert column not in result or pd.isna(row[column])
+    assert list(result.svc.tax("amount", progress=False)["tax"]) == [Decimal("8.25")]
+
+
+@pytest.mark.parametrize(
+    ("rate", "why"),
+    [
+        ({"country": {"code": "CA"}}, "the country of the rate that the service sent cannot"),
+        ({"state": {"code": "NM"}}, "its state cannot be read"),
+        ({"zip": [87501]}, "its zip cannot be read"),
+    ],
+)
+def test_a_place_that_cannot_be_read_may_be_another_one(faults, scripted, rate, why):
+    faults.will(echoing(rate=rate))
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701"]})
+    row = frame.svc.lookup(client=scripted, progress=False).iloc[0]
+    assert (row["lookup_status"], why in row["lookup_error"]) == ("failed", True)
+    assert pd.isna(row["combined_rate"])
 
 
 def test_delivery_is_taxed_only_where_the_service_clearly_says_so(faults, scripted):

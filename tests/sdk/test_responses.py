@@ -330,6 +330,43 @@ def test_a_list_of_records_is_iterated_and_counted(connect, faults):
     assert listed == listed.model_copy()
 
 
+@pytest.mark.parametrize("value", [{"name": "x"}, ["x"], [], {}, True, [1.5]])
+@pytest.mark.parametrize("mode", ["simple", "full"])
+def test_a_text_that_cannot_be_read_does_not_cost_the_rate(connect, faults, value, mode):
+    rate, meta = dict.fromkeys(("city", "county", "zip"), value), {"confidence": value}
+    meta |= dict.fromkeys(("resolved_via", "effective_date", "period"), value)
+    faults.will(echoing(rate=rate, **meta))
+    result = connect(faults.base_url).lookup("TX", zip="78701", mode=mode)
+    assert (result.combined_rate_string, result.rate.state) == ("0.08250", "TX")
+    for part, sent in ((result.rate, rate), (result.meta, meta)):
+        assert [getattr(part, name) for name in sent] == [None] * len(sent)
+        assert set(part.unreadable_fields) == set(sent)
+        assert sent.items() <= part.model_dump().items()
+    assert result.confidence is None
+    assert result.model_dump()["rate"]["city"] == value
+    assert json.loads(result.model_dump_json())["meta"]["period"] == value
+
+
+def test_what_can_be_read_is_not_unreadable(connect, faults):
+    faults.will(echoing(rate={"zip": 78701, "city": None, "county": 5}, warnings=None))
+    result = connect(faults.base_url).lookup("TX", zip="78701")
+    assert (result.rate.zip, result.rate.city, result.rate.county) == ("78701", None, "5")
+    assert result.rate.unreadable_fields == result.meta.unreadable_fields == ()
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, ["a"], True])
+def test_a_record_stays_in_the_list_whose_notes_cannot_be_read(connect, faults, value):
+    record = {"state": "TX", "nexus_type": "physical", "address": "1 Main St", "notes": value}
+    faults.will(answer(body=json.dumps({"nexus": [record]}).encode()))
+    (listed,) = connect(faults.base_url).list_nexus()
+    assert (listed.address, listed.notes, listed.unreadable_fields) == (
+        "1 Main St",
+        None,
+        ("notes",),
+    )
+    assert listed.model_dump()["notes"] == value
+
+
 MISMATCH = "place_input_mismatch"
 
 

@@ -38,6 +38,8 @@ DOUBTFUL = {
     "10020": ({}, {"warnings": [{"text": "careful"}]}, "ok", "uncoded_warning"),
     "10021": ({}, {"warnings": [7, "as it likes"]}, "ok", "uncoded_warning"),
     "10022": ({}, {"warnings": [{"code": "stale_rate", "x": [{}]}]}, "ok", "stale_rate"),
+    "10023": ({}, {"confidence": {"level": "high"}}, "ok", "confidence_unknown"),
+    "10024": ({}, {"confidence": ["high"], "period": {}}, "ok", "confidence_unknown"),
     "10012": ({}, {"confidence": "None"}, "unresolved", "unresolved"),
     "10013": ({"combined_rate": "-0.08250"}, {}, "failed", "failed"),
     "10014": ({"city_rate": "-0.01000"}, {}, "failed", "failed"),
@@ -47,6 +49,17 @@ DOUBTFUL = {
 }
 """Results that look right and are not, or may not be, by the ZIP that they are given for: what is
 changed of the usual one, the status, and why the row requires review."""
+
+
+UNREADABLE = [
+    ({"city": {"name": "Austin"}}, {}, "city"),
+    ({"county": ["Travis"], "city": True}, {}, "city and county"),
+    ({}, {"resolved_via": {"by": ["zip5"]}}, "resolved_via"),
+    ({}, {"period": {"year": 2026}}, "period"),
+    ({}, {"effective_date": [2026, 1, 1], "effective_date_basis": {}}, "effective_date_basis"),
+    ({"city": []}, {"period": {}, "resolved_via": [1.5]}, "city, resolved_via and period"),
+]
+"""What a service may send in place of text, beside a rate that is right, and a word of the note."""
 
 
 FREIGHT = {
