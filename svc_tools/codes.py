@@ -388,6 +388,10 @@ _ERRORS = {
         "The service does not respond",
         "Check its address and the network, then try again.",
     ),
+    "wrong_address": (
+        "No service is at this address",
+        "Correct the address of the service, then try again.",
+    ),
     "not_the_service": (
         "The response is not from the service",
         "Check the address of the service: another program responded, such as a gateway.",

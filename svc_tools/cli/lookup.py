@@ -31,6 +31,7 @@ from svc_tools.codes import (
     total_rate,
 )
 from svc_tools.display import number, print_table, print_text, prose, read_in
+from svc_tools.lookup.key_check import address_checked
 from svc_tools.lookup.outcomes import of_other_country, of_response, remarks
 from svc_tools.places import (
     Cells,
@@ -88,18 +89,19 @@ def lookup(
         typed = _read(place, _Typed(None, zip_code, address, city, location))
         state = _state(typed, lat, lng)
         compared = city if typed.zip and not typed.address else None
-        response = client.lookup(
-            state,
-            zip=_zip(typed.zip, state),
-            address=typed.address,
-            city=None if compared else city,
-            location=typed.location,
-            lat=lat,
-            lng=lng,
-            as_of=as_of,
-            period=period,
-            mode="full" if full else "simple",
-        )
+        with address_checked(client):
+            response = client.lookup(
+                state,
+                zip=_zip(typed.zip, state),
+                address=typed.address,
+                city=None if compared else city,
+                location=typed.location,
+                lat=lat,
+                lng=lng,
+                as_of=as_of,
+                period=period,
+                mode="full" if full else "simple",
+            )
         if why := of_other_country(response):
             raise ServiceError(f"The response cannot be used: {why}.")
         if compared:

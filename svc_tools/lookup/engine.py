@@ -22,9 +22,10 @@ from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from svc_sdk import SvcError, _responses
+from svc_sdk import SvcError, _requests, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import backoff, decide
+from svc_tools.lookup.key_check import address_fault, is_right_address, note_right_address
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     TOO_MANY,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from svc_sdk import AsyncSvc, Svc
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
+    from svc_tools.lookup.outcomes import WrongAddressError
     from svc_tools.lookup.transport import Sender
     from svc_tools.places import Place
 
@@ -60,6 +62,7 @@ GRACE = 1.0
 _WAITING = 16
 """How many places per request in flight may wait for their next attempt."""
 _OK = 200
+_NOT_FOUND = 404
 _WATCH = 0.25
 """Seconds between two searches for requests that hang."""
 _REPORT_EVERY = 0.01
@@ -158,6 +161,8 @@ class Engine:
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._pauses = Pauses()
+        self._right_address = is_right_address(client)
+        self._address_check: asyncio.Task[WrongAddressError | None] | None = None
         self._writer = Writer(report, commit, self)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopped: str | None = None
@@ -226,6 +231,8 @@ class Engine:
                 end.cancel()
             if self._timer is not None:
                 self._timer.cancel()
+            if self._address_check is not None:
+                self._address_check.cancel()
             self._settle_rest()
             self._writer.end()
             try:
@@ -385,6 +392,11 @@ class Engine:
                 self._unread += 1
                 self._writer.add(item.place, partial(self._read, item, outcome, datetime.now(UTC)))
                 return
+            if outcome.status == _NOT_FOUND and not self._right_address:
+                fault = await self._address_fault(sender, item, outcome)
+                if fault is not None:
+                    self._end_with(item, fault)
+                    return
         wait = decide(item.attempts - 1, self._settings.max_retries, outcome)
         if wait is None or _is_refused(outcome):
             wait = self._finish(item, outcome, wait)
@@ -421,6 +433,9 @@ class Engine:
         try:
             response = _responses.lookup(reply, item.attempts)
             self._health.read(usable=True)
+            if not self._right_address:
+                self._right_address = True
+                note_right_address(self._client)
             return of_response(item.place, response, at=at)
         except SvcError as error:
             if item.failure is None and self._is_gone(error):
@@ -438,23 +453,54 @@ class Engine:
         else:
             self._settle(item.place, of_response(item.place, response, at=datetime.now(UTC)))
             return None
-        now = datetime.now(UTC)
         if is_fatal(error) or self._is_shut(outcome):
-            if self.stopped is not None:  # the cause is reported once
-                self._settle(item.place, not_attempted(self.stopped))
-            else:
-                self._settle(item.place, failed(error, at=now))
-                self.stop(str(error))
+            self._end_with(item, error)
             return None
         if wait is not None:
             return wait
         # a place that is requested again says nothing new of the service
         if item.failure is None and self._is_gone(error):
             self.stop(str(error))
-        result = failed(error, at=now)
+        result = failed(error, at=datetime.now(UTC))
         settled = self._repeated(item, result) if isinstance(outcome, Failure) else result
         if settled is not None:
             self._settle(item.place, settled)
+        return None
+
+    def _end_with(self, item: Item, error: SvcError) -> None:
+        """Settle a place whose error every other one would have, too, and end the run."""
+        if self.stopped is not None:  # the cause is reported once
+            self._settle(item.place, not_attempted(self.stopped))
+        else:
+            self._settle(item.place, failed(error, at=datetime.now(UTC)))
+            self.stop(str(error))
+
+    async def _address_fault(
+        self, sender: Sender, item: Item, reply: Reply
+    ) -> WrongAddressError | None:
+        """The fault of the address behind a 404, where there was no success yet.
+
+        The health is requested once a run; every 404 until its response waits for it, because no
+        place may be reported, or cached, as one without a rate that the service never saw.
+        """
+        if self._address_check is None:
+            check = self._check_address(sender, item, reply)
+            self._address_check = asyncio.get_running_loop().create_task(check)
+        # shielded: the others wait for it, too
+        return await asyncio.shield(self._address_check)
+
+    async def _check_address(
+        self, sender: Sender, item: Item, reply: Reply
+    ) -> WrongAddressError | None:
+        self.requests += 1
+        try:
+            _responses.lookup(reply, item.attempts)
+        except SvcError as error:
+            try:
+                health = await sender.exchange(_requests.HEALTH)
+            except Exception:  # noqa: BLE001 - odd as it is, it says nothing of the address
+                return None
+            return address_fault(self._client, error, health)
         return None
 
     def _is_gone(self, error: SvcError) -> bool:

@@ -97,7 +97,8 @@ def look_up(
     """Look up every distinct place once, and none that is in the cache.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
-    would be refused too; so does a service that fails one place after the other, the deadline, and
+    would be refused too; so does an address at which there is no service (404 for the first place
+    and for the health check), a service that fails one place after the other, the deadline, and
     an interrupt (Ctrl+C) or the event `stop`, which return the outcomes so far; a service that
     refuses everything (429); and one that requires a pause of an hour or more: `stopped` then says
     when to run it again. The remaining places are `not_attempted`. No place takes more than

@@ -585,6 +585,10 @@ _CODES: Mapping[type[SvcError], str] = {
 }
 
 
+class WrongAddressError(ServiceError):
+    """No service is at the address: its health check is not there either."""
+
+
 def is_fatal(error: SvcError) -> bool:
     """Whether every further request would be refused too: the key, the plan, the quota."""
     return isinstance(error, _FATAL) or (
@@ -631,6 +635,8 @@ class Trouble:
 
 def _code_of_error(error: SvcError) -> str:
     """The code of an error of the service in `svc_tools.codes`."""
+    if isinstance(error, WrongAddressError):
+        return "wrong_address"
     if is_foreign(error) and not isinstance(error, AuthError):
         return "not_the_service"
     if isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED":

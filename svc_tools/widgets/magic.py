@@ -12,6 +12,7 @@ from IPython.core.error import UsageError
 
 from svc_sdk import SvcError
 from svc_tools.config import configured, connect, running_embedded
+from svc_tools.lookup.key_check import address_checked
 from svc_tools.places import state_code
 from svc_tools.widgets.lookup_tab import query_of
 from svc_tools.widgets.parts import trouble_of
@@ -44,7 +45,9 @@ def svc(line: str) -> TaxResponse:
     """
     try:
         place = _place(line)
-        return _client().lookup(place.state, **place.arguments())
+        client = _client()
+        with address_checked(client):
+            return client.lookup(place.state, **place.arguments())
     except (SvcError, ValueError, ImportError) as error:
         trouble = trouble_of(error)
         reference = f" Support reference: {trouble.reference}" if trouble.reference else ""

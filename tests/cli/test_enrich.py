@@ -20,7 +20,7 @@ from functools import partial
 import pytest
 from rich.console import Console
 from support.command import svc_tools
-from support.faults import KEY, answer, echo, echoing, serving
+from support.faults import ALIVE, KEY, answer, echo, echoing, serving
 from support.systems import posix, pty, resource
 from support.waiting import read_until, until
 
@@ -111,6 +111,20 @@ def test_rows_without_a_rate_are_exit_code_0_with_their_reasons_and_strict_gives
         assert "no such ZIP" in done.stdout
         statuses = [row["lookup_status"] for row in rows_of(output)]
         assert (statuses.count("ok"), statuses.count("unresolved")) == (118, 2)
+
+
+def test_a_wrong_address_of_the_service_is_exit_code_1_and_no_row_is_unknown(
+    service, orders, tmp_path
+):
+    output = tmp_path / "out.csv"
+    environment = {"SVC_BASE_URL": f"{service}/v1", "SVC_API_KEY": KEY}
+    done = svc_tools("enrich", orders, "-o", output, "--no-tax", **environment)
+    assert done.returncode == 1
+    text = " ".join((done.stdout + done.stderr).split())
+    assert f"The address of the service is wrong: {service}/v1 has no health check" in text
+    assert "the ZIP" not in text
+    (written,) = tmp_path.glob("out*.csv")
+    assert {row["lookup_status"] for row in rows_of(written)} == {"failed", "not_attempted"}
 
 
 def test_rows_to_review_are_exit_code_0_and_strict_gives_1(account, orders, tmp_path):
@@ -235,6 +249,7 @@ def test_neither_a_file_nor_a_service_controls_the_terminal(account, tmp_path):
     faults, environment = account
     evil = "\x1b[2J\x9b1m\u202e"
     error = {"error": {"code": "NOT_FOUND", "message": evil, "support_reference": evil}}
+    faults.health = ALIVE
     faults.will(answer(404, json.dumps(error).encode()))
     source, output = tmp_path / f"{evil}.csv", tmp_path / f"{evil}-rates.csv"
     source.write_bytes(f"zip,state,{evil}\n78701,TX,{evil}\n78702,TX,".encode() + b"\xe9\n")

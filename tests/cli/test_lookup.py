@@ -12,7 +12,7 @@ import sys
 import pytest
 from support.cards import doubtful
 from support.command import svc_tools
-from support.faults import GOOD, HANG, KEY, answer, echoing, serving
+from support.faults import ALIVE, GOOD, HANG, KEY, answer, echoing, serving
 from support.systems import posix
 from support.waiting import until
 
@@ -264,6 +264,7 @@ def test_a_service_controls_no_terminal(account):
 def test_an_error_of_a_service_controls_no_terminal(account):
     faults, environment = account
     error = {"error": {"code": EVIL, "message": EVIL, "support_reference": EVIL}}
+    faults.health = ALIVE
     faults.will(answer(404, json.dumps(error).encode()))
     done = svc_tools("lookup", "TX", "--zip", "78701", "--json", **environment)
     assert (done.returncode, RAW & set(done.stderr + done.stdout)) == (1, set())
@@ -274,6 +275,7 @@ def test_an_error_of_a_service_controls_no_terminal(account):
 def test_a_program_that_reads_json_gets_the_error_as_an_object(account):
     faults, environment = account
     error = b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}'
+    faults.health = ALIVE
     faults.will(answer(404, error, x_request_id="ref-3"))
     done = svc_tools("lookup", "TX", "--zip", "99999", "--json", **environment)
     told = json.loads(done.stdout)["error"]
@@ -283,6 +285,19 @@ def test_a_program_that_reads_json_gets_the_error_as_an_object(account):
     done = svc_tools("lookup", "TX", "--zip", "78701", "--json")
     assert done.returncode == 2
     assert "SVC_BASE_URL" in json.loads(done.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/tax", "/api"])
+def test_a_wrong_address_of_the_service_is_not_a_place_without_a_rate(service, path):
+    environment = {"SVC_BASE_URL": f"{service}{path}", "SVC_API_KEY": KEY}
+    street = ("TX", "--address", "600 Congress Ave", "--city", "Austin", "--zip", "78701")
+    for place in (("78701",), street):
+        done = svc_tools("lookup", *place, "--json", **environment)
+        told = json.loads(done.stdout)["error"]
+        assert done.returncode == 1
+        assert told["message"].startswith(f"The address of the service is wrong: {service}{path}")
+        assert f"{service}{path} has no health check" in " ".join(done.stderr.split())
+        assert "does not exist" not in done.stderr
 
 
 @pytest.mark.parametrize(("city", "differs"), [("Austin", False), ("Dallas", True)])

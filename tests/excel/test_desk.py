@@ -37,6 +37,14 @@ def rate(desk, zip_code, day=DAY):
     return shown(desk, "SVC_RATE", "TX", zip_code, day)
 
 
+def test_cells_say_that_the_address_of_the_service_is_wrong(faults, scripted_desk):
+    faults.will(UNKNOWN)
+    for cell in rates(scripted_desk, "78701", "78702"):
+        assert "The address of the service is wrong" in cell
+        assert "UNRESOLVED" not in cell
+    assert len(faults.seen) == 2
+
+
 def used(*zips, day=DAY):
     """The calls of cells, one for each ZIP."""
     return [[Call("SVC_RATE", ("TX", one, day))] for one in zips]

@@ -511,7 +511,8 @@ NOT_THE_SERVICE = "The response is not from the service"
         ([answer(403, b'{"error": {"code": "PLAN", "message": "x"}}')], None),  # the key is known
         ([answer(404, b"{}"), answer(200, b'{"status": "ok"}')], None),  # it lists no nexus
         ([answer(405, b"{}"), answer(200, b'{"status": "ok"}')], None),
-        *(([answer(status, b"<html>")], NOT_THE_SERVICE) for status in (200, 302, 403, 404)),
+        *(([answer(status, b"<html>")], NOT_THE_SERVICE) for status in (200, 302, 403)),
+        ([answer(404, b"<html>")], "No service is at this address"),
     ],
 )
 def test_the_problem_of_a_service(faults, scripted_desk, steps, problem):

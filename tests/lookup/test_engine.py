@@ -19,12 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
 from support.counting import BODY, counting
-from support.faults import GOOD, HANG, KEY, RESET, answer, dripping, echo, echoing, serving
+from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, dripping, echo, echoing, serving
 from support.systems import posix
 from support.waiting import Steps
 
 from svc_sdk import Svc, SvcError
+from svc_tools.config import source_of
 from svc_tools.lookup import Run, engine, look_up, lookup_many, many, transport
+from svc_tools.lookup.cache import Cache
 from svc_tools.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
@@ -219,6 +221,7 @@ def test_something_odd_at_one_place_does_not_lose_the_others(scripted, faults):
 )
 def test_when_a_service_is_given_up(scripted, faults, script, count, reason, expected):  # noqa: PLR0917
     faults.will(*script)
+    faults.health = ALIVE
     run = look_up(scripted, places(count))
     found = statuses(run)
     if reason is None:
@@ -230,6 +233,72 @@ def test_when_a_service_is_given_up(scripted, faults, script, count, reason, exp
     assert found["ok"] == expected.get("ok", 0)
     assert found["failed"] < expected["failed"]
     assert len(faults.seen) < expected["failed"] + found["ok"]
+
+
+def checks(faults):
+    return [seen.target for seen in faults.seen if seen.target.endswith("/healthz")]
+
+
+def slow_health(status):
+    """Every lookup is 404, and the health check comes after all that are in flight."""
+
+    def respond(seen):
+        if seen.target.endswith("/healthz"):
+            time.sleep(0.3)
+            return answer(status, b"{}")
+        return answer(404, NOT_FOUND)
+
+    return respond
+
+
+@pytest.mark.parametrize("injected", [False, True])
+def test_an_address_without_a_service_ends_the_run_and_says_nothing_of_the_places(
+    faults, tmp_path, injected
+):
+    faults.will(slow_health(404))
+    http = httpx.Client() if injected else None
+    with (
+        Svc(KEY, base_url=f"{faults.base_url}/v1", http_client=http) as client,
+        contextlib.closing(Cache(tmp_path / "results.db")) as cache,
+    ):
+        run = look_up(client, places(300), cache=cache)
+        assert statuses(run) == {"failed": 1, "not_attempted": 299}
+        assert f"{faults.base_url}/v1 has no health check" in run.stopped
+        assert "leave out /v1" in run.stopped
+        assert {one.error for one in run.outcomes.values()} == {run.stopped}
+        assert checks(faults) == ["/v1/healthz"]
+        assert run.requests == len(faults.seen) <= 16 + 1
+        assert run.asked == len(faults.seen) - 1
+        assert cache.known(source_of(client), places(300), detail=False) == {}
+
+
+@pytest.mark.parametrize("status", [200, 301, 401, 403, 405, 429, 503])
+def test_a_404_is_the_places_where_the_health_check_is_anything_else(scripted, faults, status):
+    faults.will(slow_health(status))
+    run = look_up(scripted, places(40))
+    assert (run.stopped, statuses(run)) == (None, {"unresolved": 40})
+    assert checks(faults) == ["/healthz"]
+
+
+def test_a_health_check_that_breaks_leaves_the_404_to_the_place(scripted, faults):
+    faults.will(lambda seen: b"" if seen.target == "/healthz" else answer(404, NOT_FOUND))
+    assert statuses(look_up(scripted, places(20))) == {"unresolved": 20}
+
+
+def test_after_a_success_no_health_check_is_sent(scripted, faults):
+    unknown = places(1)[0].zip
+    faults.will(lambda seen: answer(404, NOT_FOUND) if unknown in seen.target else echo(seen))
+    look_up(scripted, places(20)[1:])
+    run = look_up(scripted, places(20))
+    assert (statuses(run), checks(faults)) == ({"ok": 19, "unresolved": 1}, [])
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/tax", "/V1", "/api", "/v1/portability"])
+def test_the_service_of_the_toolkit_at_a_wrong_address(service, path):
+    with Svc(KEY, base_url=f"{service}{path}") as client:
+        run = look_up(client, places(100))
+    assert statuses(run) == {"failed": 1, "not_attempted": 99}
+    assert "address of the service" in run.stopped
 
 
 def test_a_client_and_its_headers_are_used_and_the_key_stands_in_a_header_alone(faults):
@@ -327,6 +396,7 @@ def test_responses_that_drip_through_the_users_client_starve_no_other_place(faul
 @pytest.mark.parametrize("escaped", ["%s", "\\u0074%s", "%%74%s"])
 def test_a_key_that_is_echoed_is_in_no_error_of_a_row(scripted, faults, escaped):
     echoed = escaped % (KEY if escaped == "%s" else KEY[1:])
+    faults.health = ALIVE
     for status, body in ((404, f'{{"message": "you sent {echoed}"}}'), (404, f"you sent {echoed}")):
         faults.will(answer(status, body.encode()))
         (outcome,) = look_up(scripted, places(1)).outcomes.values()
@@ -551,6 +621,7 @@ def test_what_a_server_says_unasked_is_not_the_answer_to_the_next_question(statu
 
 
 def test_half_a_character_in_a_response_can_be_written_to_a_file(scripted, faults):
+    faults.health = ALIVE
     gone = rb'{"error": {"code": "\udfff", "message": "no \ud800", "support_reference": "\udfff"}}'
     faults.will(
         answer(404, gone),

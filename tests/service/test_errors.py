@@ -44,7 +44,9 @@ def test_request_ids_differ_and_are_ours(shared):
 
 @pytest.mark.parametrize("path", ["/", "/nope", "/healthz/", "/docs", "/redoc", "/v2/tax/TX"])
 def test_an_unknown_address_outside_of_v1(shared, path):
-    assert_envelope(shared.anonymous("GET", path), 404, "NOT_FOUND")
+    response = shared.anonymous("GET", path)
+    assert_envelope(response, 404, "PATH_NOT_FOUND")
+    assert "address" not in response.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,10 @@ LISTED = answer(body=b'{"nexus": [], "count": 0}')
 """The response to a list of nexus records, with which a key is checked."""
 
 
+ALIVE = answer(body=b'{"status": "ok"}')
+"""The response to a health check."""
+
+
 def echo(seen: Seen, *, rate=None, **meta) -> bytes:
     """The good answer, for the state and the ZIP that were asked about, with changes."""
     target = urlsplit(seen.target)
@@ -86,9 +90,13 @@ class Seen:
 
 @dataclass
 class Faults:
-    """What the server answers, in order (the last one for ever), and what it was asked."""
+    """What the server answers, in order (the last one for ever), and what it was asked.
+
+    With `health`, the health check is answered by it, and by no step of the script.
+    """
 
     base_url: str = ""
+    health: bytes | None = None
     script: list[object] = field(default_factory=lambda: [echo])
     seen: list[Seen] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
@@ -96,6 +104,11 @@ class Faults:
 
     def will(self, *script: object) -> None:
         self.script[:] = script
+
+    def step(self, seen: Seen) -> object:
+        if self.health is not None and seen.target == "/healthz":
+            return self.health
+        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
 
 @contextlib.contextmanager
@@ -121,7 +134,7 @@ def serving(tls=None):
             seen = Seen(first[0], first[1], headers, body)
             state.seen.append(seen)
             state.asked.set()
-            step = state.script.pop(0) if len(state.script) > 1 else state.script[0]
+            step = state.step(seen)
             if step is HANG:
                 state.over.wait(60)
                 return False

@@ -121,7 +121,7 @@ def test_an_address_with_a_wrong_path_is_reported_at_its_field(panel, faults):
     faults.will(answer(404, b'{"detail": "Not Found"}'))
     typed(panel, faults.base_url, KEY)
     assert set(panel.key.form.errors) == {"address"}
-    assert "not from the service" in panel.key.form.errors["address"]
+    assert "No service is at this address" in panel.key.form.errors["address"]
     assert not panel.session.connected
 
 

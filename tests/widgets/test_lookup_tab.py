@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from support.cards import answer as response
 from support.cards import text_of
-from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing
+from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
 from svc_sdk import Svc, _requests
@@ -247,11 +247,20 @@ def test_a_lookup_that_hangs_can_be_cancelled_and_the_next_one_works(tab, faults
 )
 def test_every_failure_is_a_sentence_and_a_line_in_the_history(tab, faults, step, title, status):
     faults.will(step)
+    faults.health = ALIVE
     look_up(tab)
     assert title in tab.message.html
     assert tab.card.value == ""
     assert tab.copy_rate.text == ""
     assert tab.history.rows[0]["cells"][2:5] == ["no rate", "", status]
+
+
+def test_a_wrong_address_of_the_service_is_not_a_place_without_a_rate(tab, faults):
+    faults.will(answer(404, b'{"error": {"code": "NOT_FOUND"}}'))
+    look_up(tab)
+    assert "No service is at this address" in tab.message.html
+    assert f"{faults.base_url} has no health check" in tab.message.html
+    assert tab.history.rows[0]["cells"][2:5] == ["no rate", "", "failed"]
 
 
 MORE = {"code": "districts_not_covered", "message": "more may come on top"}

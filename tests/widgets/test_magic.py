@@ -72,6 +72,13 @@ def test_a_line_that_cannot_be_looked_up_is_one_line_of_error(service, monkeypat
     assert "KY and TN" in said[7]
 
 
+def test_a_wrong_address_of_the_service_is_reported_as_such(service, monkeypatch):
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    monkeypatch.setenv("SVC_BASE_URL", f"{service}/v1")
+    done = run(SHELL.format(lines=["TX 78701"]))
+    assert f"The address of the service is wrong: {service}/v1" in done.stdout + done.stderr
+
+
 UNCONFIGURED = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
