@@ -256,9 +256,11 @@ def test_an_address_without_a_service_ends_the_run_and_says_nothing_of_the_place
     faults, tmp_path, injected
 ):
     faults.will(slow_health(404))
-    http = httpx.Client() if injected else None
     with (
-        Svc(KEY, base_url=f"{faults.base_url}/v1", http_client=http) as client,
+        httpx.Client() as http,
+        Svc(
+            KEY, base_url=f"{faults.base_url}/v1", http_client=http if injected else None
+        ) as client,
         contextlib.closing(Cache(tmp_path / "results.db")) as cache,
     ):
         run = look_up(client, places(300), cache=cache)
