@@ -26,7 +26,7 @@ from support.waiting import Steps
 from svc_sdk import Svc, SvcError
 from svc_tools.config import source_of
 from svc_tools.lookup import Run, engine, look_up, lookup_many, many, transport
-from svc_tools.lookup.cache import Cache
+from svc_tools.lookup.cache import opened_cache
 from svc_tools.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
@@ -261,7 +261,7 @@ def test_an_address_without_a_service_ends_the_run_and_says_nothing_of_the_place
         Svc(
             KEY, base_url=f"{faults.base_url}/v1", http_client=http if injected else None
         ) as client,
-        contextlib.closing(Cache(tmp_path / "results.db")) as cache,
+        opened_cache(tmp_path / "results.db") as cache,
     ):
         run = look_up(client, places(300), cache=cache)
         assert statuses(run) == {"failed": 1, "not_attempted": 299}
