@@ -15,10 +15,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -26,11 +28,19 @@ from pydantic import (
     ValidationError,
 )
 
-from svc_sdk.rates import rate_to_units, units_to_rate
+from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
 from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.expiry import CLOCK_SKEW
-from svc_tools.lookup.outcomes import Component, Found, Outcome, Status, not_attempted
+from svc_tools.lookup.outcomes import (
+    Component,
+    Found,
+    Outcome,
+    Status,
+    check_stored,
+    not_attempted,
+    rate_units,
+)
 from svc_tools.places import Place
 
 if TYPE_CHECKING:
@@ -184,26 +194,28 @@ def read_lock(path: str | Path) -> Lock:
         return _lock(path.name, lines)
     except LockFileError:
         raise
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise LockFileError(f"{path.name} is not a lock file that can be read: {error}") from error
 
 
 def _lock(name: str, lines: Sequence[bytes]) -> Lock:
     head = _head(name, lines)
+    count = head.answers
     last = _object(lines[-1]) if len(lines) > 1 and lines[-1].endswith(b"\n") else {}
     if "sha256" not in last:
         raise LockFileError(f"{name} is cut off: its last line is missing; {_AGAIN}")
     if hashlib.sha256(b"".join(lines[:-1])).hexdigest() != last["sha256"]:
         raise LockFileError(f"{name} was changed since it was written, or is damaged; {_AGAIN}")
-    if len(lines) - 2 != head["answers"]:
+    if len(lines) - 2 != count:
         raise LockFileError(
-            f"{name} should have {head['answers']} results and has {len(lines) - 2}; {_AGAIN}"
+            f"{name} should have {count} results and has {len(lines) - 2}; {_AGAIN}"
         )
     results: dict[Place, Outcome] = {}
     full: set[Place] = set()
     for number, line in enumerate(lines[1:-1], 2):
         try:
             place, outcome, detail = outcome_of(line)
+            check_stored(place, outcome)
         except ValueError as error:
             raise LockFileError(f"{name}, line {number}, is not a result: {error}") from error
         if place in results:
@@ -211,7 +223,7 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
         results[place] = outcome
         if detail:
             full.add(place)
-    frozen = datetime.fromisoformat(head["frozen_at"])
+    frozen = head.frozen_at
     now = datetime.now(UTC)
     latest = max([frozen, *(one.looked_up_at or frozen for one in results.values())])
     if latest > now + CLOCK_SKEW:
@@ -222,17 +234,17 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
     return Lock(
         file=name,
         frozen_at=frozen,
-        today=date.fromisoformat(head["today"]),
-        service=str(head["service"]),
-        source=Source(str(head["source"]), str(head["account"])),
-        edition=head["edition"],
+        today=head.today,
+        service=head.service,
+        source=Source(head.source, head.account),
+        edition=head.edition,
         results=results,
         full=frozenset(full),
         notes=[f"results as frozen on {frozen.date()} in {name}: no requests are sent"],
     )
 
 
-def _head(name: str, lines: Sequence[bytes]) -> dict[str, Any]:
+def _head(name: str, lines: Sequence[bytes]) -> _Head:
     head = _object(lines[0]) if lines else {}
     if head.get("format") != _FORMAT:
         raise LockFileError(f"{name} is not a lock file; expected one that df.svc.freeze() wrote")
@@ -241,13 +253,21 @@ def _head(name: str, lines: Sequence[bytes]) -> dict[str, Any]:
             f"{name} is of version {head.get('version')}; this release reads version {_VERSION}:"
             " use the release that wrote it, or a newer one"
         )
-    return head
+    try:
+        return _Head.model_validate_json(lines[0])
+    except ValidationError as error:
+        raise ValueError(_first_fault(error)) from None
+
+
+def _first_fault(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -255,11 +275,42 @@ def _object(line: bytes) -> dict[str, Any]:
 def _units(rate: object) -> int | None:
     if rate is not None and not isinstance(rate, str):
         raise ValueError(f"expected a text such as '0.08250', not {rate!r}")
-    return rate_to_units(rate)
+    return rate_units("rate", rate)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("expected a moment of the years 1 to 9999 in UTC") from None
+
+
+def _plausible(place: Place) -> Place:
+    if not all(isfinite(degrees) for degrees in (place.lat, place.lng) if degrees is not None):
+        raise ValueError("expected latitude and longitude in degrees")
+    return place
 
 
 _Rate = Annotated[int, BeforeValidator(_units)]
 _MaybeRate = Annotated[int | None, BeforeValidator(_units)]
+
+
+_Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+_Place = Annotated[Place, AfterValidator(_plausible)]
+
+
+class _Head(BaseModel):
+    """The first line; fields that it does not need are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+    frozen_at: _Moment
+    today: date
+    service: str
+    source: str
+    account: str
+    edition: str | None = None
+    answers: int
 
 
 class _Part(BaseModel):
@@ -302,13 +353,13 @@ class _Result(_Part):
 class _Line(_Part):
     """A result: the query, its outcome, and whether it is a full one."""
 
-    question: Place
+    question: _Place
     detail: bool = False
     status: Status
     error: str | None = None
     support_reference: str | None = None
     error_code: str | None = None
-    looked_up_at: AwareDatetime | None = None
+    looked_up_at: _Moment | None = None
     answer: _Result | None = None
 
 
@@ -353,15 +404,11 @@ def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
     try:
         read = _Line.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{where}: {first['msg']}") from None
+        raise ValueError(_first_fault(error)) from None
     found = None
     if (result := read.answer) is not None:
         values = {column: getattr(result, name) for column, name in _FOUND.items()}
         values["components"] = tuple(Component(*dict(one).values()) for one in result.components)
         found = Found(**values)
     values = {name: getattr(read, name) for name in _OUTCOME}
-    if read.looked_up_at is not None:
-        values["looked_up_at"] = read.looked_up_at.astimezone(UTC)
     return read.question, Outcome(**values, found=found, cached=True), read.detail

@@ -173,7 +173,8 @@ def of_response(
         return Outcome("unresolved", why, looked_up_at=at)
     try:
         if place is not None:
-            _check_place(place, response)
+            _check_readable(place, response)
+            _check_place(place, response.rate.state, response.rate.zip)
         found = _found(response)
     except ValueError as error:
         return Outcome("failed", f"the response cannot be used: {error}", looked_up_at=at)
@@ -211,7 +212,7 @@ def without_rates(response: TaxResponse) -> TaxResponse:
 def _found(response: TaxResponse) -> Found:
     rate, meta = response.rate, response.meta
     extra = meta.model_extra or {}
-    combined = _units("combined_rate", rate.combined_rate)
+    combined = rate_units("combined_rate", rate.combined_rate)
     if combined is None:
         raise ValueError("it has no combined_rate")
     freight = rate.freight_taxable
@@ -219,7 +220,7 @@ def _found(response: TaxResponse) -> Found:
     low, high = _range(response, combined)
     return Found(
         combined=combined,
-        state=_units("state_rate", rate.state_rate),
+        state=rate_units("state_rate", rate.state_rate),
         county=_part(response, "county_rate"),
         city=_part(response, "city_rate"),
         districts=_part(response, "combined_district_rate"),
@@ -295,17 +296,19 @@ def _units_or_none(rate: object) -> int | None:
     if not isinstance(rate, str):
         return None
     try:
-        units = _units("rate", rate)
+        units = rate_units("rate", rate)
     except ValueError:
         return None
     return units if units is not None and units <= TOO_HIGH else None
 
 
-def _check_place(place: Place, response: TaxResponse) -> None:
-    state, zip_code = response.rate.state, response.rate.zip
+def _check_readable(place: Place, response: TaxResponse) -> None:
     compared = {"state", "zip"} if place.mode == "zip" else {"state"}
     if unreadable := compared.intersection(response.rate.unreadable_fields):
         raise ValueError(f"its {min(unreadable)} cannot be read")
+
+
+def _check_place(place: Place, state: str | None, zip_code: str | None) -> None:
     if state and state.upper() != place.state:
         raise ValueError(f"it is for {state}, not for {place.state}")
     if place.mode == "zip" and place.zip and zip_code and zip_code[:5] != place.zip[:5]:
@@ -330,16 +333,52 @@ def _adds_up(combined: str | None, country: str | None, *parts: str | None) -> b
 
 
 def _part(response: TaxResponse, field: str) -> int | None:
-    return _units(field, getattr(response.rate, field)) if part_is_known(response, field) else None
+    if not part_is_known(response, field):
+        return None
+    return rate_units(field, getattr(response.rate, field))
 
 
-def _units(field: str, rate: str | None) -> int | None:
+def rate_units(field: str, rate: str | None) -> int | None:
+    """A rate of a response in units; `None` where it is missing.
+
+    Raises:
+        ValueError: it is not a fraction from 0 to 1 with five decimals.
+    """
     if rate is None:
         return None
     units = rate_to_units(rate)
     if not 0 <= units < UNITS_PER_ONE:
         raise ValueError(f"{field} is {rate}, which is not a fraction from 0 to 1")
     return units
+
+
+def check_stored(place: Place, outcome: Outcome) -> None:
+    """Check that a stored outcome is one that `of_response` or `failed` gives for a place.
+
+    Raises:
+        ValueError: it is not; the message gives the reason.
+    """
+    found = outcome.found
+    if (found is not None) != (outcome.status in {"ok", "partial"}):
+        raise ValueError(f"{outcome.status} {'with' if found else 'without'} a rate")
+    if found is None:
+        return
+    _check_place(place, found.resolved_state, found.resolved_zip)
+    if PARTIAL_CODES.keys().isdisjoint(found.warnings) != (outcome.status == "ok"):
+        warnings = ", ".join(found.warnings) or "none"
+        raise ValueError(f"{outcome.status} with these warnings: {warnings}")
+    if found.confidence == "none":
+        raise ValueError("a rate of confidence none")
+    ends = (found.low, found.high)
+    if ends != (None, None) and not (
+        found.low is not None
+        and found.high is not None
+        and found.low <= found.combined <= found.high
+    ):
+        raise ValueError("combined_rate does not lie between rate_low and rate_high")
+    parts = (found.state, found.county, found.city, found.districts)
+    if NO_SUM not in found.warnings and sum(filter(None, parts)) > found.combined:
+        raise ValueError("the parts of the rate are more than combined_rate")
 
 
 def _text(value: object) -> str | None:

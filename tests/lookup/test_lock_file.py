@@ -37,9 +37,9 @@ PARTIAL = Outcome(
     looked_up_at=NOW,
 )
 ANSWERS = {
-    zip_place(78_702): ok(),
+    zip_place(78_702): ok(resolved_zip="78702"),
     zip_place(78_701): PARTIAL,
-    UNDATED: ok(combined=10_350),
+    UNDATED: ok(combined=10_350, resolved_state="WA"),
     Place("TX", "address", "1 Main St", "Nowhere", as_of=PAST): Outcome(
         "unresolved", "no such place", None, "req_1", "NOT_FOUND", NOW
     ),
@@ -187,6 +187,64 @@ def test_what_is_no_result_is_refused_with_its_line_and_field(path, change, wher
         read(path, sealed(head | {"answers": 1}, answer | change))
 
 
+GOOD = {"combined_rate": "0.08250"}
+RATES = ("combined_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
+
+
+@pytest.mark.parametrize(
+    "rate", ["-0.01000", "-0.00001", "1.00000", "2.5", "184467440737095.5", "8.25"]
+)
+@pytest.mark.parametrize("name", [*RATES, "rate_low", "rate_high", "components"])
+def test_a_rate_that_no_response_may_have_is_refused(path, name, rate):
+    head, answer, *_ = [json.loads(line) for line in text().splitlines()]
+    value = [{"level": "city", "name": "A", "rate": rate}] if name == "components" else rate
+    line = answer | {"status": "ok", "answer": GOOD | {name: value}}
+    with pytest.raises(LockFileError, match=f"line 2, is not a result: answer.{name}.*fraction"):
+        read(path, sealed(head | {"answers": 1}, line))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"answer": GOOD | {"resolved_state": "NY"}}, "for NY, not for TX"),
+        ({"answer": GOOD | {"resolved_zip": "10001"}}, "for ZIP 10001, not for 78701"),
+        ({"answer": None}, "ok without a rate"),
+        ({"status": "unresolved"}, "unresolved with a rate"),
+        ({"status": "partial"}, "partial with these warnings: none"),
+        ({"answer": GOOD | {"warnings": ["local_rates_not_covered"]}}, "ok with these warnings"),
+        ({"answer": GOOD | {"confidence": "none"}}, "confidence none"),
+        ({"answer": GOOD | {"rate_low": "0.07000"}}, "between"),
+        ({"answer": GOOD | {"rate_low": "0.09000", "rate_high": "0.09500"}}, "between"),
+        ({"answer": GOOD | {"city_rate": "0.09000"}}, "parts of the rate"),
+        ({"looked_up_at": "0001-01-01T00:00:00+10:00"}, "looked_up_at"),
+        ({"looked_up_at": "9999-12-31T23:00:00-10:00"}, "looked_up_at"),
+        ({"question": {"state": "TX", "mode": "coordinates", "lat": float("nan")}}, "latitude"),
+        ({"question": {"state": "TX", "mode": "coordinates", "lng": 10**400}}, "longitude"),
+    ],
+)
+def test_a_result_that_no_response_gives_for_its_place_is_refused(path, change, problem):
+    head, *_ = [json.loads(line) for line in text().splitlines()]
+    place = {"state": "TX", "mode": "zip", "zip": "78701"}
+    line = {"question": place, "status": "ok", "answer": GOOD}
+    assert read(path, sealed(head | {"answers": 1}, line)).results
+    with pytest.raises(LockFileError, match=f"line 2, is not a result: .*{problem}"):
+        read(path, sealed(head | {"answers": 1}, line | change))
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("number", [0, 1, -1])
+def test_a_line_nested_without_end_is_refused(path, number):
+    lines = text().encode().splitlines()[:-1]
+    if number >= 0:
+        lines[number] = b'{"question": %s%s}' % (DEEP, b"]" * len(DEEP))
+    body = b"".join(line + b"\n" for line in lines)
+    digest = b'{"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+    with pytest.raises(LockFileError):
+        read(path, body + (digest if number >= 0 else DEEP + b"\n"))
+
+
 @pytest.mark.parametrize(
     "content", ["", "a,b\n1,2\n", "[]\n{}\n", '{"format": "other"}\n{}\n', "\0"]
 )
@@ -201,6 +259,15 @@ def test_another_file_is_refused(path, content):
         ({"today": "?"}, "not a lock file that can be read"),
         ({"frozen_at": None}, "not a lock file that can be read"),
         ({"frozen_at": "soon"}, "not a lock file that can be read"),
+        ({"frozen_at": "0001-01-01T00:00:00+10:00"}, "frozen_at"),
+        ({"frozen_at": "2026-05-31T18:00:00"}, "frozen_at"),
+        ({"today": 20260520}, "today"),
+        ({"edition": 2026}, "edition"),
+        ({"edition": ["2026"]}, "edition"),
+        ({"service": None}, "service"),
+        ({"source": {}}, "source"),
+        ({"account": 7}, "account"),
+        ({"answers": "4"}, "answers"),
         ({"version": 2}, "version 2; this release reads version 1"),
     ],
 )
@@ -213,7 +280,7 @@ def test_a_head_that_cannot_be_read_is_refused(path, head, problem):
 @pytest.mark.parametrize("ahead", [{"minutes": 4}, {"minutes": 6}, {"days": 365}])
 def test_results_dated_after_now_are_refused(path, ahead):
     later = datetime.now(UTC) + timedelta(**ahead)
-    for content in (text(frozen_at=later), text({zip_place(1): ok(later)})):
+    for content in (text(frozen_at=later), text({zip_place(78_701): ok(later)})):
         if ahead == {"minutes": 4}:  # the clocks of two machines
             assert read(path, content).results
         else:
