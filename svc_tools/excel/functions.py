@@ -456,7 +456,9 @@ def _place_columns(labels: Sequence[Any], lines: Rows) -> dict[str, Any]:
 
     usual = usual_columns(recognized(labels), labels, sample=sampled.__getitem__, rows=rows)
     roles.raise_all(usual.problems, "SVC_LOOKUP")
-    return {**usual.columns, **roles.find(labels, [_BY_NAME]).checked()}
+    columns = {**usual.columns, **roles.find(labels, [_BY_NAME]).checked()}
+    location = columns.pop("location", None)  # the same by the name of a frame
+    return columns if location is None else {"place": location, **columns}
 
 
 def _is_day(cell: Scalar) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from svc_tools.countries import find_country
@@ -61,6 +63,9 @@ def usual_columns(
         role: known[role] for role in (*PLACE_ROLES, "as_of") if role in known and role not in given
     }
     found = _places(free, given, of_export, sample)
+    wanted = {role for role, value in given.items() if value is not False}
+    if export is None and not found.problems and DECIDING.isdisjoint(wanted | found.columns.keys()):
+        found = replace(found, columns=found.columns | _place_names(free, given, sample))
     if "country" in {**given, **of_export}:
         return found
     columns = {**_likeliest(found), **found.columns, **(named or {})}
@@ -99,6 +104,25 @@ def _places(
     return Found(columns | dict(zip(["state"], regions, strict=False)), ())
 
 
+def _place_names(
+    free: Sequence[Hashable],
+    given: Mapping[str, object],
+    sample: Callable[[Hashable], Sequence[str | None]],
+) -> dict[str, Hashable]:
+    """The column `location`, the specification's name of a place, where nothing else names one.
+
+    In exports, and beside an address, it is a store or a warehouse: it comes after every other
+    column of a place, and its values must look like names. Of several none is taken.
+    """
+    named = [label for label in free if plain_name(label) == "location"]
+    if "location" in given or len(named) != 1:
+        return {}
+    texts = [text for text in sample(named[0]) if text]
+    names = sum(_NAME.fullmatch(text) is not None for text in texts)
+    return {"location": named[0]} if texts and 2 * names > len(texts) else {}
+
+
+_NAME = re.compile(r"[^0-9@#:/]{2,64}")
 _REGION = {"region", "region_code", "region_name"}
 
 

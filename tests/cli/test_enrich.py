@@ -113,6 +113,19 @@ def test_rows_without_a_rate_are_exit_code_0_with_their_reasons_and_strict_gives
         assert (statuses.count("ok"), statuses.count("unresolved")) == (118, 2)
 
 
+def test_a_column_named_location_is_found_in_a_file(account, tmp_path):
+    faults, environment = account
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("state,location,amount\nTX,Austin,10.00\nTX,Dallas,20.00\n")
+    done = svc_tools("enrich", source, "-o", output, "--tax", "amount", **environment)
+    assert done.returncode == 0
+    assert "location 'location', amount" in done.stdout
+    assert {seen.target for seen in faults.seen} == {
+        f"/v1/tax/TX?location={name}" for name in ("Austin", "Dallas")
+    }
+    assert [row["lookup_status"] for row in rows_of(output)] == ["ok", "ok"]
+
+
 def test_a_wrong_address_of_the_service_is_exit_code_1_and_no_row_is_unknown(
     service, orders, tmp_path
 ):

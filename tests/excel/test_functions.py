@@ -268,6 +268,19 @@ def test_what_would_be_read_as_all_of_them_is_refused(name, cells, argument, reg
     assert shown(registered, name, *cells).startswith(f"#INVALID {argument}")
 
 
+@pytest.mark.parametrize(
+    ("heads", "cells", "sent"),
+    [
+        (("state", "Location"), ("TX", "Austin"), "location=Austin"),
+        (("state", "Location", "Place"), ("TX", "Dallas", "Austin"), "location=Austin"),
+        (("state", "Location", "ZIP"), ("TX", "Dallas", "78701"), "zip=78701"),
+    ],
+)
+def test_a_table_with_the_heading_location(faults, scripted_desk, heads, cells, sent):
+    shown(scripted_desk, "SVC_LOOKUP", [heads, cells], "combined_rate", True)  # noqa: FBT003
+    assert [seen.target.partition("?")[2] for seen in faults.seen] == [sent]
+
+
 def test_a_register_that_cannot_be_listed_is_an_error_and_no_status(faults, scripted_desk):
     faults.will(answer(404, b'{"error": {"code": "NOT_FOUND", "message": "none"}}'))
     cell = shown(scripted_desk, "SVC_NEXUS_STATUS", "TX")

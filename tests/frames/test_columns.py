@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import svc_tools  # noqa: F401 - registers df.svc
+from svc_tools.frames.columns import propose
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, ColumnsOfTwoParties
 
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 PLACE = {"state": ["WA"], "zip": ["98101"]}
 
 
@@ -295,3 +298,68 @@ def test_scalars_of_numpy_are_values(scripted, faults):
     }
     target = asked(scripted, faults, frame, state="WA", **arguments)
     assert target == "/v1/tax/WA?lat=47.5&lng=-122.0&as_of=2024-05-01"
+
+
+@pytest.mark.parametrize("name", ["location", "Location", "LOCATION "])
+def test_a_column_named_location_is_the_place_where_nothing_else_names_one(scripted, faults, name):
+    frame = pd.DataFrame({"state": ["WA"], name: ["Seattle"], "amount": ["1.00"]})
+    plan = frame.svc.plan(client=scripted)
+    assert f"location from column {name!r}" in " ".join(plan.notes)
+    assert asked(scripted, faults, frame).endswith("/WA?location=Seattle")
+    alone = pd.DataFrame({name: ["Austin, TX", "Salt Lake City, UT"]})
+    assert "/UT?location=Salt" in asked(scripted, faults, alone, concurrency=1)
+    assert "zip=98101" in asked(scripted, faults, frame, zip="98101")
+    with pytest.raises(ColumnMissing):
+        frame.svc.lookup(client=scripted, location=False)
+
+
+@pytest.mark.parametrize(
+    ("beside", "sent"),
+    [
+        ({"zip": "98101"}, "zip=98101"),
+        ({"city": "Tacoma"}, "location=Tacoma"),
+        ({"address": "600 Pine St, Seattle, WA 98101"}, "address=600"),
+        ({"address": "600 Pine St", "city": "Seattle"}, "street=600"),
+        ({"lat": "47.6", "lng": "-122.3"}, "lat=47.6"),
+        ({"ship_to_zip": "98101"}, "zip=98101"),
+    ],
+)
+def test_beside_another_column_of_the_place_location_is_none(scripted, faults, beside, sent):
+    frame = pd.DataFrame(
+        {"location": ["Spokane"], "state": ["WA"], **{k: [v] for k, v in beside.items()}}
+    )
+    assert sent in asked(scripted, faults, frame)
+    assert "Spokane" not in faults.seen[-1].target
+
+
+@pytest.mark.parametrize(
+    "values", [["Store 12", "Store 14"], ["98101"], ["https://x.example"], [None]]
+)
+def test_what_does_not_look_like_a_name_is_no_place(scripted, faults, values):
+    with pytest.raises(ColumnMissing):
+        pd.DataFrame({"state": "WA", "location": values}).svc.lookup(client=scripted)
+    assert faults.seen == []
+
+
+OF_SHOPS = [
+    path
+    for path in sorted(EXPORTS.glob("*.csv"))
+    if path.stem not in {"ebay", "quickbooks"}  # their names stand below a title
+]
+
+
+@pytest.mark.parametrize("path", OF_SHOPS, ids=lambda path: path.stem)
+def test_a_column_named_location_changes_nothing_in_a_known_export(path):
+    frame = pd.read_csv(path, dtype="str", nrows=20)
+    expected = propose(frame)
+    assert "location" not in expected.found
+    if "Location" not in frame:
+        found = propose(frame.assign(Location="Austin, TX"))
+        assert (found.found, found.unclear) == (expected.found, expected.unclear)
+
+
+def test_of_two_columns_named_location_none_is_taken(scripted, faults):
+    frame = pd.DataFrame([["WA", "Seattle", "Tacoma"]], columns=["state", "location", "Location"])
+    with pytest.raises(ColumnMissing):
+        frame.svc.lookup(client=scripted)
+    assert faults.seen == []
