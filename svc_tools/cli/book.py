@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from svc_tools.cli.common import NO_RESULT, Json, admin, day_given, explained
+from svc_tools.cli.common import LEFT_OUT, NO_RESULT, Json, admin, day_given, explained
 from svc_tools.codes import percent
 from svc_tools.display import number, print_table, print_text, prose
 from svc_tools.progress import NoProgress
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 25
 _FEW = 6
+_LEFT_OUT = "left_out"
 _HEADINGS = {
-    "left_out": "Left out",
+    _LEFT_OUT: "Left out",
     "settled": "Settled by a rule",
     "conflict": "Sources disagree",
     "note": "Noted",
@@ -253,10 +254,11 @@ def import_files(
     state takes the place of an older one. A broken line stops with its number:
     nothing of that file is imported, the files before it are. So does a file that
     has less than half of the places it would replace: it may be cut off.
+    Exit code 3: imported, but lines were left out; they come first.
     """
     console = Console(highlight=False)
     done: list[str] = []
-    changed = False
+    changed = left_out = False
     bar = _Bar()
     with explained():
         try:
@@ -265,6 +267,7 @@ def import_files(
             ):
                 done.append(one.edition.file)
                 changed = changed or not one.repeated
+                left_out = left_out or any(found.kind == _LEFT_OUT for found in one.findings)
                 _show_import(console, one)
         except BaseException:
             if done:
@@ -276,6 +279,8 @@ def import_files(
         if changed:
             print_text(console)
             print_text(console, _NOTICED)
+    if left_out:
+        raise typer.Exit(LEFT_OUT)
 
 
 def _today() -> date:
@@ -317,9 +322,10 @@ def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the serv
     if one.repeated:
         print_text(console, "The same file was imported before: nothing to do.", indent=2)
         return
+    _show_findings(console, one.findings, [_LEFT_OUT])
     if one.changes is not None:
         _show_changes(console, one.changes)
-    _show_findings(console, one.findings)
+    _show_findings(console, one.findings, [kind for kind in _HEADINGS if kind != _LEFT_OUT])
 
 
 def _was(one: Any) -> str:  # noqa: ANN401 - as above
@@ -355,12 +361,13 @@ def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as ab
     _say_more(console, len(found.rates))
 
 
-def _show_findings(console: Console, found: Sequence[Any]) -> None:
-    for kind, heading in _HEADINGS.items():
+def _show_findings(console: Console, found: Sequence[Any], kinds: Sequence[str]) -> None:
+    for kind in kinds:
         here = [one for one in found if one.kind == kind]
         if not here:
             continue
-        print_text(console, f"{heading} ({len(here)}):", indent=2)
+        style = "bold yellow" if kind == _LEFT_OUT else ""
+        print_text(console, (f"{_HEADINGS[kind]} ({len(here):,}):", style), indent=2)
         for one in here[:_SHOWN]:
             print_text(console, f"{one.subject}: {one.message}", indent=4)
         _say_more(console, len(here))
@@ -388,8 +395,8 @@ def _count(things: Sequence[object] | int, name: str) -> str:
     return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
-def _percent(units: int) -> str:
-    return percent(Decimal(units).scaleb(-5))
+def _percent(units: int | None) -> str:
+    return "no rate" if units is None else percent(Decimal(units).scaleb(-5))
 
 
 @book.command("list")

@@ -2,7 +2,8 @@
 
 Exit codes: 0 a result, a partial one too; 1 no result (the place was not found, the service
 refused or failed), or not all of it (a run that ended early, a question answered with no); 2 the
-command, a file or the configuration is not usable; 130 interrupted (Ctrl+C), 143 and 129 ended by
+command, a file or the configuration is not usable; 3 a file was imported without lines that cannot
+be used (`book import`); 130 interrupted (Ctrl+C), 143 and 129 ended by
 SIGTERM and SIGHUP (see `main`). No command has others.
 """
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 NO_RESULT = 1
 _NOT_USABLE = 2
+LEFT_OUT = 3
 INTERRUPTED = 130
 
 DATE_FORMAT_HELP = "month first, day first, or as %m/%d/%Y."

@@ -72,6 +72,32 @@ def test_a_file_cut_off_leaves_the_book_as_it_is_unless_it_is_forced(home, tmp_p
     assert "2026Q3" in svc_tools("book", "list", **home).stdout
 
 
+def test_lines_that_are_left_out_stand_first_and_are_exit_code_3(home, files, tmp_path):
+    rows = [f"18,00,{fips:03},0.01,0.01,,,20120101,29991231\n" for fips in (1, 3, 5)]
+    whole, part = tmp_path / "INR2026Q2FEB1.csv", tmp_path / "INR2026Q3MAY1.csv"
+    state = INDIANA.splitlines(keepends=True)[0]
+    whole.write_text(state + "".join(rows))
+    unlike = [row.replace("0.01,0.01", "0.02,0.01") for row in rows[:2]]
+    part.write_text(state + "".join(unlike) + rows[2].replace("0.01,0.01", "0.02,0.02"))
+    assert svc_tools("book", "import", whole, **home).returncode == 0
+    done = svc_tools("book", "import", part, "--force", **home)
+    assert (done.returncode, done.stderr) == (3, "")
+    text = " ".join(done.stdout.split())
+    assert text.index("Left out (2): line 2: 001: intrastate") < text.index("3 rates changed")
+    assert "Adams County 1.00% no rate" in text
+    assert "Bartholomew County 1.00% 2.00%" in text
+    assert "0.00%" not in text
+    assert "no restart is needed" in text
+    found = svc_tools("lookup", "IN", "--location", "Adams County", "--embedded", **home)
+    assert "PARTIAL" in found.stdout
+    assert re.search(r"County +not known", found.stdout)
+    done = svc_tools("book", "import", whole, "--force", **home)
+    assert (done.returncode, "Adams County no rate 1.00%" in " ".join(done.stdout.split())) == (
+        0,
+        True,
+    )
+
+
 def test_the_list_shows_it_and_removing_it_goes_back_to_the_shipped_figures(home, files):
     assert "Nothing is imported" in svc_tools("book", "list", **home).stdout
     svc_tools("book", "import", files[0], **home)

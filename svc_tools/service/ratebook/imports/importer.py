@@ -7,7 +7,7 @@ import re
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from svc_tools.progress import stage
 from svc_tools.service.ratebook import load_book
@@ -529,15 +529,15 @@ class RateChange:
     Attributes:
         jurisdiction: id of who levies it, such as `MN:county:053`.
         name: its name.
-        before: units of 10^-5 in the book before.
-        after: units in the book after.
+        before: units of 10^-5 in the book before; `None` where its rate was not known.
+        after: units in the book after, likewise.
         since: the first day on which they differ.
     """
 
     jurisdiction: str
     name: str
-    before: int
-    after: int
+    before: int | None
+    after: int | None
     since: date
 
 
@@ -572,7 +572,7 @@ def changes(before: Book, after: Book, state: str) -> Changes:
         RateChange(key, after.jurisdictions[key].name, was, now, day)
         for key in old.keys() & new.keys()
         for day, was, now in _differences(old[key], new[key])
-        if not _split_only(before, after, key, day)
+        if None in {was, now} or not _split_only(before, after, key, day)
     ]
     found.sort(key=lambda change: (-change.since.toordinal(), change.name, change.jurisdiction))
     return Changes(
@@ -588,13 +588,19 @@ def _is_of(book: Book, key: str, state: str) -> bool:
     return book.jurisdictions[key].state == state
 
 
-def _differences(old: tuple[RateRow, ...], new: tuple[RateRow, ...]) -> list[tuple[date, int, int]]:
+_Pair: TypeAlias = tuple[int | None, int | None]
+
+
+def _differences(
+    old: tuple[RateRow, ...], new: tuple[RateRow, ...]
+) -> list[tuple[date, int | None, int | None]]:
     """The days from which two histories have different rates, and the rates."""
-    found: list[tuple[date, int, int]] = []
-    last: tuple[int, int] | None = None
+    found: list[tuple[date, int | None, int | None]] = []
+    last: _Pair | None = None
     for day in sorted({row.begin or date.min for row in (*old, *new)}):
-        was, now = _units_on(old, day), _units_on(new, day)
-        pair = (was, now) if was is not None and now is not None and was != now else None
+        rows = row_on(old, day), row_on(new, day)
+        was, now = (row.units if row and row.use != "unknown" else None for row in rows)
+        pair = (was, now) if all(rows) and was != now else None
         if pair and pair != last:
             found.append((day, *pair))
         last = pair

@@ -164,22 +164,24 @@ def _hold_down_unsure(
 ) -> None:
     """A jurisdiction with a row that was left out is never sure: that row may be the right one.
 
-    One that has no other row counts as if it had no tax, and with the least confidence. Nor is
-    one sure of which two rows begin on the same day with different rates.
+    Where it has no other row, or that row follows one that ended, its rate is not known. Nor is one
+    sure of which two rows begin on the same day with different rates.
     """
     left_out = {one.subject: one.message for one in draft.report.findings if one.kind == "left_out"}
     unsure: dict[str, str] = {}
+    lacking: set[str] = set()
     begun: dict[tuple[str, str], Decimal] = {}
     for number, fields in lines:
         kind, code, begin = fields[1], fields[2], fields[7]
         key = jurisdiction_id(found.state, kind, code)
         if reason := left_out.get(f"line {number}"):
             unsure[key] = f"A row of its rate file cannot be used: {reason}."
+            lacking.add(key)
             if key not in draft.jurisdictions:
                 title = _jurisdiction_name(book, found.state, kind, code)
                 level, code = level_and_code(kind, code)
                 draft.add_jurisdiction(found.state, level, code, title)
-                draft.add_rate(key, 0, next(iter(draft.sources)), begin=None)
+                draft.add_rate(key, 0, next(iter(draft.sources)), begin=None, use="unknown")
         elif begun.setdefault((key, begin), Decimal(fields[3])) != Decimal(fields[3]):
             unsure[key] = f"Its rate file has two rows from {begin} with different rates."
             draft.report.add("conflict", found.path.name, f"line {number}", unsure[key])
@@ -190,6 +192,8 @@ def _hold_down_unsure(
                 # a doubt that holds it down further stays
                 conflict_cap="medium" if row.begin and row.conflict_cap != "low" else "low",
                 note=f"{row.note} {why}".strip(),
+                # what was left out may be the rate since then: not known, and no zero
+                use="unknown" if key in lacking and row.note == _ENDED else row.use,
             )
             for row in draft.rates.get(key, ())
         ]
@@ -259,7 +263,7 @@ def _without_repeated_counties(
     left = [row for row in rows if row.kind != SPECIAL]
     if len(left) < len(rows):
         draft.report.add(
-            "left_out",
+            "settled",
             found.path.name,
             f"type {SPECIAL}",
             f"{len(rows) - len(left)} rows repeat the rates of counties",
@@ -380,7 +384,7 @@ def _read_location_rates(
             taken += 1
         else:
             draft.report.add(
-                "left_out",
+                "note",
                 found.path.name,
                 f"type {row.kind} {row.code}",
                 "no location code: those hold the whole local rate",

@@ -81,7 +81,7 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
         row["Location"] = row["Location"].rstrip("* ")  # marks what is new in a quarter
         if row["Location"].endswith(" County") and not row["Rate"].strip("0."):
             draft.report.add(
-                "left_out", name, f"line {number} ({row['Location']})", "its areas have own rows"
+                "settled", name, f"line {number} ({row['Location']})", "its areas have own rows"
             )
             continue
         try:
@@ -227,7 +227,7 @@ def read_texas(text: str, found: Recognised, book: Book) -> Reading:
         if _add_texas_city(line, fips, keys, draft):
             taken += 1
         else:
-            draft.report.add("left_out", name, subject, "the same city and parts stand there twice")
+            draft.report.add("settled", name, subject, "the same city and parts stand there twice")
     if not taken:
         raise FileRefused(f"{name}: not one city in it can be used")
     _add_texas_counties(bare, draft)
@@ -413,7 +413,7 @@ def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draf
             given = f"location code {quarter.code:04d} stands there twice with different rates"
             raise BrokenLine(name, number, given, "every code once")
         if before is not quarter:
-            draft.report.add("left_out", name, f"line {number}", "the code stands there twice")
+            draft.report.add("settled", name, f"line {number}", "the code stands there twice")
     begins = Counter(quarter.begin for quarter in quarters.values())
     if len(begins) > 1:
         listed = ", ".join(str(day) for day in sorted(begins))
