@@ -49,6 +49,11 @@ _BY_STATUS: dict[int, type[errors.SvcError]] = {
 # About three years: anything longer is nonsense, and a sleep must not overflow.
 _LONGEST_RETRY_AFTER = 10.0**8
 _CODE = re.compile("[A-Z][A-Z0-9_]*|[a-z0-9]+(?:_[a-z0-9]+)+")
+_CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What moves the cursor of a terminal, colors, rings, breaks or reorders lines, or is no text."""
+_BREAKS = re.compile("[\t\n\r]*[\t\n][\t\n\r]*")
 _DEEPEST = 100
 """How deeply JSON may be nested: what is deeper can be read, but not written again."""
 _TOO_DEEP = "(nested too deeply to be shown)"
@@ -188,7 +193,7 @@ def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Mode
             response, or `ServiceError` where it does not have the shape of `model`.
     """
     if isinstance(outcome, Failure):
-        raise errors.TransportError(outcome.message, attempts=attempts)
+        raise errors.TransportError(_shown(outcome.message), attempts=attempts)
     if outcome.status not in _SUCCESS:
         raise _error(outcome, attempts=attempts)
     try:
@@ -200,9 +205,9 @@ def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Mode
     except (ValueError, RecursionError):
         reason = "is not JSON"
     raise errors.ServiceError(
-        f"The response of the service {reason}",
+        _shown(f"The response of the service {reason}"),
         status_code=outcome.status,
-        support_reference=outcome.headers.get("x-request-id"),
+        support_reference=_request_id(outcome),
         response_body=_readable(outcome.body),
         attempts=attempts,
     )
@@ -288,13 +293,12 @@ def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
     kind = errors.ServiceError if reply.status in _SERVER else errors.SvcError
     return _BY_STATUS.get(reply.status, kind)(
         _first(objects, "message")
-        or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
+        or _shown("; ".join(f"{'.'.join(map(str, one.loc))}: {one.msg}" for one in detail)[:_CUT])
         or _first(objects, "error_description", "detail", "title", "error")
         or _plain_message(reply, body),
         status_code=reply.status,
         error_code=_first(objects, "code", "error_code") or _code_as_error(objects),
-        support_reference=_first(objects, "support_reference", "request_id")
-        or reply.headers.get("x-request-id"),
+        support_reference=_first(objects, "support_reference", "request_id") or _request_id(reply),
         response_body=body,
         detail=detail,
         retry_after=_seconds(objects) if waits is None else waits,
@@ -349,7 +353,20 @@ def _text(value: Json) -> str | None:
     """The text of a field, shortened; also of a code that is a number."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    return value[:_CUT] if isinstance(value, str) and value.strip() else None
+    return _shown(value[:_CUT]) if isinstance(value, str) and value.strip() else None
+
+
+def _request_id(reply: Reply) -> str | None:
+    value = reply.headers.get("x-request-id")
+    return None if value is None else _shown(value)
+
+
+def _shown(text: str) -> str:
+    r"""Text of a service as it may be printed, logged and stored: an escape character is `\x1b`.
+
+    Line feeds and tabs are blanks, so that a message is one line of a log.
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], _BREAKS.sub(" ", text))
 
 
 def _seconds(objects: list[dict[str, Json]]) -> float | None:

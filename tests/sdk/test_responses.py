@@ -7,6 +7,7 @@ import copy
 import gzip
 import json
 import pickle
+import traceback
 import tracemalloc
 import zlib
 from decimal import Decimal
@@ -162,6 +163,40 @@ def test_a_message_is_plain_text(connect, faults, body, message):
         connect(faults.base_url).lookup("TX", zip="78701")
     error = caught.value
     assert (error.message, error.error_code, error.support_reference) == (message, None, "req-9")
+
+
+EVIL = "a\x1b]0;owned\x07\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800\u2028\r\n\tb\x00"
+SHOWN = r"a\x1b]0;owned\x07\x1b[2J\r\x08\x7f\x9b1m\u202e\u2066\ud800\u2028 b\x00"
+ITEM = {"loc": ["query", EVIL], "msg": EVIL, "type": "x"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, {"error": {"code": EVIL, "message": EVIL, "support_reference": EVIL}}),
+        (429, {"code": EVIL, "message": EVIL, "request_id": EVIL}),
+        (503, {"error": EVIL, "error_code": EVIL, "support_reference": EVIL}),
+        (400, {"title": EVIL, "errors": [{"code": EVIL}], "request_id": EVIL}),
+    ],
+)
+def test_what_a_service_says_controls_no_terminal_and_no_log(connect, faults, status, body):
+    faults.will(answer(status, json.dumps(body).encode()))
+    with pytest.raises(SvcError) as caught:
+        connect(faults.base_url, max_retries=0).lookup("TX", zip="78701")
+    error = caught.value
+    assert (error.message, error.error_code, error.support_reference) == (SHOWN,) * 3
+    for text in (str(error), "".join(traceback.format_exception_only(error)).rstrip("\n")):
+        assert text.isprintable()
+    assert error.response_body == body  # the parsed body, as it came (SPEC 7)
+
+
+def test_the_items_of_a_422_and_a_request_id_control_nothing(connect, faults):
+    faults.will(answer(422, json.dumps({"detail": [ITEM]}).encode(), x_request_id="r\x9b1m"))
+    with pytest.raises(ValidationError) as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert caught.value.message == f"query.{SHOWN}: {SHOWN}"
+    assert str(caught.value).isprintable()
+    assert caught.value.detail[0].msg == EVIL
 
 
 def test_a_delay_that_no_clock_can_hold_is_cut(connect, faults):
