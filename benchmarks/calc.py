@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _DRIVER = Path(__file__).with_name("calc_driver.py")
 _PATIENCE = 60
+_ENDS = 15  # seconds to end by itself; both are within the minute of a test
 
 
 class Calc:
@@ -89,12 +90,10 @@ def running_calc(folder: Path, addin: Path, server_folder: Path) -> Iterator[Cal
             raise tools.ToolError("LibreOffice does not start: its driver ended")
         yield Calc(driver)
     finally:
-        _ended(driver)
-        try:
-            office.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            office.kill()
-            office.wait()
+        with suppress(BrokenPipeError):  # it has ended already
+            _end(driver)
+        _await_end(driver)
+        _await_end(office)
 
 
 def _add(command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -114,11 +113,20 @@ def _add(command: Sequence[str], environment: Mapping[str, str]) -> None:
         raise tools.ToolError(f"installing the Calc extension failed: {told[-200:]}")
 
 
-def _ended(driver: subprocess.Popen[str]) -> None:
+def _end(driver: subprocess.Popen[str]) -> None:
     assert driver.stdin is not None
     assert driver.stdout is not None
-    if driver.poll() is None:
-        driver.stdin.write('{"do": "end"}\n')
-    driver.stdin.close()
-    driver.stdout.close()
-    driver.wait(_PATIENCE)
+    try:
+        if driver.poll() is None:
+            driver.stdin.write('{"do": "end"}\n')
+        driver.stdin.close()
+    finally:
+        driver.stdout.close()
+
+
+def _await_end(process: subprocess.Popen[Any]) -> None:
+    try:
+        process.wait(_ENDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(_ENDS)

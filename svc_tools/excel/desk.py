@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.register import Register
     from svc_tools.places import Place
 
-PATIENCE, _PER_PLACE = 30.0, 0.1
+PATIENCE, PER_PLACE = 30.0, 0.1
 """Seconds that a burst may take, and those added for each of its places."""
 _EVER = datetime.min.replace(tzinfo=UTC)
 _PAUSE = timedelta(seconds=60)
@@ -382,7 +382,7 @@ class Desk:
 
         No result older than `since` is read from the cache. In an outage only the cache is read.
         """
-        deadline = self._patience + _PER_PLACE * len(places)
+        deadline = self._patience + PER_PLACE * len(places)
         try:
             with self._opened_cache() as cache:
                 client = session.client()

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 """Instead of an address, where the embedded service was chosen."""
+LOCK_PATIENCE = 10.0
+"""Seconds to wait for another program that stores a setting."""
 _SETTINGS, _SERVER = "settings.json", "server.json"
 _SERVICE, _CERTIFICATE, _HTTPS = "service", "certificate", "https"
 _NO_KEY = (
@@ -148,12 +150,18 @@ def certificate() -> tuple[tuple[Path, ...], bool | None]:
 
 def _store(values: dict[str, object]) -> None:
     with needs("The settings of the spreadsheets", "excel"):
-        from filelock import FileLock  # noqa: PLC0415 - of an extra
+        from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
     folder = config.excel_folder()
+    lock = folder / "settings.lock"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(folder / "settings.lock"):  # another process may store another value now
+        with FileLock(lock, timeout=LOCK_PATIENCE):  # another process may store another value now
             _write(_SETTINGS, _read(_SETTINGS) | values)
+    except Timeout:
+        raise ConfigurationError(
+            f"The settings in {folder} are in use: another program has held {lock} for"
+            f" {LOCK_PATIENCE:g} s; close Excel and other terminals with svc-tools, and try again"
+        ) from None
     except OSError as error:
         raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from None
 

@@ -8,11 +8,12 @@ import subprocess
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from pydantic import SecretStr
-from support.faults import answer, echoing
+from support.faults import HANG, answer, echoing
 from support.spreadsheets import called, in_excel, local_server, zips_asked
 from support.tools import node, npm_packages
 
@@ -97,6 +98,19 @@ def test_after_a_refresh_no_older_result_of_memory_or_disk_is_used(faults, scrip
         again = in_excel(server.script, cells, {"since": press}, cells, cells)["shown"]
     assert again == [[[[0.0825]]] * 2, [[[0.09]]] * 2, [[[0.09]]] * 2]
     assert zips_asked(faults)[2:] in (["78701", "78702"], ["78702", "78701"])
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_server_that_never_responds_ends_as_an_error_of_the_cells(faults, monkeypatch, rows):
+    monkeypatch.setattr(pages, "PATIENCE", 0.05)
+    monkeypatch.setattr(pages, "PER_PLACE", 0.01)
+    faults.will(HANG)
+    port = urlsplit(faults.base_url).port
+    script = functions_script(LocalGuard(port, "http", token=SecretStr("any")))
+    zips = [["78701"]] * rows
+    [[cell]] = in_excel(script, [called("RATE", [["TX"]] * rows, zips, DAY)])["shown"]
+    assert cell["error"] == "#N/A"
+    assert "in time" in cell["message"]
 
 
 def test_left_out_is_today_and_an_empty_cell_is_refused(scripted_server, faults):

@@ -167,6 +167,15 @@ def test_the_embedded_service_may_be_chosen_and_other_settings_stay(folder):
     assert origin() == ("settings", "embedded")
 
 
+def test_settings_that_another_program_holds_are_not_waited_for_without_end(folder, monkeypatch):
+    monkeypatch.setattr(settings, "LOCK_PATIENCE", 0)
+    folder.mkdir()
+    with FileLock(folder / "settings.lock"), pytest.raises(ConfigurationError, match="another"):
+        settings.choose_embedded()
+    settings.choose_embedded()
+    assert settings.chosen() == "embedded"
+
+
 @pytest.mark.parametrize(
     "address",
     ["rates", "ftp://rates.example", "https://u:p@rates.example", "", KEY, "http://rates.example"],

@@ -25,6 +25,7 @@ from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
 from svc_tools.display import capital, render
 from svc_tools.excel import settings, setup
+from svc_tools.excel.desk import PATIENCE, PER_PLACE
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.lookup.key_check import check_key, field_at_fault
@@ -95,6 +96,8 @@ def functions_script(guard: LocalGuard) -> str:
         "url": f"{origin_of(guard)}{ROOT}batch",
         "token": _token(guard),
         "start": "svc-tools excel serve",
+        "patience": 1000 * PATIENCE,  # in milliseconds
+        "per_place": 1000 * PER_PLACE,
         "functions": [
             {"id": function_id(one.name), "f": one.name, "zeros": one.zeros} for one in FUNCTIONS
         ],

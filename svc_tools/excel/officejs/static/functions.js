@@ -16,9 +16,11 @@
   const NO_TOKEN =
     "The local server does not know this add-in: load the manifest that" +
     " `svc-tools excel serve` names into Excel again";
+  const TOO_LATE =
+    `The local server did not respond in time: start \`${config.start}\` again, then recalculate`;
   const NO_SENSE = "The response of the local server cannot be read: are two versions mixed?";
 
-  let waiting = new Map(); // the text of a call -> the cells that wait for its result
+  let waiting = new Map(); // the text of a call -> the cells that wait for it, and its rows
   let timer = null;
 
   // --- from the cells -----------------------------------------------------------------------------
@@ -82,17 +84,24 @@
 
   /** Send calls, once: a recalculation sends again what failed. */
   async function request(calls) {
+    const places = calls.reduce((sum, [, { rows }]) => sum + rows, 0);
+    const late = new AbortController();
+    // the server has given up before: it is stuck, or another program has its port
+    const timer = setTimeout(() => late.abort(), 2 * (config.patience + config.per_place * places));
     try {
-      const found = await results(calls.map(([text]) => text));
+      const found = await results(calls.map(([text]) => text), late.signal);
       if (found.length !== calls.length) throw new Error(NO_SENSE);
-      calls.forEach(([, callers], at) => settle(callers, found[at]));
+      calls.forEach(([, { callers }], at) => settle(callers, found[at]));
     } catch (error) {
-      for (const [, callers] of calls) settle(callers, { e: "na", m: error.message });
+      const m = late.signal.aborted ? TOO_LATE : error.message;
+      for (const [, { callers }] of calls) settle(callers, { e: "na", m });
+    } finally {
+      clearTimeout(timer);
     }
   }
 
   /** The results of calls. `svcSince` is the pane's: the last refresh of this workbook. */
-  async function results(texts) {
+  async function results(texts, signal) {
     let response;
     try {
       response = await fetch(config.url, {
@@ -102,6 +111,7 @@
         cache: "no-store",
         credentials: "omit",
         referrerPolicy: "no-referrer",
+        signal,
       });
     } catch {
       throw new Error(NO_SERVER);
@@ -120,7 +130,7 @@
 
   /** Send the waiting calls: one request, or a few where they are too large for one. */
   function send() {
-    const calls = [...waiting].filter(([, callers]) => callers.size > 0); // some were canceled
+    const calls = [...waiting].filter(([, { callers }]) => callers.size > 0); // some were canceled
     waiting = new Map();
     timer = null;
     let part = [];
@@ -144,8 +154,9 @@
     const text = JSON.stringify({ f: described.f, a });
     return new Promise((resolve, reject) => {
       const caller = { resolve, reject };
-      if (!waiting.has(text)) waiting.set(text, new Set());
-      const callers = waiting.get(text);
+      const rows = Math.max(1, ...a.map((one) => (Array.isArray(one) ? one.length : 1)));
+      if (!waiting.has(text)) waiting.set(text, { callers: new Set(), rows });
+      const { callers } = waiting.get(text);
       callers.add(caller);
       timer ??= setTimeout(send, WINDOW_MS);
       if (!invocation) return;
