@@ -31,7 +31,6 @@ from svc_tools.codes import (
     total_rate,
 )
 from svc_tools.display import number, print_table, print_text, prose, read_in
-from svc_tools.lookup.key_check import address_checked
 from svc_tools.lookup.outcomes import of_other_country, of_response, remarks
 from svc_tools.places import (
     Cells,
@@ -45,6 +44,7 @@ from svc_tools.places import (
     state_code,
     where,
 )
+from svc_tools.service_address import address_checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 from svc_sdk import SvcError, _requests, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import backoff, decide
-from svc_tools.lookup.key_check import address_fault, is_right_address, note_right_address
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     TOO_MANY,
@@ -39,6 +38,7 @@ from svc_tools.lookup.outcomes import (
 )
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
+from svc_tools.service_address import address_fault, is_right_address, note_right_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from svc_sdk import AsyncSvc, Svc
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
-    from svc_tools.lookup.outcomes import WrongAddressError
     from svc_tools.lookup.transport import Sender
     from svc_tools.places import Place
+    from svc_tools.service_address import WrongAddressError
 
     Batch = list[tuple[Place, Outcome]]
     """Places and their outcomes, in the order in which the responses came."""

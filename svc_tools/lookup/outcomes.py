@@ -59,6 +59,7 @@ from svc_tools.display import (
     prose,
 )
 from svc_tools.places import ONE_RATE_STATES, country_code, country_name, same_place
+from svc_tools.service_address import WrongAddressError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -622,10 +623,6 @@ _CODES: Mapping[type[SvcError], str] = {
     ValidationError: "invalid_request",
     TransportError: "no_connection",
 }
-
-
-class WrongAddressError(ServiceError):
-    """No service is at the address: its health check is not there either."""
 
 
 def is_fatal(error: SvcError) -> bool:

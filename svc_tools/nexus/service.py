@@ -25,6 +25,7 @@ from svc_tools.nexus.register import (
     read_register,
     state_of,
 )
+from svc_tools.service_address import WrongAddressError, address_checked
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -232,7 +233,10 @@ def _complete_list(client: Svc) -> NexusList | str:
         SvcError: the call failed.
     """
     try:
-        response = client.list_nexus()
+        with address_checked(client):
+            response = client.list_nexus()
+    except WrongAddressError:
+        raise  # nothing of the service is there: it may well list
     except SvcError as error:
         if error.status_code in ABSENT:
             return f"The service does not list nexus records (HTTP {error.status_code})"

@@ -12,8 +12,8 @@ from IPython.core.error import UsageError
 
 from svc_sdk import SvcError
 from svc_tools.config import configured, connect, running_embedded
-from svc_tools.lookup.key_check import address_checked
 from svc_tools.places import state_code
+from svc_tools.service_address import address_checked
 from svc_tools.widgets.lookup_tab import query_of
 from svc_tools.widgets.parts import trouble_of
 

@@ -33,6 +33,17 @@ def run(*arguments, **environment):
     return svc_tools("nexus", *arguments, **environment)
 
 
+@pytest.mark.parametrize("path", ["/v1", "/v1/tax"])
+@pytest.mark.parametrize("command", [("list",), ("remove-state", "TX")])
+def test_a_wrong_address_is_no_service_without_records(service, path, command):
+    environment = {"SVC_BASE_URL": f"{service}{path}", "SVC_API_KEY": KEY}
+    done = svc_tools("nexus", *command, **environment)
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert f"The address of the service is wrong: {service}{path}" in said
+    assert "--register" not in said + done.stdout
+
+
 def test_records_are_added_listed_and_held_against_ones_own(account, tmp_path):
     account |= {"SVC_RECEIPTS": str(tmp_path / "receipts")}
     wanted = ("texas", "--type", "Physical", "--address", "1 Main St")

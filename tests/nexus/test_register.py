@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.faults import answer
+from support.faults import ALIVE, answer
 
 from svc_sdk import AuthError, ServiceError
 from svc_tools.nexus import (
@@ -179,6 +179,7 @@ def differing(mine, service):
     ],
 )
 def test_a_register_that_cannot_be_listed(faults, scripted, status, body, error, problem):  # noqa: PLR0917
+    faults.health = ALIVE
     faults.will(answer(status, json.dumps(body).encode()))
     with pytest.raises(error, match=problem):
         list_register(scripted)
