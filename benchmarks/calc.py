@@ -24,14 +24,18 @@ class Calc:
 
     def __init__(self, driver: subprocess.Popen[str]) -> None:
         self._driver = driver
+        self._orders = 0
 
     def do(self, order: str, **more: Any) -> Any:  # noqa: ANN401 - JSON
         """Have it done, and get what came of it."""
         assert self._driver.stdin is not None
         assert self._driver.stdout is not None
-        self._driver.stdin.write(json.dumps({"do": order, **more}) + "\n")
+        self._orders += 1
+        self._driver.stdin.write(json.dumps({"do": order, "order": self._orders, **more}) + "\n")
         self._driver.stdin.flush()
-        answer = json.loads(self._driver.stdout.readline())
+        answer = {"order": 0}
+        while answer["order"] < self._orders:  # whoever gave one before may not have waited for it
+            answer = json.loads(self._driver.stdout.readline())
         assert "failed" not in answer, answer["failed"]
         return answer["is"]
 

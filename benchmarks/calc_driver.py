@@ -1,8 +1,8 @@
 # ruff: noqa: ANN001, ANN003, ANN201, ANN202, ANN204, FBT002, FBT003 - UNO has no types and no names
 """Runs under LibreOffice's Python: does what a headless Calc is told, a line of JSON each.
 
-Started by `benchmarks.calc`. An order is {"do": name, ...}, its result {"is": ...} or
-{"failed": ...}.
+Started by `benchmarks.calc`. An order is {"do": name, "order": number, ...}, its
+result {"order": number, "is": ...} or {"order": number, "failed": ...}.
 """
 
 from __future__ import annotations
@@ -184,14 +184,14 @@ def main():
     print(json.dumps({"is": "ready"}), flush=True)
     for line in sys.stdin:
         order = json.loads(line)
-        name = order.pop("do")
+        name, number = order.pop("do"), order.pop("order", None)
         if name == "end":
             break
         try:
             answer = {"is": getattr(calc, name)(**order)}
         except Exception as error:  # noqa: BLE001 - told to whoever asked
             answer = {"failed": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+        print(json.dumps({"order": number, **answer}), flush=True)
     with contextlib.suppress(Exception):  # it is gone, and the bridge with it
         if calc.document is not None:  # which may ask whether it is saved
             calc.document.close(True)
