@@ -7,6 +7,7 @@ as whole numbers of 10^-5, whatever form they are in.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import Counter
 from decimal import Decimal, InvalidOperation
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.arrow import first_column, units_of
@@ -262,7 +264,9 @@ def remember_columns(frame: pd.DataFrame, prefix: str, names: Iterable[str]) -> 
     """Record with a frame which columns a lookup or a tax added, and their dtypes."""
     forms = {prefix + name: str(frame[prefix + name].dtype) for name in names}
     record = stored(frame, ADDED)
-    frame.attrs[ADDED] = {**record, prefix: {**(record.get(prefix) or {}), **forms}}
+    former = record.get(prefix)
+    forms = {**former, **forms} if isinstance(former, dict) else forms
+    frame.attrs[ADDED] = {**record, prefix: forms}
 
 
 def columns_of_lookups(frame: pd.DataFrame) -> frozenset[Hashable]:
@@ -282,25 +286,29 @@ def added_positions(frame: pd.DataFrame) -> dict[str, list[int]]:
     they are the unbroken run of columns around `lookup_status` that have our names in our order:
     a column of such a name elsewhere is the user's.
     """
-    labels, known, terms = list(frame.columns), stored(frame, ADDED), stored(frame, TERMS)
+    labels, known, ending = list(frame.columns), stored(frame, ADDED), "lookup_status"
+    prefixes = [
+        label.removesuffix(ending)
+        for label in labels
+        if isinstance(label, str) and label.endswith(ending)
+    ]
     found: dict[str, list[int]] = {}
-    runs: dict[str, dict[int, str]] = {}
-    for at, label in enumerate(labels):
-        if isinstance(label, str) and label.endswith("lookup_status"):
-            prefix = label.removesuffix("lookup_status")
-            runs[prefix] = runs.get(prefix, {}) | _run(labels, at, prefix)
-    for prefix in dict.fromkeys([*known, *runs]):
-        run = runs.get(prefix, {})
-        if isinstance(record := known.get(prefix), dict):
-            ours = _recorded(frame, record, run)
-            if prefix in terms and not any(prefix + name in record for name in _TAXES):
-                # of an earlier release, which recorded the columns of the lookup only
-                ours += [at for at, name in run.items() if name in _TAXES]
+    for prefix in dict.fromkeys([*known, *prefixes]):
+        record = known.get(prefix)
+        if isinstance(record, dict) and record:
+            ours = _recorded(frame, prefix, record)
         else:
-            ours = [*run]
+            ours = [*_runs(labels, prefix)]
         if ours:
             found[prefix] = sorted(ours)
     return found
+
+
+def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:
+    """The columns of every run of a prefix, with their names."""
+    status = prefix + "lookup_status"
+    every = [_run(labels, at, prefix) for at, label in enumerate(labels) if label == status]
+    return {at: name for run in every for at, name in run.items()}
 
 
 def _run(labels: Sequence[Hashable], at: int, prefix: str) -> dict[int, str]:
@@ -328,7 +336,7 @@ def _in_order(
     labels: Sequence[Hashable], at: int, prefix: str, order: tuple[str, ...]
 ) -> dict[int, str]:
     """The unbroken columns around a position that have names of an order, in it."""
-    ranks: dict[Hashable, int] = {prefix + name: rank for rank, name in enumerate(order)}
+    ranks = _ranks(prefix, order)
     ends = []
     for step in (-1, 1):
         end: int = at
@@ -342,22 +350,38 @@ def _in_order(
     return {place: str(labels[place])[len(prefix) :] for place in range(ends[0], ends[1] + 1)}
 
 
-def _recorded(frame: pd.DataFrame, record: Mapping[str, object], run: Collection[int]) -> list[int]:
+@functools.lru_cache(maxsize=64)
+def _ranks(prefix: str, order: tuple[str, ...]) -> dict[Hashable, int]:
+    return {prefix + name: rank for rank, name in enumerate(order)}
+
+
+def _recorded(frame: pd.DataFrame, prefix: str, record: Mapping[str, object]) -> list[int]:
     """The positions of the columns of a record, as far as they are still those.
 
     A column of another kind is the user's who has put it in the place of ours. So is one alone: it
     has the name of a column that was dropped.
     """
-    labels = Counter(frame.columns)
-    ours: list[int] = []
-    for at, label in enumerate(frame.columns):
-        if not isinstance(label, str) or label not in record:
-            continue
-        there, then = _kind(frame.iloc[:, at]), _kind_of(str(record[label]))
-        same = there == then or "" in {there, then}
-        rounded = {there, then} == {"decimal", "number"}
-        if (same and labels[label] == 1) or ((same or rounded) and at in run):
+    labels = list(frame.columns)
+    places = {at: str(label) for at, label in enumerate(labels) if label in record}
+    taxes = {prefix + name for name in _TAXES}
+    untold = prefix in stored(frame, TERMS) and taxes.isdisjoint(record)
+    dtypes = list(frame.dtypes)
+    ours, rounded = [], []
+    for at, label in places.items():
+        there, then = _kind_of(str(dtypes[at])), _kind_of(str(record[label]))
+        if not there:
+            there = _kind_of(infer_dtype(frame.iloc[:_SAMPLE, at], skipna=True))
+        if there == then or "" in {there, then}:
             ours.append(at)
+        elif {there, then} == {"decimal", "number"}:
+            rounded.append(at)
+    if untold or rounded or len({*places.values()}) < len(places):
+        run = _runs(labels, prefix)
+        several = Counter(places.values())
+        ours = [at for at in ours if several[places[at]] == 1 or at in run]
+        ours += [at for at in rounded if at in run]
+        if untold:  # an earlier release recorded the columns of the lookup only
+            ours += [at for at in run if labels[at] in taxes]
     return ours if len(ours) > 1 else []
 
 
@@ -370,15 +394,10 @@ _KINDS = {
     "": ("object", "empty", "null"),
 }
 _SAMPLE = 1000
+"""So many rows say what a column of Python objects holds."""
 
 
-def _kind(column: pd.Series) -> str:
-    """What a column holds; "" where nothing in its first rows says it."""
-    if column.dtype != object:
-        return _kind_of(str(column.dtype))
-    return _kind_of(pd.api.types.infer_dtype(column.iloc[:_SAMPLE], skipna=True))
-
-
+@functools.lru_cache(maxsize=256)
 def _kind_of(dtype: str) -> str:
     """The kind of a dtype by its name, which changes in a file; "" where it can hold anything."""
     return next((kind for kind, names in _KINDS.items() if dtype.startswith(names)), dtype)
@@ -421,7 +440,8 @@ def _without(frame: pd.DataFrame, prefix: str, names: Collection[str]) -> pd.Dat
     rest = frame.set_axis(range(frame.shape[1]), axis=1).drop(columns=gone)
     rest.columns = frame.columns.delete(gone)
     record = dict(stored(frame, ADDED))
-    former = record.pop(prefix, None) or {}
+    former = record.pop(prefix, None)
+    former = former if isinstance(former, dict) else {}
     if left:  # recorded from now on, also those of a file without a record, in any form
         record[prefix] = {one: former.get(one, "object") for one in frame.columns[left]}
     rest.attrs[ADDED] = record

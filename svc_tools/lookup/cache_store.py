@@ -235,7 +235,7 @@ def read_profile(text: str) -> Profile:
 _NO_PROFILE = (*(None,) * 4, (), *(None,) * (len(Profile._fields) - 5))
 
 
-def _whole(values: list[Any], missing: Sequence[Any]) -> list[Any]:
+def _whole(values: Sequence[Any], missing: Sequence[Any]) -> list[Any]:
     """Values as today's release writes them: an older one wrote fewer, a newer one may more."""
     return [*values, *missing[len(values) :]][: len(missing)]
 

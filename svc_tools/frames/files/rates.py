@@ -156,6 +156,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
         ValueError: as `df.svc.lookup()` raises it.
     """
     options = terms.lookup
+    free_columns(first, options.prefix)
     check_layout(options, free_labels(first))
     dates, grain = options.dates(), options.as_of_grain
     return find_inputs(first, options.given, dates, grain, call="lookup=")
@@ -174,9 +175,8 @@ def layout_of(
         ValueError: as `df.svc.tax()` raises it.
     """
     names = list(schema.names)
-    rest = free_columns(first, terms.lookup.prefix)
     if terms.tax is not None:
-        without_tax(rest, terms.lookup.prefix)
+        without_tax(first, terms.lookup.prefix)
     former = {*added_positions(first).get(terms.lookup.prefix, ())}
     passed = tuple(position for position in range(len(names)) if position not in former)
     amounts, others = _tax_columns(first, source)
@@ -265,6 +265,9 @@ def checked_terms(
     if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
         tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
     empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, ServiceName("")))
+    prefix = terms.lookup.prefix
+    added = [str(name)[len(prefix) :] for name in empty.columns[len(layout.used) :]]
+    without_tax(frame_of(Chunk(schema.empty_table()), layout.passed), prefix, added)
     if tax.get("nexus") is not None:
         tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
     return replace(terms, tax=tax), dict(empty.attrs)
