@@ -314,19 +314,22 @@ def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:
 def _run(labels: Sequence[Hashable], at: int, prefix: str) -> dict[int, str]:
     """The run of our columns that holds the `lookup_status` at a position, with their names.
 
-    Few columns may be the user's: the run then has all columns of a lookup, or of a short one, or
-    of a tax, of which no release lacks one.
+    Few columns may be the user's: the run has both ends of the table, or all columns of a lookup,
+    of a short one or of a tax that no release lacks.
     """
     for order in (ADDED_COLUMNS, _FORMER_ORDER):
         run = _in_order(labels, at, prefix, order)
         names = {*run.values()}
+        if order is _FORMER_ORDER and names >= _OF_EVERY_LOOKUP and not names >= _OF_EVERY_TAX:
+            return {at: name for at, name in run.items() if name not in _TAXES}
         if names >= _OF_EVERY_LOOKUP:
-            if order is _FORMER_ORDER and not names >= _OF_EVERY_TAX:
-                return {at: name for at, name in run.items() if name not in _TAXES}
             return run
-        if names >= _OF_EVERY_SHORT_LOOKUP:  # what stands behind them may be the user's
+        if names >= _OF_EVERY_SHORT_LOOKUP and not names >= {*RANGE_COLUMNS}:
+            # what stands behind them may be the user's
             ours = {*SHORT_COLUMNS, *DETAIL_COLUMNS}
             return {at: name for at, name in run.items() if name in ours}
+        if names >= {ADDED_COLUMNS[0], ADDED_COLUMNS[-1]}:
+            return run
         if names >= _OF_EVERY_TAX:
             return {at: name for at, name in run.items() if name in _TAXES}
     return {}
