@@ -245,6 +245,9 @@ def test_the_lock_file_of_an_earlier_version_is_read(path, version, client, monk
         "2024-04",
     )
     assert lock.source == source_of(client)
+    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "sold": ["2024-05-01"]})
+    rated = frame.svc.lookup(locked=path, as_of="sold", detail=True, progress=False)
+    assert rated["combined_rate"].map(str).tolist() == ["0.08625"]
 
 
 def test_a_further_field_of_a_line_is_a_further_version():
