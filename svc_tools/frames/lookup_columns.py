@@ -240,7 +240,8 @@ def placed(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -> pd.D
 
     Nothing of the frame itself is copied or moved: a user's columns stay where they are.
     """
-    made, labels = frame.copy(deep=False), list(frame.columns)
+    made, ours = frame.copy(deep=False), added_positions(frame).get(prefix)
+    labels = [one if not ours or at in ours else None for at, one in enumerate(frame.columns)]
     with warnings.catch_warnings():
         # every column is a separate array: the frame is not fragmented as the warning says
         warnings.simplefilter("ignore", pd.errors.PerformanceWarning)

@@ -376,6 +376,13 @@ def test_a_file_that_is_looked_up_in_one_frame_and_taxed_in_another_has_one_reco
     assert list(taxed.svc.lookup(**given).columns) == [*ROWS, *LOOKUP_COLUMNS]
 
 
+def test_a_column_of_yours_does_not_draw_a_tax_away_from_its_rate(service):
+    frame = pd.DataFrame({"confidence": ["mine"] * 2, **ROWS})
+    given = {"client": service, "cache": False, "progress": False}
+    taxed = frame.svc.lookup(**given, columns=["combined_rate"]).svc.tax(progress=False)
+    assert list(taxed.columns)[:5] == [*frame.columns, FIRST]
+
+
 def test_a_tax_beside_few_columns_of_a_lookup_is_replaced_and_stays_what_it_was():
     taxed = rated(amount=["10.00"], freight_taxable=True).svc.tax(**TERMS, progress=False)
     pd.testing.assert_frame_equal(taxed.svc.tax(**TERMS, progress=False), taxed)
