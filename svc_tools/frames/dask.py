@@ -35,7 +35,7 @@ from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
-from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
+from svc_tools.frames.lookup_columns import ADDED, TERMS, free_columns, require_columns, require_one
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -303,8 +303,10 @@ def _mapped(
     ddf: dd.DataFrame, found: _Collected, results: pd.DataFrame, options: LookupOptions
 ) -> dd.DataFrame:
     """The lazy frame: each partition joined with the results, which go to the workers once."""
-    table = _Table(_keys(found.frame), options.prefix, results)
-    meta = _joined(ddf._meta, table)  # noqa: SLF001 - Dask's empty frame
+    meta = ddf._meta  # noqa: SLF001 - Dask's empty frame, which knows what a lookup added
+    former = meta.columns.difference(free_columns(meta, options.prefix, options.names).columns)
+    table = _Table(_keys(found.frame), options.prefix, results, former)
+    meta = _joined(meta, table)
     broadcast = delayed(table, traverse=False)
     mapped: dd.DataFrame = ddf.map_partitions(_joined, broadcast, meta=meta)
     return mapped
@@ -323,11 +325,15 @@ class _Key(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """The results of a lookup by place: one row of `results` for each distinct combination."""
+    """The results of a lookup by place: one row of `results` for each distinct combination.
+
+    They replace the columns `former` of an earlier lookup.
+    """
 
     keys: list[_Key]
     prefix: str
     results: pd.DataFrame
+    former: pd.Index
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Compress the table: Dask warns of a graph of more than 10 MB."""
@@ -378,7 +384,7 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
             raise _changed(label, partition[label].iloc[int(np.argmin(codes))])
     prefix, results = table.prefix, table.results
     added = {str(name)[len(prefix) :]: results[name].array.take(codes) for name in results}
-    joined = with_columns(free_columns(partition, prefix, added), prefix, added)
+    joined = with_columns(partition.drop(columns=table.former), prefix, added)
     joined.attrs |= results.attrs
     return joined
 
@@ -403,7 +409,7 @@ def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
     meta = _taxed(ddf._meta, options, source, {})  # noqa: SLF001 - Dask's empty frame
     if options.nexus is not None:
         options = replace(options, nexus=register_of(options.nexus))  # the workers lack its file
-    remembered = {name: meta.attrs[name] for name in (TAXED, TERMS) if name in meta.attrs}
+    remembered = {name: meta.attrs[name] for name in (ADDED, TERMS) if name in meta.attrs}
     taxed: dd.DataFrame = ddf.map_partitions(_taxed, options, source, remembered, meta=meta)
     return taxed
 

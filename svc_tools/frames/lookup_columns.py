@@ -7,19 +7,22 @@ as whole numbers of 10^-5, whatever form they are in.
 
 from __future__ import annotations
 
+import functools
 import warnings
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.arrow import MONEY, first_column, units_of
+from svc_tools.frames.arrow import first_column, units_of
 from svc_tools.roles import ColumnTaken
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 RATE_COLUMNS = (
     "combined_rate",
@@ -88,7 +91,11 @@ COLUMN_MEANINGS = {
     "support_reference": "what to quote to the service's support",
 }
 """Every added column without the prefix, with its meaning, in the order in which they stand: the
-rate, the tax and whether they can be used, then their parts, then where they are from."""
+rate, the tax and whether they can be used, then their parts, then where they are from.
+
+In a file, what stands before the first, or behind the last, is the user's. So a further name never
+is the first or the last, nor the last of the short ones.
+"""
 ADDED_COLUMNS = tuple(COLUMN_MEANINGS)
 """Every column that a lookup or a tax adds, in the order in which they stand."""
 TAX_COLUMNS = (
@@ -103,7 +110,24 @@ LOOKUP_COLUMNS = tuple(name for name in _LOOKED_UP if name not in DETAIL_COLUMNS
 SHORT_COLUMNS = ADDED_COLUMNS[: ADDED_COLUMNS.index(RATE_COLUMNS[-1]) + 1]
 """What `columns="short"` adds: ten columns of the lookup, and those of a tax among them."""
 _SHORT_LOOKUP = tuple(name for name in SHORT_COLUMNS if name in LOOKUP_COLUMNS)
-_SHORT_TAX = tuple(name for name in SHORT_COLUMNS if name in TAX_COLUMNS)
+_FORMER_ORDER = (
+    *(*RATE_COLUMNS, *RANGE_COLUMNS, "freight_taxable", "confidence", "warnings", "resolved_via"),
+    *("effective_date", "effective_date_basis", "resolved_state", "resolved_zip"),
+    *("resolved_city", "resolved_county", "lookup_as_of", "as_of_status", "needs_review"),
+    *("lookup_review_reason", "lookup_status", "lookup_error", "support_reference"),
+    *("lookup_source", "lookup_edition", "looked_up_at", "tax", "tax_error", "taxable_amount"),
+    *("exempt_amount", *LEVEL_TAX_COLUMNS, "tax_low", "tax_high", "at_stake", "tax_review"),
+    *("shipping_tax", "tax_due", "tax_due_reason"),
+)
+"""The order in which earlier versions wrote the columns; no name is added to it."""
+_OF_EVERY_LOOKUP = frozenset(
+    {"combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition"}
+)
+_OF_EVERY_SHORT_LOOKUP = frozenset(
+    {"lookup_status", "needs_review", "lookup_review_reason", "lookup_error", "confidence"}
+).union(RATE_COLUMNS)
+_OF_EVERY_TAX = frozenset({"tax", "tax_review", "tax_error", "taxable_amount", "exempt_amount"})
+"""By these a lookup, a short one and a tax are recognized in a file; no name is added to them."""
 CATEGORY_COLUMNS = (
     "confidence",
     "resolved_via",
@@ -125,11 +149,9 @@ TERMS = "svc_tax_terms"
 LAYOUT = "svc_layout"
 """The attribute that holds what a tax says of the layout of the rows, by prefix."""
 ADDED = "svc_columns"
-"""The frame's attribute with the columns that a lookup added and their dtypes, by prefix."""
+"""The frame's attribute with the columns that were added to it and their dtypes, by prefix."""
 READING = "svc_reading"
 """The frame's attribute with what its columns mean, by prefix: see `results.reading_of`."""
-TAXED = "svc_tax"
-"""The frame's attribute with the list of the prefixes of its taxes."""
 
 
 def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: str) -> None:
@@ -192,13 +214,6 @@ def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
         raise ValueError(f"{argument}: there are several columns {label!r}; rename all but one")
 
 
-_SIGNATURE = ("combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition")
-"""The columns that a frame has next to `lookup_status` if a lookup added it, and not the user.
-
-After a short lookup these are the short columns.
-"""
-
-
 def lookup_columns(*, detail: bool) -> tuple[str, ...]:
     """The columns of a lookup in their order, with or without those of the details."""
     return _LOOKED_UP if detail else LOOKUP_COLUMNS
@@ -225,7 +240,8 @@ def placed(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -> pd.D
 
     Nothing of the frame itself is copied or moved: a user's columns stay where they are.
     """
-    made, labels = frame.copy(deep=False), list(frame.columns)
+    made, ours = frame.copy(deep=False), added_positions(frame).get(prefix)
+    labels = [one if not ours or at in ours else None for at, one in enumerate(frame.columns)]
     with warnings.catch_warnings():
         # every column is a separate array: the frame is not fragmented as the warning says
         warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
@@ -246,96 +262,149 @@ def stored(frame: pd.DataFrame, attribute: str) -> dict[str, Any]:
 
 
 def remember_columns(frame: pd.DataFrame, prefix: str, names: Iterable[str]) -> None:
-    """Store which columns a lookup added: if it was not all of them, their names do not tell."""
+    """Record with a frame which columns a lookup or a tax added, and their dtypes."""
     forms = {prefix + name: str(frame[prefix + name].dtype) for name in names}
-    frame.attrs[ADDED] = {**stored(frame, ADDED), prefix: forms}
+    record = stored(frame, ADDED)
+    former = record.get(prefix)
+    forms = {**former, **forms} if isinstance(former, dict) else forms
+    frame.attrs[ADDED] = {**record, prefix: forms}
 
 
 def columns_of_lookups(frame: pd.DataFrame) -> frozenset[Hashable]:
-    """The columns that earlier lookups added, whatever their prefixes."""
-    labels = {label for label in frame.columns if isinstance(label, str)}
-    marks = [label for label in labels if label.endswith("lookup_status")]
-    found: set[Hashable] = set()
-    for prefix in [label.removesuffix("lookup_status") for label in marks]:
-        whole = all(prefix + name in labels for name in _SIGNATURE)
-        short = all(prefix + name in labels for name in _SHORT_LOOKUP)
-        columns = _stored_columns(frame, prefix, of_any_dtype=whole or short)
-        if not (whole or short or columns):
-            continue
-        # after a lookup of some columns the names of the others are the user's
-        names = _LOOKED_UP if whole else (*_SHORT_LOOKUP, *DETAIL_COLUMNS)
-        found.update(columns or [prefix + name for name in names])
-        found.update(columns_of_tax(frame, prefix))
-    return frozenset(found & labels)
+    """The labels of the columns that lookups and taxes added, whatever their prefixes.
 
-
-def _stored_columns(frame: pd.DataFrame, prefix: str, *, of_any_dtype: bool) -> list[str]:
-    """The columns that a lookup of this prefix added, as stored with the frame.
-
-    A column that the user has replaced since has another dtype, but so has every column that went
-    through a file: `of_any_dtype` is for frames that have enough of the others.
+    A label that a column of the user's has, too, is not among them.
     """
-    dtypes = stored(frame, ADDED).get(prefix)
-    if not isinstance(dtypes, dict):
-        return []
-    return [name for name, dtype in dtypes.items() if of_any_dtype or _dtype(frame, name) == dtype]
+    positions = {at for some in added_positions(frame).values() for at in some}
+    own = {label for at, label in enumerate(frame.columns) if at not in positions}
+    return frozenset({frame.columns[at] for at in positions} - own)
 
 
-def _dtype(frame: pd.DataFrame, name: str) -> str | None:
-    column = frame[name] if name in frame.columns else None
-    return str(column.dtype) if isinstance(column, pd.Series) else None
+def added_positions(frame: pd.DataFrame) -> dict[str, list[int]]:
+    """The positions of the columns that lookups and taxes added, by prefix.
+
+    They are those that their run recorded with the frame. Without a record (a CSV, a workbook)
+    they are the unbroken run of columns around `lookup_status` that have our names in our order:
+    a column of such a name elsewhere is the user's.
+    """
+    labels, known, ending = list(frame.columns), stored(frame, ADDED), "lookup_status"
+    prefixes = [
+        label.removesuffix(ending)
+        for label in labels
+        if isinstance(label, str) and label.endswith(ending)
+    ]
+    found: dict[str, list[int]] = {}
+    for prefix in dict.fromkeys([*known, *prefixes]):
+        record = known.get(prefix)
+        if isinstance(record, dict) and record:
+            ours = _recorded(frame, prefix, record)
+        else:
+            ours = [*_runs(labels, prefix)]
+        if ours:
+            found[prefix] = sorted(ours)
+    return found
 
 
-def columns_of_taxes(frame: pd.DataFrame) -> set[Hashable]:
-    """The columns that taxes of all prefixes added."""
-    prefixes = frame.attrs.get(TAXED, [""])
-    return {name for prefix in prefixes for name in columns_of_tax(frame, str(prefix))}
+def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:
+    """The columns of every run of a prefix, with their names."""
+    status = prefix + "lookup_status"
+    every = [_run(labels, at, prefix) for at, label in enumerate(labels) if label == status]
+    return {at: name for run in every for at, name in run.items()}
 
 
-def columns_of_tax(frame: pd.DataFrame, prefix: str) -> list[str]:
-    """The columns of a tax: all of them, or what is left of those stored with the frame."""
-    names = [prefix + name for name in _TAXES if prefix + name in frame.columns]
-    for every in (TAX_COLUMNS, _SHORT_TAX):
-        whole = [prefix + name for name in every]
-        if all(name in names for name in whole):
-            # a further column may be the user's: only in the right form it is the tax's
-            return whole + [
-                name
-                for name in names
-                if name not in whole
-                and (
-                    f"{prefix}tax_due" in names
-                    if name.endswith("_reason")
-                    else _is_money(frame, name) or _was_computed(frame, prefix, name)
-                )
-            ]
-    taxed = frame.attrs.get(TAXED)
-    if isinstance(taxed, list) and prefix in taxed:
-        # the attribute outlives the column: a user's of the same name has another dtype
-        texts = {f"{prefix}{name}" for name in ("tax_error", "tax_review", "tax_due_reason")}
-        return [name for name in names if name in texts or _is_money(frame, name)]
-    return []
+def _run(labels: Sequence[Hashable], at: int, prefix: str) -> dict[int, str]:
+    """The run of our columns that holds the `lookup_status` at a position, with their names.
+
+    Few columns may be the user's: the run has both ends of the table, or all columns of a lookup,
+    of a short one or of a tax that no release lacks.
+    """
+    for order in (ADDED_COLUMNS, _FORMER_ORDER):
+        run = _in_order(labels, at, prefix, order)
+        names = {*run.values()}
+        if order is _FORMER_ORDER and names >= _OF_EVERY_LOOKUP and not names >= _OF_EVERY_TAX:
+            return {at: name for at, name in run.items() if name not in _TAXES}
+        if names >= _OF_EVERY_LOOKUP:
+            return run
+        if names >= _OF_EVERY_SHORT_LOOKUP and not names >= {*RANGE_COLUMNS}:
+            # what stands behind them may be the user's
+            ours = {*SHORT_COLUMNS, *DETAIL_COLUMNS}
+            return {at: name for at, name in run.items() if name in ours}
+        if names >= {ADDED_COLUMNS[0], ADDED_COLUMNS[-1]}:
+            return run
+        if names >= _OF_EVERY_TAX:
+            return {at: name for at, name in run.items() if name in _TAXES}
+    return {}
 
 
-def _was_computed(frame: pd.DataFrame, prefix: str, name: str) -> bool:
-    """Whether a tax had an optional column, and the column is as it is read from a file."""
-    terms = stored(frame, TERMS).get(prefix)
-    if not isinstance(terms, dict):
-        return False
-    given = ("shipping",) if name == f"{prefix}shipping_tax" else ("nexus", "channel")
-    column = frame[name]
-    of_sale = name in {f"{prefix}{one}" for one in SALE_COLUMNS}
-    was_given = [terms.get(argument) is not None for argument in given]
-    return (
-        (name in terms.values() if of_sale else any(was_given))
-        and isinstance(column, pd.Series)
-        and pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "floating", "empty"}
-    )
+def _in_order(
+    labels: Sequence[Hashable], at: int, prefix: str, order: tuple[str, ...]
+) -> dict[int, str]:
+    """The unbroken columns around a position that have names of an order, in it."""
+    ranks = _ranks(prefix, order)
+    ends = []
+    for step in (-1, 1):
+        end: int = at
+        rank = ranks[labels[at]]
+        while 0 <= end + step < len(labels):
+            following = ranks.get(labels[end + step])
+            if following is None or (following - rank) * step <= 0:
+                break
+            end, rank = end + step, following
+        ends.append(end)
+    return {place: str(labels[place])[len(prefix) :] for place in range(ends[0], ends[1] + 1)}
 
 
-def _is_money(frame: pd.DataFrame, name: str) -> bool:
-    column = frame[name]
-    return isinstance(column, pd.Series) and column.dtype == pd.ArrowDtype(MONEY)
+@functools.lru_cache(maxsize=64)
+def _ranks(prefix: str, order: tuple[str, ...]) -> dict[Hashable, int]:
+    return {prefix + name: rank for rank, name in enumerate(order)}
+
+
+def _recorded(frame: pd.DataFrame, prefix: str, record: Mapping[str, object]) -> list[int]:
+    """The positions of the columns of a record, as far as they are still those.
+
+    A column of another kind is the user's who has put it in the place of ours. So is one alone: it
+    has the name of a column that was dropped.
+    """
+    labels = list(frame.columns)
+    places = {at: str(label) for at, label in enumerate(labels) if label in record}
+    taxes = {prefix + name for name in _TAXES}
+    untold = prefix in stored(frame, TERMS) and taxes.isdisjoint(record)
+    dtypes = list(frame.dtypes)
+    ours, rounded = [], []
+    for at, label in places.items():
+        there, then = _kind_of(str(dtypes[at])), _kind_of(str(record[label]))
+        if not there:
+            there = _kind_of(infer_dtype(frame.iloc[:_SAMPLE, at], skipna=True))
+        if there == then or "" in {there, then}:
+            ours.append(at)
+        elif {there, then} == {"decimal", "number"}:
+            rounded.append(at)
+    if untold or rounded or len({*places.values()}) < len(places):
+        run = _runs(labels, prefix)
+        several = Counter(places.values())
+        ours = [at for at in ours if several[places[at]] == 1 or at in run]
+        ours += [at for at in rounded if at in run]
+        if untold:  # an earlier release recorded the columns of the lookup only
+            ours += [at for at in run if labels[at] in taxes]
+    return ours if len(ours) > 1 else []
+
+
+_KINDS = {
+    "decimal": ("decimal",),
+    "number": ("float", "double", "int", "uint"),
+    "truth": ("bool",),
+    "time": ("date", "time"),
+    "text": ("str", "large_string", "category", "categorical", "dictionary"),
+    "": ("object", "empty", "null"),
+}
+_SAMPLE = 1000
+"""So many rows say what a column of Python objects holds."""
+
+
+@functools.lru_cache(maxsize=256)
+def _kind_of(dtype: str) -> str:
+    """The kind of a dtype by its name, which changes in a file; "" where it can hold anything."""
+    return next((kind for kind, names in _KINDS.items() if dtype.startswith(names)), dtype)
 
 
 def free_columns(
@@ -358,13 +427,32 @@ def free_columns(
             f"prefix: {prefix!r} makes the name {mixed[0]!r}, which is reserved without a prefix;"
             " choose another prefix, such as svc_"
         )
-    former = {prefix + name for name in every}
-    rest = frame.drop(columns=[name for name in columns_of_lookups(frame) if name in former])
-    _forget_tax(rest, prefix)
-    stored(rest, ADDED).pop(prefix, None)
+    rest = _without(frame, prefix, every)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ColumnTaken(taken, _free_prefix(frame))
+    return rest
+
+
+def _without(frame: pd.DataFrame, prefix: str, names: Collection[str]) -> pd.DataFrame:
+    """The frame without those of `names` that a lookup or a tax of this prefix added to it."""
+    labels = {prefix + name for name in names}
+    ours = added_positions(frame).get(prefix, [])
+    gone = [at for at in ours if frame.columns[at] in labels]
+    left = [at for at in ours if at not in gone]
+    # by position: the user may have a column of the same name
+    rest = frame.set_axis(range(frame.shape[1]), axis=1).drop(columns=gone)
+    rest.columns = frame.columns.delete(gone)
+    record = dict(stored(frame, ADDED))
+    former = record.pop(prefix, None)
+    former = former if isinstance(former, dict) else {}
+    if left:  # recorded from now on, also those of a file without a record, in any form
+        record[prefix] = {one: former.get(one, "object") for one in frame.columns[left]}
+    rest.attrs[ADDED] = record
+    if isinstance(rest.attrs.get(TERMS), dict):  # neither is without its tax
+        rest.attrs[TERMS] = {
+            one: terms for one, terms in rest.attrs[TERMS].items() if one != prefix
+        }
     return rest
 
 
@@ -383,22 +471,11 @@ def without_tax(
     Raises:
         ColumnTaken: a column of the user's has one of the names.
     """
-    rest = frame.drop(columns=columns_of_tax(frame, prefix))
-    _forget_tax(rest, prefix)
+    rest = _without(frame, prefix, _TAXES)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
-
-
-def _forget_tax(frame: pd.DataFrame, prefix: str) -> None:
-    """Remove what is stored with the frame about the tax of this prefix."""
-    if isinstance(frame.attrs.get(TAXED), list):
-        frame.attrs[TAXED] = [one for one in frame.attrs[TAXED] if one != prefix]
-    if isinstance(frame.attrs.get(TERMS), dict):
-        frame.attrs[TERMS] = {
-            one: terms for one, terms in frame.attrs[TERMS].items() if one != prefix
-        }
 
 
 class Rates(NamedTuple):

@@ -23,6 +23,7 @@ from svc_tools.frames.lookup_columns import (
     LOOKUP_COLUMNS,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
+    columns_of_lookups,
 )
 from svc_tools.frames.options import (
     LookupArguments,
@@ -161,7 +162,9 @@ class PolarsSvcAccessor:
 
     def _result(self, made: pd.DataFrame, prefix: str, names: Iterable[str]) -> pl.DataFrame:
         """What was computed in pandas: the columns of these names, and all others as they are."""
-        result = _with_own(self._frame, made, [f"{prefix}{name}" for name in names])
+        ours = columns_of_lookups(made)
+        added = [f"{prefix}{name}" for name in names if f"{prefix}{name}" in ours]
+        result = _with_own(self._frame, made, added)
         # as polars itself stores the accessor on a frame
         result.svc = PolarsSvcAccessor(result, made.attrs)  # type: ignore[attr-defined]
         return result

@@ -306,7 +306,7 @@ class Store:
         # could not move it
         self._file = None
         self.close()
-        file.set_aside("damaged", why)
+        file.set_aside(why)
         return work(self)
 
     def take_notes(self) -> list[str]:

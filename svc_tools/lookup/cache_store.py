@@ -4,9 +4,14 @@ What many results share (the publisher, the edition, the dates, the warnings) is
 body of a result names it by number and holds the rest. Both are JSON. Every row carries a checksum
 over everything that it depends on, because SQLite itself does not notice a changed byte.
 
-The file is private to its user. One that is damaged, or of an older release, is set aside and a
-new one made; one of a newer release or of another program is left as it is. Processes that find the
-same damage agree by a lock, which each holds while it opens, makes or moves the file.
+Results were paid for, so they stay through every release. A further value of a result is appended
+to `_MORE` or to `Profile`, and no schema number changes: what a row lacks is missing, and what a
+row of a newer release has more is left. Other tables are a further step in `_STEPS`, which an older
+file takes when it is opened.
+
+The file is private to its user. One that is damaged is set aside and a new one made; one of a newer
+release or of another program is left as it is. Processes that find the same damage agree by a lock,
+which each holds while it opens, makes or moves the file.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import time
 import zlib
 from collections import deque
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from itertools import count, repeat
 from json.encoder import encode_basestring_ascii
@@ -46,8 +52,7 @@ BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""
 _APPLICATION = 0x53564341
 """The application id in the header of a cache file ("SVCA")."""
-_SCHEMA = 1
-_TABLES = """
+_FIRST = """
 CREATE TABLE source (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL,
@@ -74,6 +79,12 @@ CREATE TABLE answer (
 CREATE TABLE upkeep (cleaned INTEGER NOT NULL);
 INSERT INTO upkeep VALUES (0);
 """
+_STEPS = (_FIRST,)
+"""What makes each schema from the one before, which it only adds to; a new file takes every step.
+
+A step that a release has taken never changes.
+"""
+_SCHEMA = len(_STEPS)
 _COLUMNS = (
     ("source", "id, service, account, told, quota, quota_told"),
     ("profile", "id, text, sum"),
@@ -107,11 +118,19 @@ _OWN = (
     "low",
     "high",
 )
-"""The fields that are not shared with other results; a body has them in this order."""
+"""The fields that are not shared with other results; a body has them in this order.
+
+None is added to them: those of `_MORE` stand behind them.
+"""
+_MORE: tuple[tuple[()] | None, ...] = ((), (), None, None)
+"""Where they are missing: the places, the parts, the reference and the code behind the others."""
 _OF_OUTCOME = 2
 """How many of a profile's fields are those of `Outcome`; the others are those of `Found`."""
 _PLAIN = 2 + len(_OWN)
-"""How many values a body has, unless it has optional ones."""
+"""How many values a body has, unless it has more."""
+_NOTHING = (None,) * (_PLAIN - 3)
+"""What a result lacks behind its combined rate, if anything."""
+_PARTS = len(fields(Component))
 _own_values = attrgetter(*_OWN)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -166,7 +185,7 @@ _FAULTS = (sqlite3.Error, DamageError, UnicodeDecodeError)
 
 
 class Profile(NamedTuple):
-    """What many results have in common."""
+    """What many results have in common; a further field is the last one."""
 
     status: Any
     error: str | None
@@ -208,9 +227,17 @@ def write_profile(profile: Profile) -> str:
 
 def read_profile(text: str) -> Profile:
     """A profile from its text."""
-    values = json.loads(text)
+    values = _whole(json.loads(text), _NO_PROFILE)
     values[4] = tuple(values[4])
     return Profile(*values)
+
+
+_NO_PROFILE = (*(None,) * 4, (), *(None,) * (len(Profile._fields) - 5))
+
+
+def _whole(values: Sequence[Any], missing: Sequence[Any]) -> list[Any]:
+    """Values as today's release writes them: an older one wrote fewer, a newer one may more."""
+    return [*values, *missing[len(values) :]][: len(missing)]
 
 
 def row_of(outcome: Outcome, profile: int, responded_at: datetime) -> list[object]:
@@ -264,7 +291,8 @@ def outcomes_of(bodies: Sequence[bytes], profiles: Mapping[int, Profile]) -> lis
 
 
 def _without_rate(row: Sequence[Any]) -> Outcome:
-    _, at, status, error, reference, code = row
+    _, at, status, *more = row
+    error, reference, code = _whole(more, (None,) * 3)
     (moment,) = _moments([at])
     return Outcome(status, error, None, reference, code, moment, cached=True)
 
@@ -280,6 +308,8 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
     outcomes = list(map(object.__new__, repeat(Outcome, len(rows))))
     if not rows:
         return outcomes
+    if min(map(len, rows)) < _PLAIN:  # of an older release
+        rows = [[*row[:3], *_whole(row[3:], _NOTHING), *row[_PLAIN:]] for row in rows]
     # as many columns as every result has; a full one has more
     numbers, moments, *own = list(zip(*rows, strict=False))[:_PLAIN]
     shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
@@ -298,8 +328,8 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
     _set(Outcome, outcomes, [("cached", repeat(object=True))])
     for index, row in enumerate(rows):
         if len(row) > _PLAIN:
-            places, parts, reference, code = row[_PLAIN:]
-            components = tuple(Component(*part) for part in parts)
+            places, parts, reference, code = _whole(row[_PLAIN:], _MORE)
+            components = tuple(Component(*part[:_PARTS]) for part in parts)
             one, whole = [found[index]], [outcomes[index]]
             _set(Found, one, [("accepted_places", [tuple(places)]), ("components", [components])])
             _set(Outcome, whole, [("support_reference", [reference]), ("error_code", [code])])
@@ -330,10 +360,6 @@ class NotUsableError(Exception):
     """The file cannot be used, and is left as it is; the message gives the reason."""
 
 
-class _OlderError(Exception):
-    """The file is of an older release than can be read."""
-
-
 class CacheFile:
     """One connection to the file at a path. Not for two threads at once: the caller has a lock.
 
@@ -354,13 +380,10 @@ class CacheFile:
             with _alone(path):
                 try:
                     self._open()
-                except _OlderError:
-                    self._move("older", "is of an older release")
-                    self._open()
                 except _FAULTS as error:
                     if not (_is_damage(error) or _kind(error) == sqlite3.SQLITE_ERROR):
                         raise
-                    self._move("damaged", f"is damaged ({error})")
+                    self._move(f"is damaged ({error})")
                     self._open()
         except OSError as error:
             raise NotUsableError(error.strerror or str(error)) from error
@@ -423,7 +446,7 @@ class CacheFile:
                 self.connection.execute("ROLLBACK")
             raise
 
-    def set_aside(self, word: str, why: str) -> None:
+    def set_aside(self, why: str) -> None:
         """Move the file to a name that says what it is, unless another process did so already.
 
         Raises:
@@ -432,19 +455,19 @@ class CacheFile:
         try:
             with _alone(self.path):
                 if self.is_there:
-                    self._move(word, why)
+                    self._move(why)
         except OSError as error:
             raise NotUsableError(f"it {why}, and cannot be moved: {error.strerror}") from error
         finally:
             self.close()
 
-    def _move(self, word: str, why: str) -> None:
+    def _move(self, why: str) -> None:
         """Move the file and its companions; the caller has the lock."""
         if not can_lock_open_files():  # Windows: an open file cannot be moved
             self.close()
         if self.path.suffix.lower() not in _NAMES:
             raise NotUsableError(f"it {why}, and its name is not that of a cache; choose another")
-        stem = f"{self.path.stem}.{word}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+        stem = f"{self.path.stem}.damaged-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
         names = (f"{stem}-{number}" if number > 1 else stem for number in count(1))
         targets = (self.path.with_name(name + self.path.suffix) for name in names)
         target = next(filter(_is_free, targets))
@@ -556,15 +579,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
-    """Check the program and release of the file, make its tables where it is new, set its journal.
+    """Check the program and release of the file, make the tables that it lacks, set its journal.
 
     Raises:
         NotUsableError: it is another program's, or of a newer release.
-        _OlderError: it is of an older release.
         DamageError: a part of it is missing.
     """
     application, schema, tables = _stamp(connection)
-    if not (application or schema or tables):
+    if _steps_for(application, schema, tables):
         application, schema = _make_tables(connection)
     if application != _APPLICATION:
         with suppress(sqlite3.OperationalError):
@@ -575,8 +597,6 @@ def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
         raise NotUsableError(
             f"it is of a newer release (its schema is {schema}, this release knows {_SCHEMA})"
         )
-    if schema < _SCHEMA:
-        raise _OlderError
     _check_tables(connection)
     # The journal mode is a property of the file, and stays: a write-ahead log lets readers go on
     # during a write. Where the file is in use, or its disk cannot, all works without.
@@ -602,18 +622,27 @@ def _check_tables(connection: sqlite3.Connection) -> None:
         connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")  # noqa: S608 - our own names
 
 
+def _steps_for(application: int, schema: int, tables: int) -> tuple[str, ...]:
+    """The steps that a file lacks: all of them where it is new, none where it is another's."""
+    if not (application or schema or tables):
+        return _STEPS
+    return _STEPS[max(schema, 1) :] if application == _APPLICATION else ()
+
+
 def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         application, schema, tables = _stamp(connection)  # another process may have been faster
-        if not (application or schema or tables):
-            for statement in _TABLES.strip().split(";\n"):
-                connection.execute(statement)
+        steps = _steps_for(application, schema, tables)
+        for statement in (one for step in steps for one in step.strip().split(";\n")):
+            connection.execute(statement)
+        if steps and not tables:
             # numbers of this file alone: a page of another cache fits nothing in it
             for table in ("source", "profile"):
                 values = (table, secrets.randbelow(2**31))
                 connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", values)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        if steps:
             connection.execute(f"PRAGMA user_version = {_SCHEMA}")
             application, schema = _APPLICATION, _SCHEMA
         connection.execute("COMMIT")

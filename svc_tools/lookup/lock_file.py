@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 _FORMAT = "svclock"
 _VERSION = 1
+"""What the lines hold. A further field of a line is the next version, which reads those before."""
+_NEWER = "a newer release of svc-tools wrote it; upgrade to that one, or freeze the lookup again"
 _AGAIN = "freeze the lookup again, or fetch the file again from where it was stored"
 
 _RATES = {
@@ -248,10 +250,12 @@ def _head(name: str, lines: Sequence[bytes]) -> _Head:
     head = _object(lines[0]) if lines else {}
     if head.get("format") != _FORMAT:
         raise LockFileError(f"{name} is not a lock file; expected one that df.svc.freeze() wrote")
-    if head.get("version") != _VERSION:
+    version = head.get("version")
+    if type(version) is not int or version < 1:
+        raise LockFileError(f"{name} does not say of which version it is; {_AGAIN}")
+    if version > _VERSION:
         raise LockFileError(
-            f"{name} is of version {head.get('version')}; this release reads version {_VERSION}:"
-            " use the release that wrote it, or a newer one"
+            f"{name} is of version {version}; this release reads version {_VERSION}: {_NEWER}"
         )
     try:
         return _Head.model_validate_json(lines[0])
@@ -261,7 +265,10 @@ def _head(name: str, lines: Sequence[bytes]) -> _Head:
 
 def _first_fault(error: ValidationError) -> str:
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    where = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{where}: not known to this release; {_NEWER}"
+    return f"{where}: {first['msg']}"
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from svc_tools.frames.files.rates import (
     Results,
     SplitInvoices,
     added_columns,
+    attrs_in,
     attrs_of,
     checked_terms,
     enriched_rows,
@@ -57,7 +58,7 @@ from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.lookup_columns import NOTE, READING
+from svc_tools.frames.lookup_columns import ADDED, NOTE, READING
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
@@ -458,6 +459,11 @@ class FileJob:
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
+        first = self._first_rows()
+        first.attrs[ADDED] = attrs_in(self.rows.schema.metadata).get(ADDED)
+        return first
+
+    def _first_rows(self) -> pd.DataFrame:
         first: list[pd.DataFrame] = []
         wide: set[int] = set()
         for chunk in self.rows.chunks():
@@ -813,7 +819,11 @@ class _FileWriting:
             for position in self._layout.passed
             for field in [self._rows.schema.field(position)]
         ]
-        return pa.schema([*passed, *added], with_attrs(self._rows.schema.metadata, self._attrs))
+        before, prefix = self._rows.schema.metadata, self._terms.lookup.prefix
+        record = attrs_in(before).get(ADDED)
+        ours = {field.name: str(pd.ArrowDtype(field.type)) for field in added}
+        record = {**(record if isinstance(record, dict) else {}), prefix: ours}
+        return pa.schema([*passed, *added], with_attrs(before, {**self._attrs, ADDED: record}))
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all columns of the file that are passed."""

@@ -6,7 +6,6 @@ Nothing here sends a request: chunks are joined with results that are already th
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,8 @@ from svc_tools.frames.lookup.saved_layout import filled
 from svc_tools.frames.lookup_columns import (
     ADDED_COLUMNS,
     NOTE,
-    TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
+    added_positions,
     free_columns,
     require_columns,
     require_one,
@@ -96,7 +95,6 @@ class Layout:
         return self.inputs.reading if source is None or not source.computed else source.reading
 
 
-_OF_A_TAX = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
 _TAX_COLUMN_ARGUMENTS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _NO_AMOUNT = "no tax is added, because no column holds amounts; name the column of amounts"
 
@@ -158,6 +156,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
         ValueError: as `df.svc.lookup()` raises it.
     """
     options = terms.lookup
+    free_columns(first, options.prefix)
     check_layout(options, free_labels(first))
     dates, grain = options.dates(), options.as_of_grain
     return find_inputs(first, options.given, dates, grain, call="lookup=")
@@ -176,12 +175,9 @@ def layout_of(
         ValueError: as `df.svc.tax()` raises it.
     """
     names = list(schema.names)
-    rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.lookup.prefix)
     if terms.tax is not None:
-        rest = without_tax(rest, terms.lookup.prefix)
-    left = Counter(rest.columns.tolist())
-    former = {position for position, name in enumerate(names) if not left[name]}
-    former |= _options_of(names, former, terms.lookup.prefix)
+        without_tax(first, terms.lookup.prefix)
+    former = {*added_positions(first).get(terms.lookup.prefix, ())}
     passed = tuple(position for position in range(len(names)) if position not in former)
     amounts, others = _tax_columns(first, source)
     labels = [*map(str, inputs.columns.values()), *amounts, *others]
@@ -236,20 +232,6 @@ def _read_as(
 _IN_WORDS = {"as_of": "date", "zip": "ZIP", "ship_from": "sent from"}
 
 
-def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:
-    """The positions of an earlier run's optional tax columns: each follows another of its tax.
-
-    Elsewhere, columns of these names may be the user's.
-    """
-    optional, every = ({prefix + name for name in of} for of in (TAX_OPTION_COLUMNS, _OF_A_TAX))
-    found: set[int] = set()
-    for position, name in enumerate(names):
-        follows = position - 1 in former | found and names[position - 1] in every
-        if name in optional and follows:
-            found.add(position)
-    return found
-
-
 def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list[str], list[str]]:
     """The columns that the tax reads as amounts, and the others that it reads."""
     if source is None:
@@ -283,6 +265,9 @@ def checked_terms(
     if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
         tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
     empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, ServiceName("")))
+    prefix = terms.lookup.prefix
+    added = [str(name)[len(prefix) :] for name in empty.columns[len(layout.used) :]]
+    without_tax(frame_of(Chunk(schema.empty_table()), layout.passed), prefix, added)
     if tax.get("nexus") is not None:
         tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
     return replace(terms, tax=tax), dict(empty.attrs)
@@ -430,26 +415,26 @@ _PANDAS_ATTRS = b"PANDAS_ATTRS"
 """Where pandas keeps a frame's attributes in a Parquet file."""
 
 
+def attrs_in(metadata: Mapping[bytes, bytes] | None) -> dict[Hashable, Any]:
+    """The attributes of the frame that a file holds; none where they are another program's."""
+    try:
+        found = json.loads((metadata or {}).get(_PANDAS_ATTRS, b"{}"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def with_attrs(
     before: Mapping[bytes, bytes] | None, attrs: Mapping[Hashable, object]
 ) -> dict[bytes, bytes]:
     """A file's metadata with the attributes of this run instead of those of an earlier one."""
     metadata = dict(before or {})
-    others = _other_attrs(metadata.get(_PANDAS_ATTRS))
+    others = {
+        name: value for name, value in attrs_in(before).items() if not str(name).startswith("svc_")
+    }
     metadata[_PANDAS_ATTRS] = json.dumps(others | dict(attrs), default=str).encode()
     if b"pandas" in metadata:  # Arrow stores them there, too
         pandas = json.loads(metadata[b"pandas"])
         if isinstance(pandas, dict) and pandas.pop("attributes", None):
             metadata[b"pandas"] = json.dumps(pandas).encode()
     return metadata
-
-
-def _other_attrs(text: bytes | None) -> dict[Hashable, object]:
-    """The attributes of a frame that are not from svc-tools."""
-    try:
-        found = json.loads(text or b"{}")
-    except ValueError:
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: value for name, value in found.items() if not str(name).startswith("svc_")}

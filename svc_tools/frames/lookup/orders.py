@@ -40,7 +40,7 @@ from svc_tools.frames.lookup.row_kinds import row_kinds, signed
 from svc_tools.frames.lookup.sale import Amounts, Counts, Dollars, Marks, Sale
 from svc_tools.frames.lookup.sums import Sums, Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
-from svc_tools.frames.lookup_columns import columns_of_lookups, columns_of_taxes
+from svc_tools.frames.lookup_columns import columns_of_lookups
 from svc_tools.frames.money import Money, whole_cents
 
 if TYPE_CHECKING:
@@ -596,7 +596,7 @@ class Orders:
 
     def _own(self) -> pd.DataFrame:
         """The frame without what lookups and taxes added."""
-        added = {*columns_of_lookups(self.frame), *columns_of_taxes(self.frame)}
+        added = columns_of_lookups(self.frame)
         return self.frame[[one for one in self.frame.columns if one not in added]]
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:

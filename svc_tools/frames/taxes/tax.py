@@ -27,10 +27,9 @@ from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
     SALE_COLUMNS,
-    TAXED,
-    columns_of_tax,
     names_of_lookup,
     placed,
+    remember_columns,
     require_columns,
     require_one,
     stored,
@@ -228,7 +227,7 @@ def add_tax(
         columns["tax_due_reason"] = reasons.column()
     columns["tax_review"] = _review_column(reviewed, len(frame))
     taxed = placed(rest, prefix, {name: columns[name] for name in added})
-    taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
+    remember_columns(taxed, prefix, added)
     remember(taxed, terms, register)
     if (kept := of_tax_for_layout(source)) is not None:
         taxed.attrs[LAYOUT] = {**stored(taxed, LAYOUT), prefix: kept}
@@ -255,9 +254,7 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     if len(sample) < len(frame):
         sample = with_late_parts(frame, sample, free_labels(frame), reading)
     rates = rates_known(sample, terms.prefix)
-    former = {*columns_of_tax(frame, terms.prefix)}
-    labels = [label for label in free_labels(frame) if label not in former]
-    source = amounts_of_tax(sample, labels, terms, reading, rates)
+    source = amounts_of_tax(sample, free_labels(frame), terms, reading, rates)
     if sums := source.reading.sums:
         for argument, columns in (("amount", sums.goods), ("shipping", sums.delivery)):
             for one in columns:
