@@ -41,6 +41,27 @@ FAILURES = (
 """The exceptions of an attempt that brought no response (see `Settings.failure`)."""
 
 
+@contextmanager
+def _as_httpx() -> Iterator[None]:
+    """Raise an exception of httpx2, whose client was injected, as that of httpx."""
+    try:
+        yield
+    except Exception as error:
+        for kind in type(error).__mro__:
+            if kind.__module__.partition(".")[0] == "httpx2":
+                twin = getattr(httpx, kind.__name__, kind)
+                if not issubclass(kind, twin):  # as it is where the user aliased httpx
+                    raise _twin(error, twin) from None
+        raise
+
+
+def _twin(error: Exception, kind: type[Exception]) -> Exception:
+    """The exception as one of another class, with its arguments and attributes."""
+    twin = kind.__new__(kind, *error.args)
+    twin.__dict__.update(error.__dict__)
+    return twin
+
+
 class Deadline:
     """The end of an attempt. It starts with the connection: waiting for a free one does not count.
 
@@ -95,7 +116,8 @@ def within(request: httpx.Request, seconds: float) -> Iterator[Deadline]:
     request.extensions["trace"] = trace
     outer, _current.deadline = _current.deadline, deadline
     try:
-        yield deadline
+        with _as_httpx():
+            yield deadline
     finally:
         _current.deadline = outer
 
@@ -151,7 +173,8 @@ async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Calla
 
     request.extensions["trace"] = trace
     async with asyncio.timeout(None) as scope:
-        yield start
+        with _as_httpx():
+            yield start
 
 
 def read_body(response: httpx.Response, deadline: Deadline) -> bytes:

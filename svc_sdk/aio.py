@@ -18,7 +18,6 @@ from svc_sdk._settings import (
     Settings,
     as_secret,
     no_cookies,
-    shared_tls,
 )
 from svc_sdk.errors import SvcError
 
@@ -83,11 +82,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
     ) -> None:
         api_key = as_secret(api_key)
         self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
-        if http_client is not None and not isinstance(http_client, httpx.AsyncClient):
-            raise TypeError(
-                f"http_client: expected an httpx.AsyncClient, not {type(http_client).__name__}"
-            )
-        self._use(http_client)
+        self._use(http_client, httpx.AsyncClient)
 
     async def lookup(
         self,
@@ -255,11 +250,12 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
     def _new_http(self) -> httpx.AsyncClient:
+        route = self._settings.route
         return httpx.AsyncClient(
             timeout=self._settings.timeout,
             follow_redirects=False,
-            verify=shared_tls(),
-            trust_env=self._settings.trust_env,
+            trust_env=False,
+            transport=httpx.AsyncHTTPTransport(verify=route.tls, proxy=route.proxy),
             cookies=no_cookies(),
         )
 

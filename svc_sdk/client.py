@@ -17,7 +17,6 @@ from svc_sdk._settings import (
     Settings,
     as_secret,
     no_cookies,
-    shared_tls,
 )
 from svc_sdk.errors import SvcError
 
@@ -72,11 +71,7 @@ class Svc(OfProcess[httpx.Client]):
     ) -> None:
         api_key = as_secret(api_key)
         self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
-        if http_client is not None and not isinstance(http_client, httpx.Client):
-            raise TypeError(
-                f"http_client: expected an httpx.Client, not {type(http_client).__name__}"
-            )
-        self._use(http_client)
+        self._use(http_client, httpx.Client)
 
     def lookup(
         self,
@@ -242,11 +237,12 @@ class Svc(OfProcess[httpx.Client]):
         raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
     def _new_http(self) -> httpx.Client:
+        route = self._settings.route
         return httpx.Client(
             timeout=self._settings.timeout,
             follow_redirects=False,
-            verify=shared_tls(),
-            trust_env=self._settings.trust_env,
+            trust_env=False,
+            transport=httpx.HTTPTransport(verify=route.tls, proxy=route.proxy),
             cookies=no_cookies(),
         )
 

@@ -19,13 +19,11 @@ from urllib.parse import unquote
 
 import httpx
 import pytest
-from pydantic import SecretStr
 from support import both
 from support.faults import GOOD, HANG, KEY, answer, serving
 
 import svc_sdk
 from svc_sdk import DEFAULT_BASE_URL, AsyncSvc, Svc, SvcError, TransportError
-from svc_sdk._settings import Settings
 
 PAIRS = {"close": "aclose", "__enter__": "__aenter__", "__exit__": "__aexit__"}
 
@@ -155,7 +153,6 @@ def test_a_service_on_this_machine_is_reached_past_a_proxy(connect, faults, monk
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
-    assert Settings.checked(SecretStr("key"), "https://rates.example", 1, 0).trust_env
 
 
 def http_client(connect, **options):

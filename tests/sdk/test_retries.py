@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import shutil
 import socket
 import ssl
-import subprocess
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -17,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from support.both import injecting
-from support.faults import HANG, PAUSE, RESET, answer, dripping, echo, serving
+from support.faults import HANG, PAUSE, RESET, answer, certified, dripping, echo, serving
 
 from svc_sdk import AsyncSvc, RateLimitError, ServiceError, Svc, SvcError, TransportError
 from svc_sdk._responses import Failure, Reply
@@ -215,17 +213,7 @@ def test_the_users_own_requests_are_not_bounded(faults):
 
 
 def test_a_response_over_tls_ends_at_the_timeout(connect, tmp_path, waits):
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is missing: apt-get install --no-install-recommends openssl")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
-    command += (
-        f" -keyout {key} -out {certificate} -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-    )
-    subprocess.run(command.split(), check=True, capture_output=True, timeout=60)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
+    tls, certificate = certified(tmp_path)
     verify, dripped = ssl.create_default_context(cafile=certificate), []
     with serving(tls) as faults, injecting(connect, injected=True, verify=verify) as options:
         found = connect(faults.base_url, **options).lookup("TX", zip="78701")
