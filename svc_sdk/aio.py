@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import date
     from types import TracebackType
 
+    import httpx2
     from pydantic import SecretStr
 
     from svc_sdk._responses import Answer, Failure, Read, Reply
@@ -61,11 +62,13 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         timeout: seconds allowed for one attempt as a whole: connecting, sending, and the complete
             response. Waiting for a free connection is not counted.
         max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
-        http_client: an `httpx.AsyncClient` of your own: it is used with its headers, proxies and
-            certificates, and never closed by this library. A forked process needs its own.
+        http_client: an HTTP client of your own, of httpx or httpx2 (`AsyncClient`): it is used with
+            its headers, proxies and certificates, and never closed by this library. A forked
+            process needs its own.
 
     Raises:
-        ValueError: the key is empty, or the address, timeout or number of retries is not usable.
+        ValueError: the key is empty, or the address, timeout or number of retries is not usable,
+            or a proxy or certificates that the environment names.
         TypeError: an argument of the wrong type.
     """
 
@@ -78,7 +81,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         base_url: str = DEFAULT_BASE_URL,
         timeout: float = 10.0,
         max_retries: int = 3,
-        http_client: httpx.AsyncClient | None = None,
+        http_client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     ) -> None:
         api_key = as_secret(api_key)
         self._settings = Settings.checked(api_key, base_url, timeout, max_retries)

@@ -193,7 +193,7 @@ def test_what_the_library_needs(spec):
 def test_both_clients_take_the_same_arguments(spec):
     for name in ("__init__", "lookup", "health", "remove_nexus"):
         ours, theirs = (inspect.signature(getattr(kind, name)) for kind in (Svc, AsyncSvc))
-        assert str(ours).replace("httpx.Client", "httpx.AsyncClient") == str(theirs)
+        assert str(ours).replace(".Client", ".AsyncClient") == str(theirs)
 
 
 @row("SPEC-4.4-api_key")
@@ -231,7 +231,7 @@ def test_the_timeout_is_that_of_the_attempt(spec, connect, faults, waits):
 
 @row("SPEC-4.4-http_client")
 def test_an_injected_client_stays_open(spec, connect, faults):
-    injected = (httpx.AsyncClient if connect.kind == "async" else httpx.Client)()
+    injected = connect.http()
     client = connect(faults.base_url, http_client=injected)
     client.lookup("TX", zip="78701")
     client.close()

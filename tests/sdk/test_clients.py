@@ -17,7 +17,6 @@ import traceback
 import warnings
 from urllib.parse import unquote
 
-import httpx
 import pytest
 from support import both
 from support.faults import GOOD, HANG, KEY, answer, serving
@@ -41,7 +40,7 @@ def test_both_clients_have_the_same_face():
         assert inspect.getdoc(method) == inspect.getdoc(twin), name
         if isinstance(method, property):
             continue
-        ours = str(inspect.signature(method)).replace("httpx.Client", "httpx.AsyncClient")
+        ours = str(inspect.signature(method)).replace(".Client", ".AsyncClient")
         assert ours == str(inspect.signature(twin)), name
         assert inspect.iscoroutinefunction(twin) == (name != "__init__"), name
 
@@ -118,9 +117,21 @@ def test_an_unusable_address_is_not_shown_it_may_be_the_key(connect, url):
         assert KEY not in str(caught.value)
 
 
-def test_a_client_of_the_other_kind_is_refused():
-    with httpx.Client() as http, pytest.raises(TypeError, match="AsyncClient"):
+def test_a_client_of_the_other_kind_is_refused(library):
+    with library.Client() as http, pytest.raises(TypeError, match="AsyncClient"):
         AsyncSvc(KEY, http_client=http)
+    with pytest.raises(TypeError, match=r"httpx\.Client"):
+        Svc(KEY, http_client=library.AsyncClient())
+
+
+def test_only_the_user_loads_httpx2():
+    both.httpx2()
+    code = (
+        "import sys, svc_sdk, asyncio; svc_sdk.Svc('a').close();"
+        " asyncio.run(svc_sdk.AsyncSvc('a').aclose()); print('httpx2' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    assert run.stdout.split() == [b"False"]
 
 
 def test_plain_http_to_another_host_warns_once_by_name(connect):
@@ -147,6 +158,7 @@ def _forget_warned_hosts():
     module._warn_of_plain_http.cache_clear()
 
 
+@both.own_http
 def test_a_service_on_this_machine_is_reached_past_a_proxy(connect, faults, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
@@ -155,16 +167,12 @@ def test_a_service_on_this_machine_is_reached_past_a_proxy(connect, faults, monk
     assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
 
 
-def http_client(connect, **options):
-    return httpx.Client(**options) if connect.kind == "sync" else httpx.AsyncClient(**options)
-
-
 def close(connect, http):
     return http.close() if connect.kind == "sync" else connect.runner.run(http.aclose())
 
 
 def test_an_injected_client_keeps_its_headers_and_stays_open(connect, faults):
-    http = http_client(connect, headers={"X-Team": "tax", "X-API-Key": "other"}, timeout=77)
+    http = connect.http(headers={"X-Team": "tax", "X-API-Key": "other"}, timeout=77)
     before = dict(http.headers)
     client = connect(faults.base_url, http_client=http)
     client.lookup("TX", zip="78701")
@@ -177,7 +185,7 @@ def test_an_injected_client_keeps_its_headers_and_stays_open(connect, faults):
 
 
 def test_the_timeout_applies_through_an_injected_client(connect, faults):
-    http = http_client(connect, timeout=None)
+    http = connect.http(timeout=None)
     faults.will(HANG)
     with pytest.raises(svc_sdk.TransportError, match=r"0\.2 s"):
         connect(faults.base_url, timeout=0.2, max_retries=0, http_client=http).health()
@@ -187,7 +195,7 @@ def test_the_timeout_applies_through_an_injected_client(connect, faults):
 def test_the_key_goes_to_no_other_host_on_a_redirect(connect, faults):
     with serving() as elsewhere:
         faults.will(answer(307, b"", location=f"{elsewhere.base_url}/v1/tax/TX"))
-        http = http_client(connect, follow_redirects=True)
+        http = connect.http(follow_redirects=True)
         for options in ({}, {"http_client": http}):
             with pytest.raises(SvcError, match="redirect"):
                 connect(faults.base_url, **options).lookup("TX", zip="78701")
@@ -324,7 +332,7 @@ def test_a_hook_that_raises_is_an_answer_like_any_other(connect, faults, waits):
         response.raise_for_status()
 
     hook = sync if connect.kind == "sync" else aio
-    http = http_client(connect, event_hooks={"response": [hook]})
+    http = connect.http(event_hooks={"response": [hook]})
     faults.will(answer(503, b"", retry_after="7"), answer(404, b"gone"))
     with pytest.raises(svc_sdk.NotFoundError) as caught:
         connect(faults.base_url, http_client=http).lookup("TX", zip="78701")
@@ -340,6 +348,7 @@ def test_the_certificate_of_the_service_is_checked(connect):
     assert context.check_hostname
 
 
+@both.own_http
 def test_an_account_is_told_by_its_key_alone(connect, faults):
     faults.will(answer(set_cookie="session=a; Path=/"))
     client = connect(faults.base_url)
@@ -349,19 +358,28 @@ def test_an_account_is_told_by_its_key_alone(connect, faults):
 
 
 def test_an_injected_client_may_count_as_empty(connect, faults):
-    base = httpx.Client if connect.kind == "sync" else httpx.AsyncClient
-    empty = type("Empty", (base,), {"__len__": lambda _self: 0})()
+    empty = type("Empty", (connect.http,), {"__len__": lambda _self: 0})()
     client = connect(faults.base_url, http_client=empty)
     assert client.client._http is empty
     close(connect, empty)
 
 
-@pytest.mark.parametrize("injected", [False, True])
-def test_a_closed_client_is_an_svc_error(connect, faults, injected):
-    with both.injecting(connect, injected) as options:
+@both.own_http
+def test_a_closed_client_is_an_svc_error(connect, faults):
+    client = connect(faults.base_url)
+    client.lookup("TX", zip="78701")
+    client.close()
+    assert_closed(client, faults)
+
+
+def test_a_closed_http_client_is_an_svc_error(connect, faults):
+    with both.injecting(connect, injected=True) as options:
         client = connect(faults.base_url, **options)
         client.lookup("TX", zip="78701")
-        client.close()
+    assert_closed(client, faults)
+
+
+def assert_closed(client, faults):
     for call in (client.health, client.list_nexus, lambda: client.lookup("TX", zip="78701")):
         with pytest.raises(SvcError, match="closed") as caught:
             call()

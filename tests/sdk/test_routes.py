@@ -9,11 +9,19 @@ import sys
 import traceback
 
 import pytest
+from support.both import connecting
 from support.faults import ALIVE, GOOD, KEY, answer, certified, serving
 
 from svc_sdk import AsyncSvc, Svc, SvcError, TransportError
 
 COMPANY = "http://rates.company.example"
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request):
+    """Make a client of either kind with its own HTTP client."""
+    with connecting(request.param) as make:
+        yield make
 
 
 @pytest.fixture(autouse=True)
