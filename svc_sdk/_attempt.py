@@ -5,6 +5,7 @@ httpx times every read by itself: a response that comes byte by byte would take 
 
 from __future__ import annotations
 
+import ssl
 import threading
 import zlib
 from contextlib import asynccontextmanager, contextmanager
@@ -36,6 +37,7 @@ FAILURES = (
     UnicodeError,
     TimeoutError,
     ConnectionError,
+    ssl.SSLError,  # of an asynchronous handshake, before httpcore 1.0
     UnreadableError,
 )
 """The exceptions of an attempt that brought no response (see `Settings.failure`)."""

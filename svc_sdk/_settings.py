@@ -6,6 +6,7 @@ import functools
 import logging
 import math
 import re
+import ssl
 import warnings
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -156,10 +157,10 @@ class Settings:
                 sent=not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout),
             )
         reason = self.hide(str(error) or type(error).__name__)
-        if isinstance(error, httpx.ConnectError):
+        if isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError):
             message = f"Could not connect to {where}{self.route.by}: {reason}{self._advice}"
             return Failure(message, retryable=True, sent=False)
-        if not isinstance(error, httpx.RequestError | ConnectionError):
+        if not isinstance(error, httpx.RequestError | ConnectionError | ssl.SSLError):
             return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
         message = f"The connection to {where}{self.route.by} broke: {reason}"
         return Failure(message, retryable=False, sent=not isinstance(error, httpx.ProxyError))

@@ -10,6 +10,7 @@ from importlib import metadata
 import httpx
 import pytest
 from conformance.rows import row, rows
+from support.both import own_http
 from support.faults import KEY, answer, dripping, echo
 from support.serving import serving_service
 from support.waiting import until
@@ -299,6 +300,7 @@ def test_the_health_method(spec, scripted, faults):
     assert [(one.method, one.target) for one in faults.seen] == [("GET", "/healthz")]
 
 
+@own_http
 @row("SPEC-4.4-context")
 def test_leaving_the_context_closes(spec, connect, faults):
     client = connect(faults.base_url).client
@@ -315,6 +317,7 @@ def test_leaving_the_context_closes(spec, connect, faults):
     assert owned.is_closed
 
 
+@own_http
 @row("SPEC-4.4-closed")
 def test_a_closed_client(spec, connect, faults):
     client = connect(faults.base_url)

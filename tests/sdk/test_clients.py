@@ -341,6 +341,7 @@ def test_a_hook_that_raises_is_an_answer_like_any_other(connect, faults, waits):
     close(connect, http)
 
 
+@both.own_http
 def test_the_certificate_of_the_service_is_checked(connect):
     client = connect("https://rates.example").client
     context = client._http._transport._pool._ssl_context

@@ -10,9 +10,9 @@ import traceback
 
 import pytest
 from support.both import connecting
-from support.faults import ALIVE, GOOD, KEY, answer, certified, serving
+from support.faults import GOOD, KEY, answer, certified, serving
 
-from svc_sdk import AsyncSvc, Svc, SvcError, TransportError
+from svc_sdk import AsyncSvc, Svc, TransportError
 
 COMPANY = "http://rates.company.example"
 
@@ -276,6 +276,7 @@ def test_an_empty_variable_is_not_set(connect, faults, variables):
 
 
 def test_a_log_of_keys_that_cannot_be_written_is_refused_by_name(connect, variables, tmp_path):
+    variables.setenv("SSL_CERT_FILE", str(certified(tmp_path)[1]))
     variables.setenv("SSLKEYLOGFILE", str(tmp_path / "none" / "keys.log"))
     unusable(lambda: connect("https://rates.example"), "SSLKEYLOGFILE")
 
@@ -313,11 +314,11 @@ def test_a_client_of_the_user_s_own_needs_no_variable(kind, variables):
 
 def test_an_https_proxy_is_proved_by_the_company_s_certificates(connect, company, variables):
     faults, certificate = company
-    faults.will(answer(200, b""), ALIVE)
+    faults.will(answer(407, b""))
     variables.setenv("HTTPS_PROXY", faults.base_url)
     variables.setenv("SSL_CERT_FILE", str(certificate))
-    with pytest.raises(SvcError):  # what it then says is not TLS
-        connect("https://rates.example", max_retries=0, timeout=2).lookup("TX", zip="78701")
+    with pytest.raises(TransportError, match="407"):
+        connect("https://rates.example").lookup("TX", zip="78701")
     assert [(seen.method, seen.target) for seen in faults.seen] == [
         ("CONNECT", "rates.example:443")
     ]
