@@ -23,7 +23,7 @@ LARGEST_BODY = 16 * 1024 * 1024
 """Bytes of a body that are read, packed and unpacked: far above any, and no threat to memory."""
 
 _OPENED = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.complete")
-_NO_TLS = "start_tls.failed"
+_NOT_READY = ("start_tls.failed", "setup_socks5_connection.failed")
 
 
 class UnreadableError(Exception):
@@ -45,12 +45,15 @@ FAILURES = (
 
 @contextmanager
 def _as_httpx() -> Iterator[None]:
-    """Raise an exception of httpx2, whose client was injected, as that of httpx."""
+    """Raise an exception of httpx2, whose client was injected, or of socksio as one of httpx."""
     try:
         yield
     except Exception as error:
         for kind in type(error).__mro__:
-            if kind.__module__.partition(".")[0] == "httpx2":
+            library = kind.__module__.partition(".")[0]
+            if library == "socksio":  # httpcore lets it pass
+                raise httpx.ProxyError(f"this is not a SOCKS 5 proxy ({error})") from None
+            if library == "httpx2":
                 twin = getattr(httpx, kind.__name__, kind)
                 if not issubclass(kind, twin):  # as it is where the user aliased httpx
                     raise _twin(error, twin) from None
@@ -112,7 +115,7 @@ def within(request: httpx.Request, seconds: float) -> Iterator[Deadline]:
         if event.endswith(_OPENED):
             stream = info["return_value"]
             _bound(stream)
-        elif event.endswith(_NO_TLS):
+        elif event.endswith(_NOT_READY):
             stream.close()
 
     request.extensions["trace"] = trace
@@ -170,8 +173,8 @@ async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Calla
         start()
         if event.endswith(_OPENED):
             stream = info["return_value"]
-        elif event.endswith(_NO_TLS):
-            await stream.aclose()  # httpcore 1.0 leaves it open where the handshake is canceled
+        elif event.endswith(_NOT_READY):
+            await stream.aclose()  # httpcore 1.0 leaves it open, with SOCKS or canceled
 
     request.extensions["trace"] = trace
     async with asyncio.timeout(None) as scope:

@@ -149,7 +149,7 @@ class Settings:
 
     def failure(self, error: Exception) -> Failure:
         """The failure of an exception. Timeouts and failures to connect may be retried."""
-        where = httpx.URL(self.base_url).netloc.decode()
+        where = httpx.URL(self.base_url).netloc.decode() + self.route.by
         if isinstance(error, httpx.TimeoutException | TimeoutError):
             return Failure(
                 f"No complete response from {where} within {self.timeout:g} s",
@@ -158,11 +158,11 @@ class Settings:
             )
         reason = self.hide(str(error) or type(error).__name__)
         if isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError):
-            message = f"Could not connect to {where}{self.route.by}: {reason}{self._advice}"
+            message = f"Could not connect to {where}: {reason}{self._advice}"
             return Failure(message, retryable=True, sent=False)
         if not isinstance(error, httpx.RequestError | ConnectionError | ssl.SSLError):
             return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
-        message = f"The connection to {where}{self.route.by} broke: {reason}"
+        message = f"The connection to {where} broke: {reason}"
         return Failure(message, retryable=False, sent=not isinstance(error, httpx.ProxyError))
 
     @property

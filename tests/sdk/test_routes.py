@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import sys
+import threading
 import traceback
 
 import pytest
@@ -190,6 +191,26 @@ def test_a_socks_proxy_without_its_package_is_refused(connect, variables, scheme
     message, _ = unusable(lambda: connect("https://rates.example"), "ALL_PROXY")
     assert "httpx[socks]" in message
     assert "secret" not in message
+
+
+@pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\5\xff", b""])
+def test_a_proxy_that_does_not_speak_socks_is_a_transport_error(connect, variables, reply):
+    pytest.importorskip("socksio", reason='socksio is missing: pip install "httpx[socks]"')
+
+    def serve():
+        with listening.accept()[0] as connection:
+            connection.recv(100)
+            connection.sendall(reply)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        proxy = f"127.0.0.1:{listening.getsockname()[1]}"
+        variables.setenv("ALL_PROXY", f"socks5h://{proxy}")
+        with pytest.raises(TransportError, match=re.escape(f"proxy {proxy}")) as caught:
+            connect("https://rates.example").lookup("TX", zip="78701")
+        thread.join()
+    assert caught.value.attempts == 1
 
 
 @pytest.mark.filterwarnings("ignore:The API key travels unencrypted")
