@@ -10,7 +10,7 @@ import ipaddress
 import os
 import re
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,7 +53,7 @@ class UnusableVariableError(ValueError):
 class Route:
     """How a service is reached: as here with nothing given, it is httpx that decides."""
 
-    proxy: httpx.Proxy | None = None
+    proxy: httpx.Proxy | None = field(default=None, repr=False)  # a user name may be a token
     tls: ssl.SSLContext | Literal[True] = True
 
     @property
@@ -123,10 +123,11 @@ def _read(given: SecretStr) -> httpx.Proxy | str:
         url = httpx.URL(text if "://" in text else f"http://{text}")
         # httpcore has the proxy resolve the names of hosts in both
         proxy = httpx.Proxy(url.copy_with(scheme="socks5") if url.scheme == "socks5h" else url)
-    except (httpx.InvalidURL, ValueError):
+        is_host = bool(url.host.strip("."))
+    except (httpx.InvalidURL, ValueError):  # as a UnicodeError is, of a host that is no name
         return f"it is not an address of http, https or socks5; {_PROXY_EXPECTED}"
     port = 1 if url.port is None else url.port
-    if not url.host.strip(".") or not 0 < port <= _LAST_PORT:
+    if not is_host or not 0 < port <= _LAST_PORT:
         return f"it names no host, or no port from 1 to {_LAST_PORT}; {_PROXY_EXPECTED}"
     if url.path not in {"", "/"} or set(text) & {"?", "#"}:
         return f"it has more than a host and a port; {_PROXY_EXPECTED}"

@@ -233,6 +233,7 @@ def checked_url(base_url: str) -> httpx.URL:
     # what was given is not repeated: it may be the key
     try:
         url = httpx.URL(base_url.strip())
+        labels = url.host.rstrip(".").split(".")
     except (httpx.InvalidURL, UnicodeError):
         raise ValueError(f"base_url: this is not an address; {expected}") from None
     if url.scheme not in {"http", "https"}:
@@ -241,7 +242,6 @@ def checked_url(base_url: str) -> httpx.URL:
         raise ValueError(f"base_url: {url.port} is no port; {expected}")
     if url.userinfo:
         raise ValueError("base_url: holds a user name or password; a secret never goes in a URL")
-    labels = url.host.rstrip(".").split(".")
     if not (all(0 < len(label) <= _LONGEST_LABEL for label in labels) or ":" in url.host):
         raise ValueError(f"base_url: this names no host; {expected}")
     if set(base_url) & {"?", "#"}:

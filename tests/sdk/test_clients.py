@@ -69,7 +69,7 @@ def test_the_constructor_is_the_specifications():
         *(("base_url", url, ValueError) for url in ("", "rates.example", "ftp://rates.example")),
         *(
             ("base_url", f"https://{url}", ValueError)
-            for url in ("", "a..example", f"{'a' * 64}.x")
+            for url in ("", "a..example", "xn--a", f"{'a' * 64}.x")
         ),
         *(
             ("base_url", f"https://rates.example{rest}", ValueError)

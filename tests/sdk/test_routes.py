@@ -8,8 +8,11 @@ import socket
 import sys
 import threading
 import traceback
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.both import connecting
 from support.faults import GOOD, KEY, answer, certified, serving
 
@@ -153,6 +156,7 @@ def test_of_a_proxy_that_cannot_be_used_no_password_is_shown(connect, variables,
         "ftp://proxy.example",
         "socks4://proxy.example",
         "http:proxy.example",
+        "http://xn--a",
         "http://proxy.example/proxy.pac",
         "http://proxy.example?a",
         "http://me:12/3@proxy.example:8080",
@@ -168,6 +172,21 @@ def test_a_proxy_that_cannot_be_used_is_refused_by_name(connect, variables, name
     connect("http://127.0.0.1:9")  # it is not for this machine
     variables.setenv("NO_PROXY", "rates.example")
     connect("https://rates.example")  # nor for this host
+
+
+PARTS = (
+    "http:// socks5h:// :// @ : / [ ] :: fd00:: /8 /129 * . % %zz # ? 10.1.2.3 xn-- xn--a \t ß ｡"
+)
+
+
+@given(*[st.lists(st.sampled_from(PARTS.split(" ")), max_size=8).map("".join)] * 2)
+def test_whatever_the_variables_hold_is_used_or_refused_by_name(proxy, entries):
+    proxies = {"all": proxy, "no": entries}
+    with mock.patch("svc_sdk._route.getproxies", return_value=proxies):
+        try:
+            Svc(KEY, base_url="https://rates.example").close()
+        except ValueError as error:
+            assert "settings of this computer" in str(error)  # noqa: PT017 - most are used
 
 
 def test_a_proxy_of_another_scheme_is_not_read(connect, variables):
