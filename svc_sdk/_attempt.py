@@ -45,7 +45,10 @@ FAILURES = (
 
 @contextmanager
 def _as_httpx() -> Iterator[None]:
-    """Raise an exception of httpx2, whose client was injected, or of socksio as one of httpx."""
+    """Raise an exception of httpx2, whose client was injected, or of socksio as one of httpx.
+
+    Others, such as a program error of a hook, are raised as they are.
+    """
     try:
         yield
     except Exception as error:
@@ -55,7 +58,8 @@ def _as_httpx() -> Iterator[None]:
                 raise httpx.ProxyError(f"this is not a SOCKS 5 proxy ({error})") from None
             if library == "httpx2":
                 twin = getattr(httpx, kind.__name__, kind)
-                if not issubclass(kind, twin):  # as it is where the user aliased httpx
+                # the same class where the user aliased httpx
+                if issubclass(twin, (httpx.HTTPStatusError, *FAILURES)) and twin is not kind:
                     raise _twin(error, twin) from None
         raise
 

@@ -398,16 +398,22 @@ def test_a_client_in_a_second_event_loop_is_an_svc_error(faults):
     assert (caught.value.status_code, caught.value.attempts) == (None, 1)
 
 
-def test_a_program_error_in_a_hook_is_not_hidden(connect, faults):
+@pytest.mark.parametrize(
+    "kind", [lambda _: RuntimeError, lambda library: library.HTTPError], ids=["program", "library"]
+)
+def test_a_program_error_in_a_hook_is_not_hidden(connect, faults, kind):
+    class OfTheUserError(kind(connect.library)):
+        pass
+
     def sync(_request):
-        raise RuntimeError("of the hook")
+        raise OfTheUserError("of the hook")
 
     async def aio(_request):
-        raise RuntimeError("of the hook")
+        raise OfTheUserError("of the hook")
 
     hook = sync if connect.kind == "sync" else aio
     hooks = {"event_hooks": {"request": [hook]}}
-    raised = pytest.raises(RuntimeError, match="of the hook")
+    raised = pytest.raises(OfTheUserError, match="of the hook")
     with both.injecting(connect, injected=True, **hooks) as options, raised:
         connect(faults.base_url, **options).health()
 
