@@ -10,6 +10,7 @@ import ipaddress
 import os
 import re
 import ssl
+import stat
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
@@ -201,21 +202,25 @@ def _trusted() -> ssl.SSLContext:
     """The TLS context with the certificates that the environment names, else those of certifi."""
     file, folder, key_log = (os.environ.get(name, "") for name in (_FILE, _FOLDER, _KEY_LOG))
     if file:
-        if not Path(file).is_file():
-            raise UnusableVariableError(f"{_FILE} is {file!r}: there is no such file; {_PEM}")
         return _context(file, "", key_log, _state(file))
     if folder and not any(map(_has_certificate, folder.split(os.pathsep))):
         raise UnusableVariableError(
             f"{_FOLDER} is {folder!r}: there is no certificate that OpenSSL finds; put the"
-            f" certificates (PEM) in such a folder and run: openssl rehash {folder}"
+            " certificates (PEM) into the folder and run `openssl rehash` on it"
         )
     return _context("", folder, key_log, None)
 
 
 def _state(file: str) -> tuple[int, int, int]:
     """What changes when a file is replaced or written to."""
-    found = Path(file).stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    why = "it is not a file"
+    try:
+        found = Path(file).stat()
+        if stat.S_ISREG(found.st_mode):  # to read a pipe could take forever
+            return found.st_ino, found.st_size, found.st_mtime_ns
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    raise UnusableVariableError(f"{_FILE} is {file[:200]!r}, which cannot be read: {why}; {_PEM}")
 
 
 def _has_certificate(folder: str) -> bool:
@@ -247,7 +252,8 @@ def _context(
         why = f"{_FILE} is {file!r}: no certificate can be read from it; {_PEM}"
     except OSError as error:
         if key_log and error.filename:  # the certificates have no name there
-            why = f"{_KEY_LOG} is {key_log!r}, which cannot be written: {error.strerror}"
+            why = f"{_KEY_LOG} is {key_log!r}, which cannot be written: {error.strerror};"
+            why += " expected a file in a folder of yours, or no such variable"
         else:
             why = f"{_FILE} is {file!r}, which cannot be read: {error.strerror}; {_PEM}"
     raise UnusableVariableError(why)

@@ -289,6 +289,12 @@ def test_a_file_of_certificates_that_was_corrected_is_read_again(
     assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
 
 
+@pytest.mark.parametrize("file", [os.curdir, os.devnull, "a" * 5_000, "-----BEGIN"])
+def test_what_is_no_file_is_no_file_of_certificates(connect, variables, file):
+    variables.setenv("SSL_CERT_FILE", file)
+    unusable(lambda: connect("https://rates.example"), "SSL_CERT_FILE")
+
+
 def test_a_folder_of_certificates_is_trusted(connect, company, variables, tmp_path):
     faults, certificate = company
     folder = tmp_path / "certificates"
