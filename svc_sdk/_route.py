@@ -111,10 +111,8 @@ def _given(scheme: str) -> tuple[str, SecretStr | None]:
 
 def _variable(kind: str) -> str:
     """The name of the variable that `getproxies` read: lower case goes before upper case."""
-    name = f"{kind}_proxy"
-    names = (name, *(one for one in os.environ if one.lower() == name))
-    given = (one for one in names if os.environ.get(one))
-    return next(given, f"The {kind} proxy in the settings of this computer")
+    given = [name for name in os.environ if name.lower() == f"{kind}_proxy" and os.environ[name]]
+    return max(given, default=f"The {kind} proxy in the settings of this computer")
 
 
 def _read(given: SecretStr) -> httpx.Proxy | str:
