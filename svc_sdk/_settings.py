@@ -158,15 +158,19 @@ class Settings:
             )
         reason = self.hide(str(error) or type(error).__name__)
         if isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError):
-            message = f"Could not connect to {where}: {reason}{self._advice}"
+            message = f"Could not connect to {where}: {reason}{self._advice(reason)}"
             return Failure(message, retryable=True, sent=False)
         if not isinstance(error, httpx.RequestError | ConnectionError | ssl.SSLError):
             return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
         message = f"The connection to {where} broke: {reason}"
         return Failure(message, retryable=False, sent=not isinstance(error, httpx.ProxyError))
 
-    @property
-    def _advice(self) -> str:
+    def _advice(self, reason: str) -> str:
+        if "CERTIFICATE_VERIFY_FAILED" in reason:  # the name of OpenSSL, in every system's text
+            return (
+                ". On a company's network it may be its proxy that responds: name a file with the"
+                " certificate of the company in SSL_CERT_FILE"
+            )
         if not self.default_address:
             return ""
         return (
