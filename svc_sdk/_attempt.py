@@ -5,6 +5,7 @@ httpx times every read by itself: a response that comes byte by byte would take 
 
 from __future__ import annotations
 
+import ssl
 import threading
 import zlib
 from contextlib import asynccontextmanager, contextmanager
@@ -22,7 +23,7 @@ LARGEST_BODY = 16 * 1024 * 1024
 """Bytes of a body that are read, packed and unpacked: far above any, and no threat to memory."""
 
 _OPENED = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.complete")
-_NO_TLS = "start_tls.failed"
+_NOT_READY = ("start_tls.failed", "setup_socks5_connection.failed")
 
 
 class UnreadableError(Exception):
@@ -36,9 +37,38 @@ FAILURES = (
     UnicodeError,
     TimeoutError,
     ConnectionError,
+    ssl.SSLError,  # of an asynchronous handshake, before httpcore 1.0
     UnreadableError,
 )
 """The exceptions of an attempt that brought no response (see `Settings.failure`)."""
+
+
+@contextmanager
+def _as_httpx() -> Iterator[None]:
+    """Raise an exception of httpx2, whose client was injected, or of socksio as one of httpx.
+
+    Others, such as a program error of a hook, are raised as they are.
+    """
+    try:
+        yield
+    except Exception as error:
+        for kind in type(error).__mro__:
+            library = kind.__module__.partition(".")[0]
+            if library == "socksio":  # httpcore lets it pass
+                raise httpx.ProxyError(f"this is not a SOCKS 5 proxy ({error})") from None
+            if library == "httpx2":
+                twin = getattr(httpx, kind.__name__, kind)
+                # the same class where the user aliased httpx
+                if issubclass(twin, (httpx.HTTPStatusError, *FAILURES)) and twin is not kind:
+                    raise _twin(error, twin) from None
+        raise
+
+
+def _twin(error: Exception, kind: type[Exception]) -> Exception:
+    """The exception as one of another class, with its arguments and attributes."""
+    twin = kind.__new__(kind, *error.args)
+    twin.__dict__.update(error.__dict__)
+    return twin
 
 
 class Deadline:
@@ -89,13 +119,14 @@ def within(request: httpx.Request, seconds: float) -> Iterator[Deadline]:
         if event.endswith(_OPENED):
             stream = info["return_value"]
             _bound(stream)
-        elif event.endswith(_NO_TLS):
+        elif event.endswith(_NOT_READY):
             stream.close()
 
     request.extensions["trace"] = trace
     outer, _current.deadline = _current.deadline, deadline
     try:
-        yield deadline
+        with _as_httpx():
+            yield deadline
     finally:
         _current.deadline = outer
 
@@ -146,12 +177,13 @@ async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Calla
         start()
         if event.endswith(_OPENED):
             stream = info["return_value"]
-        elif event.endswith(_NO_TLS):
-            await stream.aclose()  # httpcore 1.0 leaves it open where the handshake is canceled
+        elif event.endswith(_NOT_READY):
+            await stream.aclose()  # httpcore 1.0 leaves it open, with SOCKS or canceled
 
     request.extensions["trace"] = trace
     async with asyncio.timeout(None) as scope:
-        yield start
+        with _as_httpx():
+            yield start
 
 
 def read_body(response: httpx.Response, deadline: Deadline) -> bytes:

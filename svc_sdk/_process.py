@@ -7,15 +7,19 @@ for locks that threads of the parent hold.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import suppress
 from importlib import import_module
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import httpx
 
 from svc_sdk import _responses
 from svc_sdk._responses import Failure
+
+if TYPE_CHECKING:
+    from svc_sdk._settings import Settings
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
@@ -61,15 +65,32 @@ class OfProcess(Generic[Http]):
 
     _at_first_request: tuple[str, ...]
     """The modules that the HTTP client would load at its first request."""
+    _settings: Settings
     _owns_http: bool
     _used: tuple[object, Http]
     """The HTTP client, and the process that it is of."""
 
-    def _use(self, http: Http | None) -> None:
-        """Use an injected HTTP client, or else one of our own."""
+    def _use(self, injected: object, kind: type[Http]) -> None:
+        """Use an injected HTTP client, of httpx or of httpx2, or else one of our own.
+
+        Raises:
+            TypeError: it is another object.
+            ValueError: ours cannot use a proxy or certificates that the environment names.
+        """
+        # one of httpx2 can only be there where the user has loaded it
+        libraries = (httpx, sys.modules.get("httpx2"))
+        kinds = tuple(getattr(library, kind.__name__, kind) for library in libraries)
+        if not (injected is None or isinstance(injected, kinds)):
+            raise TypeError(
+                f"http_client: expected an httpx.{kind.__name__}, or one of httpx2, not"
+                f" {type(injected).__name__}"
+            )
         _load(*self._at_first_request)
-        self._owns_http = http is None
-        self._used = _process, self._new_http() if http is None else http
+        self._owns_http = injected is None
+        if injected is None:
+            self._settings = self._settings.routed()
+        # both libraries have the methods that are called here
+        self._used = _process, self._new_http() if injected is None else cast("Http", injected)
 
     def _new_http(self) -> Http:
         raise NotImplementedError

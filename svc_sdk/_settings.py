@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import ipaddress
 import logging
 import math
 import re
+import ssl
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 import httpx
 
 from svc_sdk._responses import Failure, Reply
+from svc_sdk._route import Route, address_of, route_to
 from svc_sdk._version import __version__
 
 if TYPE_CHECKING:
-    import ssl
-
     from pydantic import SecretStr
 
     from svc_sdk._requests import Call
@@ -61,6 +60,8 @@ class Settings:
     max_retries: int
     default_address: bool = False
     """Whether the constructor was given no address."""
+    route: Route = field(default=Route(), repr=False, compare=False)
+    """How our own HTTP client reaches the service; an injected one knows that by itself."""
 
     @classmethod
     def checked(
@@ -94,17 +95,12 @@ class Settings:
         host = httpx.URL(self.base_url).host.rstrip(".")
         if host == "localhost" or host.endswith(".localhost"):
             return True
-        try:
-            address = ipaddress.ip_address(host)
-        except ValueError:
-            return False
-        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-        return (mapped or address).is_loopback
+        address = address_of(host)
+        return address is not None and address.is_loopback
 
-    @property
-    def trust_env(self) -> bool:
-        """Whether proxies of the environment are used: not for a service on this machine."""
-        return not self.loopback
+    def routed(self) -> Settings:
+        """The settings with the route that the environment names now. Raises as `route_to`."""
+        return replace(self, route=route_to(self.base_url, loopback=self.loopback))
 
     def request(self, client: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
         """The request of a call, with the key set last: no local variable ever holds it."""
@@ -119,7 +115,7 @@ class Settings:
                 "User-Agent": f"svc-tools/{__version__}",
             },
             # waiting for a free connection is not a delay of the service
-            timeout=httpx.Timeout(self.timeout, pool=None),
+            timeout=(self.timeout, self.timeout, self.timeout, None),
         )
         request.headers[_KEY_HEADER] = self.key.get_secret_value()
         return request
@@ -153,7 +149,7 @@ class Settings:
 
     def failure(self, error: Exception) -> Failure:
         """The failure of an exception. Timeouts and failures to connect may be retried."""
-        where = httpx.URL(self.base_url).netloc.decode()
+        where = httpx.URL(self.base_url).netloc.decode() + self.route.by
         if isinstance(error, httpx.TimeoutException | TimeoutError):
             return Failure(
                 f"No complete response from {where} within {self.timeout:g} s",
@@ -161,16 +157,20 @@ class Settings:
                 sent=not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout),
             )
         reason = self.hide(str(error) or type(error).__name__)
-        if isinstance(error, httpx.ConnectError):
-            message = f"Could not connect to {where}: {reason}{self._advice}"
+        if isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError):
+            message = f"Could not connect to {where}: {reason}{self._advice(reason)}"
             return Failure(message, retryable=True, sent=False)
-        if not isinstance(error, httpx.RequestError | ConnectionError):
+        if not isinstance(error, httpx.RequestError | ConnectionError | ssl.SSLError):
             return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
         message = f"The connection to {where} broke: {reason}"
         return Failure(message, retryable=False, sent=not isinstance(error, httpx.ProxyError))
 
-    @property
-    def _advice(self) -> str:
+    def _advice(self, reason: str) -> str:
+        if "CERTIFICATE_VERIFY_FAILED" in reason:  # the name of OpenSSL, in every system's text
+            return (
+                ". On a company's network it may be its proxy that responds: name a file with the"
+                " certificate of the company in SSL_CERT_FILE"
+            )
         if not self.default_address:
             return ""
         return (
@@ -237,6 +237,7 @@ def checked_url(base_url: str) -> httpx.URL:
     # what was given is not repeated: it may be the key
     try:
         url = httpx.URL(base_url.strip())
+        labels = url.host.rstrip(".").split(".")
     except (httpx.InvalidURL, UnicodeError):
         raise ValueError(f"base_url: this is not an address; {expected}") from None
     if url.scheme not in {"http", "https"}:
@@ -245,7 +246,6 @@ def checked_url(base_url: str) -> httpx.URL:
         raise ValueError(f"base_url: {url.port} is no port; {expected}")
     if url.userinfo:
         raise ValueError("base_url: holds a user name or password; a secret never goes in a URL")
-    labels = url.host.rstrip(".").split(".")
     if not (all(0 < len(label) <= _LONGEST_LABEL for label in labels) or ":" in url.host):
         raise ValueError(f"base_url: this names no host; {expected}")
     if set(base_url) & {"?", "#"}:
@@ -260,12 +260,6 @@ def _warn_of_plain_http(host: str) -> None:
         UserWarning,
         stacklevel=4,
     )
-
-
-@functools.cache
-def shared_tls() -> ssl.SSLContext:
-    """One TLS context for every client: making one costs 50 ms."""
-    return httpx.create_ssl_context()
 
 
 def no_cookies() -> CookieJar:

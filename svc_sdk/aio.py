@@ -18,7 +18,6 @@ from svc_sdk._settings import (
     Settings,
     as_secret,
     no_cookies,
-    shared_tls,
 )
 from svc_sdk.errors import SvcError
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import date
     from types import TracebackType
 
+    import httpx2
     from pydantic import SecretStr
 
     from svc_sdk._responses import Answer, Failure, Read, Reply
@@ -62,11 +62,13 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         timeout: seconds allowed for one attempt as a whole: connecting, sending, and the complete
             response. Waiting for a free connection is not counted.
         max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
-        http_client: an `httpx.AsyncClient` of your own: it is used with its headers, proxies and
-            certificates, and never closed by this library. A forked process needs its own.
+        http_client: an HTTP client of your own, of httpx or httpx2 (`AsyncClient`): it is used with
+            its headers, proxies and certificates, and never closed by this library. A forked
+            process needs its own.
 
     Raises:
-        ValueError: the key is empty, or the address, timeout or number of retries is not usable.
+        ValueError: the key is empty, or the address, timeout or number of retries is not usable,
+            or a proxy or certificates that the environment names.
         TypeError: an argument of the wrong type.
     """
 
@@ -79,15 +81,11 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         base_url: str = DEFAULT_BASE_URL,
         timeout: float = 10.0,
         max_retries: int = 3,
-        http_client: httpx.AsyncClient | None = None,
+        http_client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     ) -> None:
         api_key = as_secret(api_key)
         self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
-        if http_client is not None and not isinstance(http_client, httpx.AsyncClient):
-            raise TypeError(
-                f"http_client: expected an httpx.AsyncClient, not {type(http_client).__name__}"
-            )
-        self._use(http_client)
+        self._use(http_client, httpx.AsyncClient)
 
     async def lookup(
         self,
@@ -255,11 +253,12 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
     def _new_http(self) -> httpx.AsyncClient:
+        route = self._settings.route
         return httpx.AsyncClient(
             timeout=self._settings.timeout,
             follow_redirects=False,
-            verify=shared_tls(),
-            trust_env=self._settings.trust_env,
+            trust_env=False,
+            transport=httpx.AsyncHTTPTransport(verify=route.tls, proxy=route.proxy),
             cookies=no_cookies(),
         )
 

@@ -17,7 +17,6 @@ from svc_sdk._settings import (
     Settings,
     as_secret,
     no_cookies,
-    shared_tls,
 )
 from svc_sdk.errors import SvcError
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import date
     from types import TracebackType
 
+    import httpx2
     from pydantic import SecretStr
 
     from svc_sdk._responses import Answer, Failure, Read, Reply
@@ -51,11 +51,13 @@ class Svc(OfProcess[httpx.Client]):
         timeout: seconds allowed for one attempt as a whole: connecting, sending, and the complete
             response. Waiting for a free connection is not counted.
         max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
-        http_client: an `httpx.Client` of your own: it is used with its headers, proxies and
-            certificates, and never closed by this library. A forked process needs its own.
+        http_client: an HTTP client of your own, of httpx or httpx2 (`Client`): it is used with
+            its headers, proxies and certificates, and never closed by this library. A forked
+            process needs its own.
 
     Raises:
-        ValueError: the key is empty, or the address, timeout or number of retries is not usable.
+        ValueError: the key is empty, or the address, timeout or number of retries is not usable,
+            or a proxy or certificates that the environment names.
         TypeError: an argument of the wrong type.
     """
 
@@ -68,15 +70,11 @@ class Svc(OfProcess[httpx.Client]):
         base_url: str = DEFAULT_BASE_URL,
         timeout: float = 10.0,
         max_retries: int = 3,
-        http_client: httpx.Client | None = None,
+        http_client: httpx.Client | httpx2.Client | None = None,
     ) -> None:
         api_key = as_secret(api_key)
         self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
-        if http_client is not None and not isinstance(http_client, httpx.Client):
-            raise TypeError(
-                f"http_client: expected an httpx.Client, not {type(http_client).__name__}"
-            )
-        self._use(http_client)
+        self._use(http_client, httpx.Client)
 
     def lookup(
         self,
@@ -242,11 +240,12 @@ class Svc(OfProcess[httpx.Client]):
         raise TypeError(f"{type(self).__name__} cannot be pickled; make one where it is used")
 
     def _new_http(self) -> httpx.Client:
+        route = self._settings.route
         return httpx.Client(
             timeout=self._settings.timeout,
             follow_redirects=False,
-            verify=shared_tls(),
-            trust_env=self._settings.trust_env,
+            trust_env=False,
+            transport=httpx.HTTPTransport(verify=route.tls, proxy=route.proxy),
             cookies=no_cookies(),
         )
 

@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 import weakref
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -20,12 +21,14 @@ from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
 from svc_sdk._responses import Failure
+from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import checked_url, no_cookies
 from svc_tools.dates import time_zone
 from svc_tools.extras import needs, require
 from svc_tools.notebook import in_notebook
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import tzinfo
 
     from svc_sdk._requests import Call
@@ -202,7 +205,8 @@ def connect(
 
     Raises:
         ConfigurationError: only one of key and address is known, both "embedded" and one of
-            them were given, or the embedded service cannot start.
+            them were given, the embedded service cannot start, or a proxy or certificates that the
+            environment names cannot be used.
         ImportError: the embedded service is wanted and not installed.
     """
     if _wants_embedded(target, api_key, base_url):
@@ -210,8 +214,7 @@ def connect(
     account = configured(api_key=api_key, base_url=base_url)
     if account is None:
         return unconfigured(stacklevel=3, timeout=timeout, max_retries=max_retries)
-    key, url = account
-    return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+    return open_account(account, timeout=timeout, max_retries=max_retries)
 
 
 def aconnect(
@@ -246,8 +249,29 @@ def aconnect(
         service = _embedded()
         _warn_unconfigured(service.book_edition, stacklevel=3)
         return EmbeddedAsyncSvc(service, timeout=timeout, max_retries=max_retries)
-    key, url = account
-    return AsyncSvc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+    with _usable_variables():
+        return AsyncSvc(account[0], base_url=account[1], timeout=timeout, max_retries=max_retries)
+
+
+def open_account(
+    account: tuple[SecretStr, str], *, timeout: float = 10.0, max_retries: int = 3
+) -> Svc:
+    """A client of an account: its key, and the address of its service.
+
+    Raises:
+        ConfigurationError: a proxy or certificates that the environment names cannot be used.
+        ValueError: so for key, address, timeout or number of retries.
+    """
+    with _usable_variables():
+        return Svc(account[0], base_url=account[1], timeout=timeout, max_retries=max_retries)
+
+
+@contextmanager
+def _usable_variables() -> Iterator[None]:
+    try:
+        yield
+    except UnusableVariableError as error:
+        raise ConfigurationError(str(error)) from None
 
 
 def _wants_embedded(

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import svc_tools
 from svc_tools.cli.app import app
 from svc_tools.config import EmbeddedSvc, service_name, source_of
+from svc_tools.widgets.session import Session
 
 
 def test_arguments_then_the_environment(monkeypatch):
@@ -72,6 +73,42 @@ def test_a_key_as_address_is_reported_without_the_key(monkeypatch, key, url):
         assert (run.exit_code, KEY in run.output) == (2, False)
         panel = svc_tools.panel()
         assert KEY not in str(panel.get_state())
+
+
+UNUSABLE = [
+    ("HTTPS_PROXY", "http://me:pa/ss\u00df@proxy.example:8080"),
+    ("ALL_PROXY", "socks4://me:pass\u00df@proxy.example"),
+    ("SSL_CERT_FILE", "/none/company.pem"),
+    ("SSL_CERT_DIR", "/none"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), UNUSABLE)
+def test_proxies_and_certificates_that_cannot_be_used_are_a_fault_of_the_configuration(
+    tmp_path, monkeypatch, name, value
+):
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)  # it goes before SSL_CERT_DIR
+    account = {"SVC_API_KEY": KEY, "SVC_BASE_URL": "https://rates.example"}
+    for one, text in (account | {name: value}).items():
+        monkeypatch.setenv(one, text)
+    for connect in (svc_tools.connect, svc_tools.aconnect):
+        with pytest.raises(svc_tools.ConfigurationError, match=name) as caught:
+            connect()
+        assert "\u00df" not in str(caught.value)
+    assert name in str(Session().configuration_error)
+    (tmp_path / "orders.csv").write_text("state,zip,order_date,amount\nTX,78701,2026-02-01,9\n")
+    orders, enriched = str(tmp_path / "orders.csv"), str(tmp_path / "enriched.csv")
+    for line in (
+        ("lookup", "TX", "--zip", "78701"),
+        ("enrich", orders, "-o", enriched),
+        ("nexus", "list"),
+    ):
+        run = CliRunner().invoke(app, line)
+        assert (run.exit_code, run.stdout) == (2, "")
+        assert (name in run.stderr, "\u00df" in run.stderr) == (True, False)
+    with svc_tools.connect("embedded") as client:  # it is on this machine
+        assert client.list_nexus().count == 0
+        assert client.lookup("TX", zip="78701").rate.state == "TX"
 
 
 def test_the_address_of_a_database_is_a_secret(monkeypatch):

@@ -114,7 +114,7 @@ class Service:
                     f"No service is configured: set {config.URL_VARIABLE} and"
                     f" {config.KEY_VARIABLE}, or use the embedded service with --embedded"
                 )
-            client = Svc(account[0], base_url=account[1])
+            client = config.open_account(account)
         with client:
             yield client
 

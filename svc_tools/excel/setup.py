@@ -19,9 +19,15 @@ from importlib import import_module, metadata
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from svc_sdk import AuthError, Svc, SvcError, __version__
+from svc_sdk import AuthError, SvcError, __version__
 from svc_tools import config, operating_system
-from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
+from svc_tools.config import (
+    KEY_VARIABLE,
+    URL_VARIABLE,
+    ConfigurationError,
+    EmbeddedSvc,
+    open_account,
+)
 from svc_tools.excel import settings
 from svc_tools.excel.workbook import XLWINGS
 from svc_tools.extras import needs, require
@@ -77,7 +83,8 @@ def use_account(address: str, key: SecretStr) -> str:
     """
     address = settings.checked_address(address)
     checked = "The service accepts the key."
-    with Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0) as client:
+    account = (key, address)
+    with open_account(account, timeout=_TIMEOUT, max_retries=0) as client:
         try:
             check_key(client)
         except AuthError:

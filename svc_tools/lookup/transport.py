@@ -17,14 +17,13 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.request import getproxies
 
 import httpx
 
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
-from svc_sdk._settings import CLOSED, shared_tls
+from svc_sdk._settings import CLOSED
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.extras import needs
 
@@ -72,16 +71,9 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
     settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
     if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.is_here:
         return _Computed(client)
-    if client._owns_http and not _by_proxy(settings):  # noqa: SLF001
+    if client._owns_http and settings.route.proxy is None:  # noqa: SLF001
         return _Direct(client, settings, concurrency)
     return _ThroughClient(client, settings, concurrency)
-
-
-def _by_proxy(settings: Settings) -> bool:
-    """Whether the environment may have a proxy for the service: httpx knows the rules."""
-    if not settings.trust_env:
-        return False
-    return not {httpx.URL(settings.base_url).scheme, "all"}.isdisjoint(getproxies())
 
 
 class _Computed:
@@ -134,7 +126,7 @@ class _Direct:
         )
         self._session = aiohttp.ClientSession(
             connector=_connector()(
-                limit=concurrency, ssl=shared_tls(), keepalive_timeout=_KEEP_ALIVE
+                limit=concurrency, ssl=settings.route.tls, keepalive_timeout=_KEEP_ALIVE
             ),
             # the headers that the client itself sends, the key among them: no variable holds it
             headers=_own_headers(settings.request(client._http, HEALTH)),  # noqa: SLF001

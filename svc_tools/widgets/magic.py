@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from svc_sdk import SvcError
+from svc_sdk import AuthError, SvcError, TransportError
 from svc_tools.config import configured, connect, running_embedded
 from svc_tools.places import state_code
 from svc_tools.service_address import address_checked
@@ -49,6 +49,9 @@ def svc(line: str) -> TaxResponse:
         with address_checked(client):
             return client.lookup(place.state, **place.arguments())
     except (SvcError, ValueError, ImportError) as error:
+        if isinstance(error, TransportError | AuthError):  # what is corrected takes effect
+            _client().close()
+            _client.cache_clear()
         trouble = trouble_of(error)
         reference = f" Support reference: {trouble.reference}" if trouble.reference else ""
         message = f"{trouble.title}. {trouble.text} {trouble.what_to_do}{reference}"

@@ -143,7 +143,7 @@ class Session:
         account = config.configured(api_key=key, base_url=base_url or self.address)
         if account is None:
             raise ValueError("api_key: the key is empty; give the API key of your account")
-        client = Svc(account[0], base_url=account[1])
+        client = config.open_account(account)
         self._own.append(client)
         return client
 
@@ -168,7 +168,7 @@ class Session:
     def _configured(self) -> Svc | None:
         try:
             account = config.configured()
-            client = None if account is None else Svc(account[0], base_url=account[1])
+            client = None if account is None else config.open_account(account)
         except ValueError as error:  # half of a configuration, or an invalid address
             self.configuration_error = config.ConfigurationError(str(error))
             return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import httpx
 import pytest
 from conformance.rows import row, rows
 from support.faults import HANG, answer
@@ -150,8 +149,7 @@ def test_a_removal_that_names_nothing_known(spec, client):
 def test_malformed_input(spec, connect, service, http, nexus):
     # the clients send nothing malformed themselves: a parameter of the injected client does
     http.post(nexus, json={"state": "TX"})
-    kind = httpx.AsyncClient if connect.kind == "async" else httpx.Client
-    injected = kind(params={"nexus-type": "economic"}, trust_env=False)
+    injected = connect.http(params={"nexus-type": "economic"}, trust_env=False)
     try:
         with pytest.raises(ValidationError) as caught:
             connect(service, http_client=injected).remove_nexus("TX")

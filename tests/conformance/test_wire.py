@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx
 import pytest
 from conformance.rows import MILWAUKEE, row, rows
 from support.faults import GOOD, HANG, KEY, RESET, answer, echo
@@ -110,8 +109,7 @@ def test_a_parameter_is_taken_in_its_form_only(spec, expected, http):
 def test_where_the_key_stands(spec, stranger, connect, scripted, faults):
     for headers in ({"X-API-Key": KEY}, {"Authorization": f"Bearer {KEY}"}):
         assert stranger.get("/v1/tax/NJ?zip=07030", headers=headers).status_code == 200
-    kind = httpx.AsyncClient if connect.kind == "async" else httpx.Client
-    injected = kind()
+    injected = connect.http()
     for client in (scripted, connect(faults.base_url, http_client=injected)):
         faults.will(echo, answer(body=b'{"nexus": []}'), answer(body=b'{"status": "ok"}'))
         client.lookup("TX", zip="78701")
@@ -197,7 +195,7 @@ def test_the_methods_of_the_clients(spec):
 @row("WIRE-client-timeout")
 def test_the_timeout_of_an_injected_client(spec, connect, faults, waits):
     faults.will(HANG)
-    injected = (httpx.AsyncClient if connect.kind == "async" else httpx.Client)(timeout=60)
+    injected = connect.http(timeout=60)
     client = connect(faults.base_url, http_client=injected, timeout=0.2, max_retries=0)
     with pytest.raises(TransportError, match=r"0\.2 s"):
         client.lookup("TX", zip="78701")
@@ -300,8 +298,7 @@ def test_only_the_header_decides_the_delay(spec, connect, faults, waits):
 @row("WIRE-client-redirect")
 def test_redirects_are_not_followed(spec, connect, faults):
     faults.will(answer(302, b"", location=f"{faults.base_url}/elsewhere"), answer())
-    kind = httpx.AsyncClient if connect.kind == "async" else httpx.Client
-    injected = kind(follow_redirects=True)
+    injected = connect.http(follow_redirects=True)
     with pytest.raises(SvcError) as caught:
         connect(faults.base_url, http_client=injected).lookup("TX", zip="78701")
     assert (caught.value.status_code, len(faults.seen)) == (302, 1)

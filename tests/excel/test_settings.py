@@ -564,6 +564,20 @@ def test_what_the_pane_cannot_use_changes_nothing(service, keyring, folder, give
     assert pages.status(desk)["service"] == "Embedded service"
 
 
+def test_certificates_that_cannot_be_used_are_no_fault_of_the_key(keyring, folder, monkeypatch):
+    desk = desk_of(svc_tools.connect("embedded"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "none.pem"))
+    problem = pages.use_key(desk, "https://rates.example", SecretStr(KEY))["problem"]
+    assert (problem["title"], problem["field"]) == ("The configuration cannot be used", None)
+    assert "SSL_CERT_FILE" in str(problem)
+    with pytest.raises(svc_tools.ConfigurationError, match="SSL_CERT_FILE"):
+        setup.use_account("https://rates.example", SecretStr(KEY))
+    settings.remember("https://rates.example", SecretStr(KEY))
+    with pytest.raises(svc_tools.ConfigurationError, match="SSL_CERT_FILE"):
+        settings.client()
+    assert list(keyring.kept.values()) == [KEY]
+
+
 def test_where_the_environment_decides_the_pane_changes_nothing(service, keyring, monkeypatch):
     monkeypatch.setenv("SVC_BASE_URL", service)
     monkeypatch.setenv("SVC_API_KEY", KEY)

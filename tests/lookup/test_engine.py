@@ -19,7 +19,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
 from support.counting import BODY, counting
-from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, dripping, echo, echoing, serving
+from support.faults import (
+    ALIVE,
+    GOOD,
+    HANG,
+    KEY,
+    RESET,
+    answer,
+    certified,
+    dripping,
+    echo,
+    echoing,
+    serving,
+)
 from support.systems import posix
 from support.waiting import Steps
 
@@ -522,6 +534,18 @@ def test_a_proxy_of_the_environment_is_used(faults, monkeypatch):
     assert {seen.target.partition("?")[0] for seen in faults.seen} == {
         "http://rates.invalid/v1/tax/TX"
     }
+
+
+def test_certificates_that_are_named_after_a_failure_are_trusted(tmp_path, monkeypatch):
+    tls, certificate = certified(tmp_path)
+    with serving(tls) as faults:
+        found = []
+        for name in ("", str(certificate)):
+            monkeypatch.setenv("SSL_CERT_FILE", name)
+            with Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
+                found.append(statuses(look_up(client, places(3))))
+    assert found[0].keys() <= {"failed", "not_attempted"}
+    assert found[1] == {"ok": 3}
 
 
 @posix

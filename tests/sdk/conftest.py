@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from support.both import connect, waits
+from support.both import connect, library, waits
 
-__all__ = ["connect", "waits"]
+__all__ = ["connect", "library", "waits"]

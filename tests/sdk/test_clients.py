@@ -17,15 +17,12 @@ import traceback
 import warnings
 from urllib.parse import unquote
 
-import httpx
 import pytest
-from pydantic import SecretStr
 from support import both
 from support.faults import GOOD, HANG, KEY, answer, serving
 
 import svc_sdk
 from svc_sdk import DEFAULT_BASE_URL, AsyncSvc, Svc, SvcError, TransportError
-from svc_sdk._settings import Settings
 
 PAIRS = {"close": "aclose", "__enter__": "__aenter__", "__exit__": "__aexit__"}
 
@@ -43,7 +40,7 @@ def test_both_clients_have_the_same_face():
         assert inspect.getdoc(method) == inspect.getdoc(twin), name
         if isinstance(method, property):
             continue
-        ours = str(inspect.signature(method)).replace("httpx.Client", "httpx.AsyncClient")
+        ours = str(inspect.signature(method)).replace(".Client", ".AsyncClient")
         assert ours == str(inspect.signature(twin)), name
         assert inspect.iscoroutinefunction(twin) == (name != "__init__"), name
 
@@ -72,7 +69,7 @@ def test_the_constructor_is_the_specifications():
         *(("base_url", url, ValueError) for url in ("", "rates.example", "ftp://rates.example")),
         *(
             ("base_url", f"https://{url}", ValueError)
-            for url in ("", "a..example", f"{'a' * 64}.x")
+            for url in ("", "a..example", "xn--a", f"{'a' * 64}.x")
         ),
         *(
             ("base_url", f"https://rates.example{rest}", ValueError)
@@ -120,9 +117,21 @@ def test_an_unusable_address_is_not_shown_it_may_be_the_key(connect, url):
         assert KEY not in str(caught.value)
 
 
-def test_a_client_of_the_other_kind_is_refused():
-    with httpx.Client() as http, pytest.raises(TypeError, match="AsyncClient"):
+def test_a_client_of_the_other_kind_is_refused(library):
+    with library.Client() as http, pytest.raises(TypeError, match="AsyncClient"):
         AsyncSvc(KEY, http_client=http)
+    with pytest.raises(TypeError, match=r"httpx\.Client"):
+        Svc(KEY, http_client=library.AsyncClient())
+
+
+def test_only_the_user_loads_httpx2():
+    both.httpx2()
+    code = (
+        "import sys, svc_sdk, asyncio; svc_sdk.Svc('a').close();"
+        " asyncio.run(svc_sdk.AsyncSvc('a').aclose()); print('httpx2' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    assert run.stdout.split() == [b"False"]
 
 
 def test_plain_http_to_another_host_warns_once_by_name(connect):
@@ -149,17 +158,13 @@ def _forget_warned_hosts():
     module._warn_of_plain_http.cache_clear()
 
 
+@both.own_http
 def test_a_service_on_this_machine_is_reached_past_a_proxy(connect, faults, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
-    assert Settings.checked(SecretStr("key"), "https://rates.example", 1, 0).trust_env
-
-
-def http_client(connect, **options):
-    return httpx.Client(**options) if connect.kind == "sync" else httpx.AsyncClient(**options)
 
 
 def close(connect, http):
@@ -167,7 +172,7 @@ def close(connect, http):
 
 
 def test_an_injected_client_keeps_its_headers_and_stays_open(connect, faults):
-    http = http_client(connect, headers={"X-Team": "tax", "X-API-Key": "other"}, timeout=77)
+    http = connect.http(headers={"X-Team": "tax", "X-API-Key": "other"}, timeout=77)
     before = dict(http.headers)
     client = connect(faults.base_url, http_client=http)
     client.lookup("TX", zip="78701")
@@ -180,7 +185,7 @@ def test_an_injected_client_keeps_its_headers_and_stays_open(connect, faults):
 
 
 def test_the_timeout_applies_through_an_injected_client(connect, faults):
-    http = http_client(connect, timeout=None)
+    http = connect.http(timeout=None)
     faults.will(HANG)
     with pytest.raises(svc_sdk.TransportError, match=r"0\.2 s"):
         connect(faults.base_url, timeout=0.2, max_retries=0, http_client=http).health()
@@ -190,7 +195,7 @@ def test_the_timeout_applies_through_an_injected_client(connect, faults):
 def test_the_key_goes_to_no_other_host_on_a_redirect(connect, faults):
     with serving() as elsewhere:
         faults.will(answer(307, b"", location=f"{elsewhere.base_url}/v1/tax/TX"))
-        http = http_client(connect, follow_redirects=True)
+        http = connect.http(follow_redirects=True)
         for options in ({}, {"http_client": http}):
             with pytest.raises(SvcError, match="redirect"):
                 connect(faults.base_url, **options).lookup("TX", zip="78701")
@@ -327,7 +332,7 @@ def test_a_hook_that_raises_is_an_answer_like_any_other(connect, faults, waits):
         response.raise_for_status()
 
     hook = sync if connect.kind == "sync" else aio
-    http = http_client(connect, event_hooks={"response": [hook]})
+    http = connect.http(event_hooks={"response": [hook]})
     faults.will(answer(503, b"", retry_after="7"), answer(404, b"gone"))
     with pytest.raises(svc_sdk.NotFoundError) as caught:
         connect(faults.base_url, http_client=http).lookup("TX", zip="78701")
@@ -336,6 +341,7 @@ def test_a_hook_that_raises_is_an_answer_like_any_other(connect, faults, waits):
     close(connect, http)
 
 
+@both.own_http
 def test_the_certificate_of_the_service_is_checked(connect):
     client = connect("https://rates.example").client
     context = client._http._transport._pool._ssl_context
@@ -343,6 +349,7 @@ def test_the_certificate_of_the_service_is_checked(connect):
     assert context.check_hostname
 
 
+@both.own_http
 def test_an_account_is_told_by_its_key_alone(connect, faults):
     faults.will(answer(set_cookie="session=a; Path=/"))
     client = connect(faults.base_url)
@@ -352,19 +359,28 @@ def test_an_account_is_told_by_its_key_alone(connect, faults):
 
 
 def test_an_injected_client_may_count_as_empty(connect, faults):
-    base = httpx.Client if connect.kind == "sync" else httpx.AsyncClient
-    empty = type("Empty", (base,), {"__len__": lambda _self: 0})()
+    empty = type("Empty", (connect.http,), {"__len__": lambda _self: 0})()
     client = connect(faults.base_url, http_client=empty)
     assert client.client._http is empty
     close(connect, empty)
 
 
-@pytest.mark.parametrize("injected", [False, True])
-def test_a_closed_client_is_an_svc_error(connect, faults, injected):
-    with both.injecting(connect, injected) as options:
+@both.own_http
+def test_a_closed_client_is_an_svc_error(connect, faults):
+    client = connect(faults.base_url)
+    client.lookup("TX", zip="78701")
+    client.close()
+    assert_closed(client, faults)
+
+
+def test_a_closed_http_client_is_an_svc_error(connect, faults):
+    with both.injecting(connect, injected=True) as options:
         client = connect(faults.base_url, **options)
         client.lookup("TX", zip="78701")
-        client.close()
+    assert_closed(client, faults)
+
+
+def assert_closed(client, faults):
     for call in (client.health, client.list_nexus, lambda: client.lookup("TX", zip="78701")):
         with pytest.raises(SvcError, match="closed") as caught:
             call()
@@ -382,16 +398,22 @@ def test_a_client_in_a_second_event_loop_is_an_svc_error(faults):
     assert (caught.value.status_code, caught.value.attempts) == (None, 1)
 
 
-def test_a_program_error_in_a_hook_is_not_hidden(connect, faults):
+@pytest.mark.parametrize(
+    "kind", [lambda _: RuntimeError, lambda library: library.HTTPError], ids=["program", "library"]
+)
+def test_a_program_error_in_a_hook_is_not_hidden(connect, faults, kind):
+    class OfTheUserError(kind(connect.library)):
+        pass
+
     def sync(_request):
-        raise RuntimeError("of the hook")
+        raise OfTheUserError("of the hook")
 
     async def aio(_request):
-        raise RuntimeError("of the hook")
+        raise OfTheUserError("of the hook")
 
     hook = sync if connect.kind == "sync" else aio
     hooks = {"event_hooks": {"request": [hook]}}
-    raised = pytest.raises(RuntimeError, match="of the hook")
+    raised = pytest.raises(OfTheUserError, match="of the hook")
     with both.injecting(connect, injected=True, **hooks) as options, raised:
         connect(faults.base_url, **options).health()
 

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from support.both import injecting
+from support.both import injecting, own_http
 from support.faults import KEY, answer, echo
 from support.forks import in_child, in_children
 from support.systems import posix
@@ -56,6 +56,7 @@ def failure(client):
     return [type(caught.value).__name__, caught.value.message, caught.value.attempts]
 
 
+@own_http
 def test_children_of_a_used_client_read_the_rates_of_their_own_places(connect, faults):
     client = connect(faults.base_url)
     client.lookup("TX", zip="78700")
@@ -68,6 +69,7 @@ def test_children_of_a_used_client_read_the_rates_of_their_own_places(connect, f
     assert client.lookup("TX", zip="78799").rate.zip == "78799"
 
 
+@own_http
 def test_children_of_a_used_client_read_the_results_of_their_own_removals(connect, faults):
     faults.will(removed)
     client = connect(faults.base_url)
@@ -81,6 +83,7 @@ def test_children_of_a_used_client_read_the_results_of_their_own_removals(connec
     assert client.remove_nexus("OH").state == "OH"
 
 
+@own_http
 def test_children_of_a_child_have_connections_of_their_own(connect, faults):
     client = connect(faults.base_url)
     client.lookup("TX", zip="78700")
@@ -136,6 +139,7 @@ print([name for name in sys.modules.keys() - before if name.partition(".")[0] in
     assert run.stdout.strip() == "[]"
 
 
+@own_http
 def test_a_client_that_was_closed_before_the_fork_stays_closed(connect, faults):
     client = connect(faults.base_url)
     client.lookup("TX", zip="78701")
@@ -145,6 +149,7 @@ def test_a_client_that_was_closed_before_the_fork_stays_closed(connect, faults):
     assert len(faults.seen) == 1
 
 
+@own_http
 def test_a_child_that_closes_its_client_leaves_the_parent_s_open(connect, faults):
     client = connect(faults.base_url)
     client.lookup("TX", zip="78701")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import shutil
 import socket
 import ssl
-import subprocess
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -17,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from support.both import injecting
-from support.faults import HANG, PAUSE, RESET, answer, dripping, echo, serving
+from support.faults import HANG, PAUSE, RESET, answer, certified, dripping, echo, serving
 
 from svc_sdk import AsyncSvc, RateLimitError, ServiceError, Svc, SvcError, TransportError
 from svc_sdk._responses import Failure, Reply
@@ -186,7 +184,7 @@ def test_a_status_counts_though_its_body_drips(connect, faults, waits, injected)
 
 
 def test_a_transport_that_reports_nothing_is_bounded_once_it_responds(connect):
-    class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
+    class Dripping(connect.library.SyncByteStream, connect.library.AsyncByteStream):
         def __iter__(self):
             for _ in range(300):
                 sent.append(1)
@@ -200,7 +198,8 @@ def test_a_transport_that_reports_nothing_is_bounded_once_it_responds(connect):
                 yield b"x"
 
     sent = []
-    transport = httpx.MockTransport(lambda _request: httpx.Response(200, stream=Dripping()))
+    make = connect.library.Response
+    transport = connect.library.MockTransport(lambda _request: make(200, stream=Dripping()))
     with injecting(connect, injected=True, transport=transport) as options:
         client = connect("http://127.0.0.1:9", timeout=0.3, max_retries=0, **options)
         with pytest.raises(TransportError, match=r"0\.3 s"):
@@ -208,24 +207,14 @@ def test_a_transport_that_reports_nothing_is_bounded_once_it_responds(connect):
     assert len(sent) < 200
 
 
-def test_the_users_own_requests_are_not_bounded(faults):
-    with httpx.Client() as http, Svc("key", base_url=faults.base_url, http_client=http) as client:
+def test_the_users_own_requests_are_not_bounded(faults, library):
+    with library.Client() as http, Svc("key", base_url=faults.base_url, http_client=http) as client:
         client.lookup("TX", zip="78701")
         assert http.get(faults.base_url, timeout=None).status_code == 200  # over that connection
 
 
 def test_a_response_over_tls_ends_at_the_timeout(connect, tmp_path, waits):
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is missing: apt-get install --no-install-recommends openssl")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
-    command += (
-        f" -keyout {key} -out {certificate} -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-    )
-    subprocess.run(command.split(), check=True, capture_output=True, timeout=60)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
+    tls, certificate = certified(tmp_path)
     verify, dripped = ssl.create_default_context(cafile=certificate), []
     with serving(tls) as faults, injecting(connect, injected=True, verify=verify) as options:
         found = connect(faults.base_url, **options).lookup("TX", zip="78701")
@@ -246,7 +235,7 @@ def test_a_handshake_that_hangs_ends_at_the_timeout(connect):
         gc.collect()  # a connection that was left open would be reported
 
 
-def test_waiting_for_a_connection_is_no_timeout_of_the_service(faults):
+def test_waiting_for_a_connection_is_no_timeout_of_the_service(faults, library):
     def slow(seen):
         """A response that takes a good part of the timeout: five of them take more than all."""
         faults.over.wait(0.5)
@@ -254,7 +243,7 @@ def test_waiting_for_a_connection_is_no_timeout_of_the_service(faults):
 
     async def scenario():
         async with (
-            httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as http,
+            library.AsyncClient(limits=library.Limits(max_connections=1)) as http,
             AsyncSvc(
                 "key", base_url=faults.base_url, timeout=2, max_retries=0, http_client=http
             ) as client,
@@ -326,9 +315,12 @@ def test_a_broken_connection_is_a_transport_error(connect, faults, waits, fault)
 
 
 @pytest.mark.parametrize("service", [failing(429, retry_after="3600"), HANG])
-def test_cancelling_stops_at_once_while_waiting(faults, service):
+def test_cancelling_stops_at_once_while_waiting(faults, service, library):
     async def scenario():
-        async with AsyncSvc("k", base_url=faults.base_url, timeout=3600) as client:
+        async with (
+            library.AsyncClient() as http,
+            AsyncSvc("k", base_url=faults.base_url, timeout=3600, http_client=http) as client,
+        ):
             faults.will(service)
             call = asyncio.create_task(client.lookup("TX", zip="78701"))
             await asyncio.to_thread(faults.asked.wait, 10)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import socketserver
+import ssl
 import struct
+import subprocess
 import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pytest
 
 KEY = "test-key-0123456789abcdef"
 
@@ -109,6 +114,22 @@ class Faults:
         if self.health is not None and seen.target == "/healthz":
             return self.health
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+
+def certified(folder):
+    """A TLS context for `serving` with a certificate of its own for 127.0.0.1, and its file."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is missing: apt-get install --no-install-recommends openssl")
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    command += (
+        f" -keyout {key} -out {certificate} -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run(command.split(), check=True, capture_output=True, timeout=60)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    return tls, certificate
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from urllib.parse import parse_qsl, urlsplit
 
-from support.faults import KEY
+from support.faults import KEY, answer, certified, echo, serving
 
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -77,6 +77,33 @@ def test_a_wrong_address_of_the_service_is_reported_as_such(service, monkeypatch
     monkeypatch.setenv("SVC_BASE_URL", f"{service}/v1")
     done = run(SHELL.format(lines=["TX 78701"]))
     assert f"The address of the service is wrong: {service}/v1" in done.stdout + done.stderr
+
+
+CORRECTED = """
+import os
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "svc_tools")
+shell.run_cell("result = %svc TX 78701")
+os.environ |= {corrected!r}
+shell.run_cell("result = %svc TX 78701")
+print(shell.user_ns["result"].combined_rate_string)
+"""
+
+
+def test_a_variable_that_is_corrected_after_a_failure_takes_effect(tmp_path, monkeypatch):
+    tls, certificate = certified(tmp_path)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    with serving(tls) as faults:
+        monkeypatch.setenv("SVC_BASE_URL", faults.base_url)
+        done = run(CORRECTED.format(corrected={"SSL_CERT_FILE": str(certificate)}))
+        assert done.stdout == "0.08250\n"
+        faults.will(answer(401), echo)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        done = run(CORRECTED.format(corrected={"SVC_API_KEY": "another-key"}))
+        assert done.stdout == "0.08250\n"
+        assert [seen.headers["x-api-key"] for seen in faults.seen[-2:]] == [KEY, "another-key"]
 
 
 UNCONFIGURED = """

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
+from svc_sdk._route import UnusableVariableError
 from svc_tools import config, nexus
 from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
@@ -272,6 +273,8 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
         keyring = settings.keyring_name()
     except SvcError as error:
         return _problem(error, title, field=field_at_fault(error))
+    except UnusableVariableError as error:
+        return _problem(error, "The configuration cannot be used", "Correct it, then try again.")
     except (ValueError, ImportError) as error:
         text = str(error).removeprefix("api_key: ").removeprefix(f"{title}: ")
         return _problem(capital(text), title, what_to_do, field)
