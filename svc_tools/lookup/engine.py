@@ -43,7 +43,7 @@ from svc_tools.lookup.transport import open_sender, request_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from svc_sdk import AsyncSvc, Svc
+    from svc_sdk import AsyncSvc, Svc, TaxResponse
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
     from svc_tools.lookup.outcomes import WrongAddressError
@@ -436,13 +436,25 @@ class Engine:
             if not self._right_address:
                 self._right_address = True
                 note_right_address(self._client)
-            return of_response(item.place, response, at=at)
+            return self._usable(item, response, at)
         except SvcError as error:
             if item.failure is None and self._is_gone(error):
                 self.stop(str(error))
             return self._repeated(item, failed(error, at=at))
         except Exception as error:  # noqa: BLE001 - one odd body must not lose the others
-            return Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
+            odd = Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
+            return self._repeated(item, odd)
+
+    def _usable(self, item: Item, response: TaxResponse, at: datetime) -> Outcome | None:
+        """The outcome of a response; `None` where it cannot be used and is requested again.
+
+        One that is as unusable the second time is what the service has for the place.
+        """
+        outcome = of_response(item.place, response, at=at)
+        before = item.failure and item.failure.error
+        if outcome.status != "failed" or outcome.error == before:
+            return outcome
+        return self._repeated(item, outcome)
 
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place, or return the seconds until its next attempt."""
@@ -451,7 +463,9 @@ class Engine:
         except SvcError as raised:
             error = raised
         else:
-            self._settle(item.place, of_response(item.place, response, at=datetime.now(UTC)))
+            usable = self._usable(item, response, datetime.now(UTC))
+            if usable is not None:
+                self._settle(item.place, usable)
             return None
         if is_fatal(error) or self._is_shut(outcome):
             self._end_with(item, error)
@@ -462,7 +476,8 @@ class Engine:
         if item.failure is None and self._is_gone(error):
             self.stop(str(error))
         result = failed(error, at=datetime.now(UTC))
-        settled = self._repeated(item, result) if isinstance(outcome, Failure) else result
+        broken = isinstance(outcome, Failure) or is_foreign(error)
+        settled = self._repeated(item, result) if broken else result
         if settled is not None:
             self._settle(item.place, settled)
         return None
@@ -519,7 +534,10 @@ class Engine:
         return self._pace.is_shut(self._settings.max_retries, outcome.retry_after)
 
     def _repeated(self, item: Item, failure: Outcome) -> Outcome | None:
-        """The outcome of a broken response; `None` where it is requested again, at the end."""
+        """The outcome of a response that broke, cannot be used or is not the service's.
+
+        `None` where the place is requested again, at the end.
+        """
         if self.stopped is not None or item.attempts > self._settings.max_retries:
             return failure
         item.failure = failure

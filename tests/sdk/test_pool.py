@@ -25,6 +25,13 @@ async def rates(client, count, zip_code="78701"):
     return {one.combined_rate_string for one in found}
 
 
+async def two_hundred(client, refused):
+    async with asyncio.TaskGroup() as group:
+        for number in range(200):
+            place = {} if number == refused else {"zip": "78701"}
+            group.create_task(client.lookup("TX", **place))
+
+
 @pytest.mark.parametrize("refused", [0, 50])
 @pytest.mark.parametrize("most", [None, 5])
 def test_lookups_that_are_canceled_early_leave_the_client_whole(faults, refused, most):
@@ -37,10 +44,7 @@ def test_lookups_that_are_canceled_early_leave_the_client_whole(faults, refused,
             async with AsyncSvc(KEY, base_url=faults.base_url, timeout=10, **injected) as client:
                 for _ in range(3):
                     with pytest.raises(BaseExceptionGroup) as caught:
-                        async with asyncio.TaskGroup() as group:
-                            for number in range(200):
-                                place = {} if number == refused else {"zip": "78701"}
-                                group.create_task(client.lookup("TX", **place))
+                        await two_hundred(client, refused)
                     assert caught.group_contains(ValueError)
                 return await rates(client, 2 * (most or 100))
 
