@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
     from concurrent.futures import Future
 
+    from svc_tools.config import Source
     from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.lookup.engine import Batch, Commit
     from svc_tools.progress import Progress
@@ -352,6 +353,7 @@ class _RunCache:
         self._client = client
         self._detail = detail
         self._broken = False
+        self._claimed: set[Place] = set()
         self._source = None if cache is None else source_of(client)
         self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
@@ -363,11 +365,12 @@ class _RunCache:
         return self._cache.known(source_of(self._client), places, detail=self._detail)
 
     def _commit(
-        self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place]
-    ) -> Mapping[Place, Outcome]:
+        self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place] | None
+    ) -> tuple[Mapping[Place, Outcome], Collection[Place]]:
         found: Mapping[Place, Outcome] = {}
+        ours: Collection[Place] = ahead or ()
         if self._broken:
-            return found
+            return found, ours
         try:
             source = source_of(self._client)
             if source != self._source:
@@ -376,18 +379,30 @@ class _RunCache:
                 cache.notes.append(
                     "the rate book changed during this run: its results since then are not cached"
                 )
-                return found
-            if isinstance(cache, Cache) and (cache.changed() or not batch) and not self._refresh:
-                places = [place for place, _ in batch] + ahead
-                found = cache.known(source, places, detail=self._detail)
+                return found, ours
+            shared = cache if isinstance(cache, Cache) and not self._refresh else None
+            if shared and ahead:
+                ours = shared.claim(source, ahead)
+                self._claimed.update(ours)
+                # only now: what another process has committed, it releases after that
+                found = shared.known(source, ahead, detail=self._detail)
             if quota is not None:
                 cache.store_quota(source, quota)
             cache.store(source, batch, detail=self._detail)
+            if shared:
+                over = {*found, *(place for place, _ in batch)} if ahead is not None else None
+                self._release(shared, source, over)
         except Exception as error:  # noqa: BLE001 - results that were paid for are not lost
             self._broken = True
             reason = f"{type(error).__name__}: {error}"
             cache.notes.append(f"the results of this run are not cached: {reason}")
-        return found
+        return found, ours
+
+    def _release(self, cache: Cache, source: Source, places: set[Place] | None) -> None:
+        """Leave places to other processes; all that this run claimed where it is over."""
+        places = self._claimed if places is None else self._claimed & places
+        cache.release(source, places)
+        self._claimed = self._claimed - places
 
 
 class _Driver:
