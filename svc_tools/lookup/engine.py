@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     """Places and their outcomes, in the order in which the responses came."""
     Looked = tuple[Mapping[Place, Outcome], Collection[Place]]
     """What other processes stored of some places, and those that none of them looks up now."""
-    _Job = tuple[Batch, int | None, list[Place], Future[Looked]]
+    _Job = tuple[Batch, int | None, list[Place] | None, Future[Looked]]
     Commit = Callable[[Batch, int | None, list[Place] | None], Looked]
     """Stores a batch, and the remaining quota if known; durable when it returns. The places are the
     next ones to be requested: until they are committed no other process will; `None` at the end of
@@ -696,6 +696,8 @@ class Writer:
                 self._engine.committed()
                 if self._batch or self._over:
                     self._bell.set()
+            if committer is not None:
+                await committer.commit([], None, None)
         except asyncio.CancelledError:  # with everything in the caller's loop
             if committer is not None:
                 committer.commit_last(self._taken(), self._engine.quota)
@@ -723,7 +725,7 @@ class _Committer:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
 
-    async def commit(self, batch: Batch, quota: int | None, ahead: list[Place]) -> Looked:
+    async def commit(self, batch: Batch, quota: int | None, ahead: list[Place] | None) -> Looked:
         done: Future[Looked] = Future()
         self._jobs.put((batch, quota, ahead, done))
         return await asyncio.wrap_future(done)
@@ -731,7 +733,7 @@ class _Committer:
     def commit_last(self, batch: Batch, quota: int | None) -> None:
         """Commit a batch, after the one under way, without the loop."""
         done: Future[Looked] = Future()
-        self._jobs.put((batch, quota, [], done))
+        self._jobs.put((batch, quota, None, done))
         with suppress(TimeoutError):
             done.exception(LAST_COMMIT)
 
@@ -749,4 +751,3 @@ class _Committer:
                     done.set_exception(error)
                 else:
                     done.set_result(looked)
-        self._commit([], None, None)

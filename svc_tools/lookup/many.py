@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
     from concurrent.futures import Future
 
-    from svc_tools.config import Source
     from svc_tools.lookup.cache import CacheChoice, ResultStore
-    from svc_tools.lookup.engine import Batch, Commit
+    from svc_tools.lookup.engine import Batch, Commit, Looked
     from svc_tools.progress import Progress
 
 T = TypeVar("T")
@@ -366,43 +365,40 @@ class _RunCache:
 
     def _commit(
         self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place] | None
-    ) -> tuple[Mapping[Place, Outcome], Collection[Place]]:
+    ) -> Looked:
         found: Mapping[Place, Outcome] = {}
         ours: Collection[Place] = ahead or ()
-        if self._broken:
-            return found, ours
+        shared = cache if isinstance(cache, Cache) and not self._refresh else None
         try:
             source = source_of(self._client)
-            if source != self._source:
+            if source != self._source and not self._broken:
                 # the rate book changed: results in flight may be of the one before
                 self._broken = True
                 cache.notes.append(
                     "the rate book changed during this run: its results since then are not cached"
                 )
+            if self._broken:
                 return found, ours
-            shared = cache if isinstance(cache, Cache) and not self._refresh else None
             if shared and ahead:
                 ours = shared.claim(source, ahead)
                 self._claimed.update(ours)
-                # only now: what another process has committed, it releases after that
+                # only now: another process commits a result before it releases the place
                 found = shared.known(source, ahead, detail=self._detail)
             if quota is not None:
                 cache.store_quota(source, quota)
             cache.store(source, batch, detail=self._detail)
-            if shared:
-                over = {*found, *(place for place, _ in batch)} if ahead is not None else None
-                self._release(shared, source, over)
         except Exception as error:  # noqa: BLE001 - results that were paid for are not lost
             self._broken = True
             reason = f"{type(error).__name__}: {error}"
             cache.notes.append(f"the results of this run are not cached: {reason}")
+        finally:
+            if shared and self._source:
+                done = {*found, *(place for place, _ in batch)}
+                all_of_them = ahead is None or self._broken
+                over = self._claimed if all_of_them else self._claimed & done
+                shared.release(self._source, over)
+                self._claimed = self._claimed - over
         return found, ours
-
-    def _release(self, cache: Cache, source: Source, places: set[Place] | None) -> None:
-        """Leave places to other processes; all that this run claimed where it is over."""
-        places = self._claimed if places is None else self._claimed & places
-        cache.release(source, places)
-        self._claimed = self._claimed - places
 
 
 class _Driver:
