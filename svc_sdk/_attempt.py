@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+import weakref
 import zlib
 from contextlib import asynccontextmanager, contextmanager
 from time import monotonic
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
 Body = TypeVar("Body", bytes, bytearray)
@@ -157,9 +159,23 @@ def _left(timeout: float | None) -> float | None:
     return timeout if deadline is None else deadline.left(timeout)
 
 
+_slots: weakref.WeakKeyDictionary[
+    httpx.AsyncClient, tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]
+] = weakref.WeakKeyDictionary()
+"""The free connections of each HTTP client, which several clients may share, in its event loop."""
+_CONNECTIONS = 100
+"""How many connections a pool has by default; also for a transport that says nothing of them."""
+
+
 @asynccontextmanager
-async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Callable[[], None]]:
+async def awithin(
+    http: httpx.AsyncClient, request: httpx.Request, seconds: float
+) -> AsyncIterator[Callable[[], None]]:
     """The same for an `httpx.AsyncClient`; gives what starts the time.
+
+    No more attempts are begun than the pool has connections: waiting for the others is no delay of
+    the service, and has no limit. The pool itself then only lets one wait where a connection is
+    used by something else: that has a limit.
 
     Raises:
         TimeoutError: no time is left.
@@ -168,8 +184,9 @@ async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Calla
 
     def start() -> None:
         if scope.when() is None:
-            scope.reschedule(asyncio.get_running_loop().time() + seconds)
+            scope.reschedule(loop.time() + seconds)
 
+    loop = asyncio.get_running_loop()
     stream: Any = None
 
     async def trace(event: str, info: Mapping[str, Any]) -> None:
@@ -181,9 +198,44 @@ async def awithin(request: httpx.Request, seconds: float) -> AsyncIterator[Calla
             await stream.aclose()  # httpcore 1.0 leaves it open, with SOCKS or canceled
 
     request.extensions["trace"] = trace
-    async with asyncio.timeout(None) as scope:
-        with _as_httpx():
-            yield start
+    request.extensions["timeout"]["pool"] = seconds
+    pool = getattr(http._transport_for_url(request.url), "_pool", None)  # noqa: SLF001 - see _restore
+    of, slots = _slots.get(http, (None, None))
+    if slots is None or of is not loop:
+        slots = asyncio.Semaphore(max(getattr(pool, "_max_connections", _CONNECTIONS), 1))
+        _slots[http] = loop, slots
+    async with slots:
+        try:
+            async with asyncio.timeout(None) as scope:
+                with _as_httpx():
+                    yield start
+        finally:
+            await _restore(pool, trace)
+
+
+async def _restore(pool: Any, trace: object) -> None:  # noqa: ANN401 - a pool of httpcore, or none
+    """Take what a canceled attempt left behind out of a pool.
+
+    httpcore 1.0 counts it among the connections in use for ever: one that was opened for a request
+    that ended before it was sent, and one whose request was canceled while it was given back.
+    """
+    if not hasattr(pool, "_assign_requests_to_connections"):
+        return
+    for one in pool._requests[:]:  # noqa: SLF001 - there is no public way
+        if one.request.extensions.get("trace") is trace:
+            pool._requests.remove(one)  # noqa: SLF001 - as above
+    used = {id(one.connection) for one in pool._requests}  # noqa: SLF001 - as above
+    lost = [
+        one
+        for one in pool._connections  # noqa: SLF001 - as above
+        if id(one) not in used and not (one.is_idle() or one.is_closed())
+    ]
+    for one in lost:
+        pool._connections.remove(one)  # noqa: SLF001 - as above
+    if lost:
+        lost += pool._assign_requests_to_connections()  # noqa: SLF001 - others may wait for one
+        for one in lost:
+            await one.aclose()
 
 
 def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
@@ -205,14 +257,17 @@ def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
 
 
 async def aread_body(response: httpx.Response, start: Callable[[], None]) -> bytes:
-    """As `read_body`, for an `httpx.AsyncClient`."""
+    """As `read_body`, for an `httpx.AsyncClient`; the response is closed."""
     start()
-    if response.is_stream_consumed:
-        return checked(response.content)
-    body = bytearray()
-    async for part in response.aiter_raw():
-        body += part
-        checked(body)
+    try:
+        if response.is_stream_consumed:
+            return checked(response.content)
+        body = bytearray()
+        async for part in response.aiter_raw():
+            body += part
+            checked(body)
+    finally:
+        await response.aclose()
     return unpacked(bytes(body), response.headers.get("content-encoding", ""))
 
 

@@ -285,7 +285,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         request = self._settings.request(http, call)
         response: httpx.Response | None = None
         try:
-            async with awithin(request, self._settings.timeout) as start:
+            async with awithin(http, request, self._settings.timeout) as start:
                 response = await http.send(request, stream=True, follow_redirects=False)
                 body = await aread_body(response, start)
         except httpx.HTTPStatusError as error:  # an event hook of the injected client
@@ -300,7 +300,4 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             if not _OF_A_LOOP.search(str(error)):
                 raise
             return OTHER_LOOP
-        finally:
-            if response is not None:
-                await response.aclose()
         return self._settings.reply(response, body)

@@ -128,6 +128,33 @@ def unlock(handle: int) -> None:
         locks.flock(handle, locks.LOCK_UN)
 
 
+def lock_byte(handle: int, at: int) -> bool:
+    """Lock one byte of a file, which need not be there; whether no other process has it.
+
+    The system releases it when this process ends, however it ends, or closes the file.
+    """
+    try:
+        _byte(handle, at, locked=True)
+    except OSError as error:  # with another number the disk has no locks
+        return error.errno not in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
+    return True
+
+
+def unlock_byte(handle: int, at: int) -> None:
+    """Release a byte that `lock_byte` locked."""
+    with suppress(OSError):
+        _byte(handle, at, locked=False)
+
+
+def _byte(handle: int, at: int, *, locked: bool) -> None:
+    if locks := _locks():
+        locks.lockf(handle, locks.LOCK_EX | locks.LOCK_NB if locked else locks.LOCK_UN, 1, at)
+    else:
+        windows: Any = importlib.import_module("msvcrt")
+        os.lseek(handle, at, os.SEEK_SET)
+        windows.locking(handle, windows.LK_NBLCK if locked else windows.LK_UNLCK, 1)
+
+
 # Disks
 
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")

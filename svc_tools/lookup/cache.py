@@ -8,6 +8,7 @@ continues without it, with a note. Other processes may use the file while it is 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import json
 import os
 import sqlite3
@@ -40,6 +41,7 @@ from svc_tools.lookup.cache_store import (
 )
 from svc_tools.lookup.expiry import CLOCK_SKEW, FOR_EVER, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import all_stay
+from svc_tools.operating_system import lock_byte, unlock_byte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
 
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AT_ONCE = 20_000
 """How many keys are in one query."""
@@ -176,7 +179,6 @@ class Cache:
         self._hours = hours
         self._clock = clock or _now
         self._reads = self._writes = True
-        self._changes: int | None = None
 
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool
@@ -191,12 +193,13 @@ class Cache:
             return {}
         return found
 
-    def changed(self) -> bool:
-        """Whether another process has written to the file since the last call."""
-        before = self._changes
-        if self._reads:
-            self._changes = self._try(lambda store: store.opened().changes())
-        return self._changes != before
+    def claim(self, source: Source, places: Sequence[Place]) -> list[Place]:
+        """Those of the places that no other process looks up now; until `release`, none does."""
+        return _stores.at(self.path).claim(source, places)
+
+    def release(self, source: Source, places: Iterable[Place]) -> None:
+        """Leave places to other processes."""
+        _stores.at(self.path).release(source, places)
 
     def store(
         self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
@@ -288,6 +291,7 @@ class Store:
         self._days = LocalDays()
         self._quotas: dict[Source, tuple[int, int]] = {}
         self._notes: list[str] = []
+        self._claims: int | None = None
 
     def with_repair(self, work: Callable[[Store], _T]) -> _T:
         """The result of work; where the file proves to be damaged, on a new one.
@@ -322,6 +326,27 @@ class Store:
         self._file = None
         self._memory.clear()
         self._profiles.clear()
+
+    def claim(self, source: Source, places: Sequence[Place]) -> list[Place]:
+        """Lock a byte of a file for each place; those whose byte no other process has.
+
+        The system releases those of a process that ends, however it ends.
+        """
+        with self.lock:
+            if self._claims is None:
+                name = self.path.with_name(f".{self.path.name}.claims")
+                try:
+                    self._claims = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
+                except OSError:  # nothing can be written there: nor can others share it
+                    return [*places]
+            return [one for one in places if lock_byte(self._claims, _byte_of(source, one))]
+
+    def release(self, source: Source, places: Iterable[Place]) -> None:
+        """Unlock the bytes of places."""
+        with self.lock:
+            if self._claims is not None:
+                for one in places:
+                    unlock_byte(self._claims, _byte_of(source, one))
 
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool, now: datetime
@@ -488,6 +513,13 @@ class Store:
         if self._file is None:
             self._file = CacheFile(self.path, self._notes)
         return self._file
+
+
+def _byte_of(source: Source, place: Place) -> int:
+    """Where the byte of a place is in the file of claims: by chance nowhere near another one."""
+    text = f"{source.service} {source.account} {place_key(place)}"
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2
 
 
 def _check(rows: Sequence[tuple[Any, ...]], keys: Sequence[str], source: int) -> None:

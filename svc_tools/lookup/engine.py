@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 import queue
-import random
 import threading
 import time
 from bisect import insort
@@ -18,7 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -41,9 +39,9 @@ from svc_tools.lookup.transport import open_sender, request_of
 from svc_tools.service_address import address_fault, is_right_address, note_right_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from svc_sdk import AsyncSvc, Svc
+    from svc_sdk import AsyncSvc, Svc, TaxResponse
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
     from svc_tools.lookup.transport import Sender
@@ -52,10 +50,13 @@ if TYPE_CHECKING:
 
     Batch = list[tuple[Place, Outcome]]
     """Places and their outcomes, in the order in which the responses came."""
-    _Job = tuple[Batch, int | None, list[Place], Future[Mapping[Place, Outcome]]]
-    Commit = Callable[[Batch, int | None, list[Place]], Mapping[Place, Outcome]]
+    Looked = tuple[Mapping[Place, Outcome], Collection[Place]]
+    """What other processes stored of some places, and those that none of them looks up now."""
+    _Job = tuple[Batch, int | None, list[Place] | None, Future[Looked]]
+    Commit = Callable[[Batch, int | None, list[Place] | None], Looked]
     """Stores a batch, and the remaining quota if known; durable when it returns. The places are the
-    next ones to be requested: returns what other processes stored of them, or of the batch."""
+    next ones to be requested: until they are committed no other process will; `None` at the end of
+    the run releases all of them."""
 
 GRACE = 1.0
 """Seconds that requests in flight get after an interrupt: most responses still arrive in them."""
@@ -71,10 +72,10 @@ _UNCOMMITTED = 64
 """How many outcomes may wait for their commit before no further request is sent: a killed process
 loses at most these and those of the requests in flight, however slow the disk."""
 _AHEAD = 2 * _UNCOMMITTED
-"""How many of the next places are looked for among what other processes stored: more than are begun
-until the next look."""
-_MOST_AHEAD = 20_000
-"""The same where the run goes on elsewhere: so many take the cache a tenth of a second."""
+"""How many of the next places are claimed, so that other processes leave them: more than are begun
+until the next commit."""
+_LOOK = 0.1
+"""Seconds between two looks for the results of places that other processes look up."""
 LAST_COMMIT = 10.0
 """Seconds that the last batch gets to be committed when everything is canceled."""
 _MOST_IN_FLIGHT = 512
@@ -147,6 +148,10 @@ class Engine:
         self._pace = Pace(options.concurrency)
         self._health = Health()
         self._waiting: deque[Place] = deque()
+        self._ready: deque[Place] = self._waiting if commit is None else deque()
+        self._elsewhere: deque[Place] = deque()
+        self._looking = 0
+        self._patience = 0.0
         self._later: list[tuple[float, int, Item]] = []
         self._due: list[Item] = []
         self._again: list[tuple[float, int, Item]] = []
@@ -156,7 +161,6 @@ class Engine:
         self._began: dict[Item, float] = {}
         self._hanging: set[Item] = set()
         self._unread = 0
-        self._moving = False
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -179,6 +183,7 @@ class Engine:
     def feed(self, places: Iterable[Place]) -> None:
         """Add distinct places that are to be looked up."""
         self._waiting.extend(places)
+        self._writer.look()
         self._wake_one()
 
     def close_feed(self) -> None:
@@ -206,6 +211,7 @@ class Engine:
             ImportError: see `open_sender`.
         """
         self._loop = loop = asyncio.get_running_loop()
+        self._patience = time.monotonic() + self._settings.timeout + GRACE
         sender = await open_sender(self._client, self._options.concurrency)
         writing = loop.create_task(self._writer.run())
         writing.add_done_callback(self._wrote)
@@ -276,16 +282,19 @@ class Engine:
     def _is_done(self) -> bool:
         if self.stopped is not None:
             return True
-        waiting = self._waiting or self._later or self._due or self._again
+        new = self._waiting or self._ready or self._elsewhere or self._looking
+        waiting = new or self._later or self._due or self._again
         return self._fed and not (waiting or self._began or self._unread)
 
     def _take(self) -> Item | None:
         """The next place that may be requested now; else a timer is set for it."""
         if self.stopped is not None or self._is_full():
             return None
+        if self._waiting and not self._ready:
+            self._writer.look()
         now = time.monotonic()
         if now < self._pace.ready_at:
-            if self._waiting or self._later or self._due or self._again:
+            if self._ready or self._later or self._due or self._again:
                 self._wake_at(self._pace.ready_at)
             return None
         item = self._next(now)
@@ -294,7 +303,7 @@ class Engine:
         elif now < self._pace.ready_at:
             self._wake_at(self._pace.ready_at)
         else:
-            again = [] if self._waiting else self._again[:1]
+            again = [] if self._ready else self._again[:1]
             if nearest := self._later[:1] + again:
                 self._wake_at(min(when for when, _, _ in nearest))
         return item
@@ -308,12 +317,12 @@ class Engine:
             insort(self._due, heapq.heappop(self._later)[2], key=_attempts)
         if self._due and self._pace.confident:
             return self._due.pop()
-        if self._waiting and self._may_begin() and (item := self._begin()) is not None:
+        if self._ready and self._may_begin() and (item := self._begin()) is not None:
             return item
         if self._due:
             is_last = 0 < self._settings.max_retries <= self._due[0].attempts
             return None if is_last and self._pace.repeat(now) else self._due.pop(0)
-        if self._again and not self._waiting and self._again[0][0] <= now:
+        if self._again and not self._ready and self._again[0][0] <= now:
             return heapq.heappop(self._again)[2]
         return None
 
@@ -330,15 +339,13 @@ class Engine:
             self._wake_one()
 
     def _may_begin(self) -> bool:
-        if self._moving:
-            return False
         begun = len(self._began) + len(self._later) + len(self._due)
         return begun < (self._room if self._health.good else self._options.concurrency)
 
     def _begin(self) -> Item | None:
         """The next new place for which a request can be made."""
-        while self._waiting:
-            place = self._waiting.popleft()
+        while self._ready:
+            place = self._ready.popleft()
             try:
                 call = request_of(place, detail=self._options.detail)
             except (ValueError, TypeError) as error:  # the client would refuse it as well
@@ -436,13 +443,25 @@ class Engine:
             if not self._right_address:
                 self._right_address = True
                 note_right_address(self._client)
-            return of_response(item.place, response, at=at)
+            return self._usable(item, response, at)
         except SvcError as error:
             if item.failure is None and self._is_gone(error):
                 self.stop(str(error))
             return self._repeated(item, failed(error, at=at))
         except Exception as error:  # noqa: BLE001 - one odd body must not lose the others
-            return Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
+            odd = Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
+            return self._repeated(item, odd)
+
+    def _usable(self, item: Item, response: TaxResponse, at: datetime) -> Outcome | None:
+        """The outcome of a response; `None` where it cannot be used and is requested again.
+
+        One that is as unusable the second time is what the service has for the place.
+        """
+        outcome = of_response(item.place, response, at=at)
+        before = item.failure and item.failure.error
+        if outcome.status != "failed" or outcome.error == before:
+            return outcome
+        return self._repeated(item, outcome)
 
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place, or return the seconds until its next attempt."""
@@ -451,7 +470,9 @@ class Engine:
         except SvcError as raised:
             error = raised
         else:
-            self._settle(item.place, of_response(item.place, response, at=datetime.now(UTC)))
+            usable = self._usable(item, response, datetime.now(UTC))
+            if usable is not None:
+                self._settle(item.place, usable)
             return None
         if is_fatal(error) or self._is_shut(outcome):
             self._end_with(item, error)
@@ -462,7 +483,8 @@ class Engine:
         if item.failure is None and self._is_gone(error):
             self.stop(str(error))
         result = failed(error, at=datetime.now(UTC))
-        settled = self._repeated(item, result) if isinstance(outcome, Failure) else result
+        broken = isinstance(outcome, Failure) or is_foreign(error)
+        settled = self._repeated(item, result) if broken else result
         if settled is not None:
             self._settle(item.place, settled)
         return None
@@ -519,7 +541,10 @@ class Engine:
         return self._pace.is_shut(self._settings.max_retries, outcome.retry_after)
 
     def _repeated(self, item: Item, failure: Outcome) -> Outcome | None:
-        """The outcome of a broken response; `None` where it is requested again, at the end."""
+        """The outcome of a response that broke, cannot be used or is not the service's.
+
+        `None` where the place is requested again, at the end.
+        """
         if self.stopped is not None or item.attempts > self._settings.max_retries:
             return failure
         item.failure = failure
@@ -536,25 +561,33 @@ class Engine:
     # other processes that share the cache
 
     def ahead(self) -> list[Place]:
-        """The places that are requested next; all where the run goes on elsewhere."""
-        return list(islice(self._waiting, _MOST_AHEAD if self._moving else _AHEAD))
+        """The next places, to be claimed; where there are none, those that others look up."""
+        if self._ready is self._waiting or self.stopped is not None:
+            return []
+        room = max(_AHEAD, 2 * self._options.concurrency) - len(self._ready)
+        places = self._waiting or self._elsewhere
+        ahead = [places.popleft() for _ in range(min(room, len(places)))]
+        self._looking = len(ahead)
+        return ahead
 
-    def skip(self, found: Mapping[Place, Outcome]) -> Batch:
-        """Take out the places ahead that another process has looked up.
+    def looked(self, ahead: list[Place], looked: Looked) -> Batch:
+        """Sort the places of `ahead`; those that other processes have looked up are done.
 
-        That process is where this one is, so this one goes on elsewhere: the two would request the
-        same places at the same time. No place is begun before all were looked for.
+        A process that does not go on, such as one that was suspended, is not waited for longer than
+        a request may take.
         """
-        count = len(self.ahead()) if found else 0
-        places = [self._waiting.popleft() for _ in range(count)]
-        self._waiting.extendleft(place for place in reversed(places) if place not in found)
-        if self._moving and (left := len(self._waiting)):
-            # about the middle: far from the other process, and not where a third one goes
-            self._waiting.rotate(-random.randint(left // 4, 3 * left // 4))  # noqa: S311 - no secret
-        self._moving = bool(found) and not self._moving
-        skipped = [(place, found[place]) for place in places if place in found]
-        self.cached += len(skipped)
-        return skipped
+        found, ours = looked[0], {*looked[1]}
+        self._looking = 0
+        if ours or found:
+            self._patience = time.monotonic() + self._settings.timeout + GRACE
+        elif time.monotonic() > self._patience:
+            ours = {*ahead}
+        self._ready += [place for place in ahead if place in ours and place not in found]
+        self._elsewhere += [place for place in ahead if not (place in ours or place in found)]
+        if self._elsewhere and self._loop is not None:
+            self._loop.call_later(_LOOK, self._writer.look)
+        self.cached += len(found)
+        return [(place, found[place]) for place in ahead if place in found]
 
     def committed(self) -> None:
         """Note that a batch was committed: there is room again, and responses were read."""
@@ -632,6 +665,10 @@ class Writer:
     def _look_for_room(self) -> None:
         self.is_full = self._commit is not None and self._count >= _UNCOMMITTED
 
+    def look(self) -> None:
+        """Claim the next places, and look for what other processes stored of them."""
+        self._bell.set()
+
     def end(self) -> None:
         """Declare that no further outcomes come."""
         self._over = True
@@ -648,8 +685,10 @@ class Writer:
                     await asyncio.sleep(_REPORT_EVERY)
                 came = len(self._batch)
                 batch = self._taken()
-                if batch and committer is not None:
-                    await self._commit_all(committer, batch)
+                ahead = self._engine.ahead()
+                if committer is not None and (batch or ahead):
+                    looked = await committer.commit(batch, self._engine.quota, ahead)
+                    batch += self._engine.looked(ahead, looked)
                 if batch:
                     self._report(batch)
                 self._count -= came
@@ -657,6 +696,8 @@ class Writer:
                 self._engine.committed()
                 if self._batch or self._over:
                     self._bell.set()
+            if committer is not None:
+                await committer.commit([], None, None)
         except asyncio.CancelledError:  # with everything in the caller's loop
             if committer is not None:
                 committer.commit_last(self._taken(), self._engine.quota)
@@ -664,14 +705,6 @@ class Writer:
         finally:
             if committer is not None:
                 committer.close()
-
-    async def _commit_all(self, committer: _Committer, batch: Batch) -> None:
-        """Commit a batch; add what other processes stored of the next places."""
-        engine = self._engine
-        found = await committer.commit(batch, engine.quota, engine.ahead())
-        if found:
-            batch += engine.skip(found)
-            batch += engine.skip(await committer.commit([], None, engine.ahead()))
 
     def _taken(self) -> Batch:
         """The outcomes that came."""
@@ -692,17 +725,15 @@ class _Committer:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
 
-    async def commit(
-        self, batch: Batch, quota: int | None, ahead: list[Place]
-    ) -> Mapping[Place, Outcome]:
-        done: Future[Mapping[Place, Outcome]] = Future()
+    async def commit(self, batch: Batch, quota: int | None, ahead: list[Place] | None) -> Looked:
+        done: Future[Looked] = Future()
         self._jobs.put((batch, quota, ahead, done))
         return await asyncio.wrap_future(done)
 
     def commit_last(self, batch: Batch, quota: int | None) -> None:
         """Commit a batch, after the one under way, without the loop."""
-        done: Future[Mapping[Place, Outcome]] = Future()
-        self._jobs.put((batch, quota, [], done))
+        done: Future[Looked] = Future()
+        self._jobs.put((batch, quota, None, done))
         with suppress(TimeoutError):
             done.exception(LAST_COMMIT)
 
@@ -715,8 +746,8 @@ class _Committer:
             # the waiting task may have been canceled meanwhile, and the loop may have ended
             with suppress(InvalidStateError, RuntimeError):
                 try:
-                    found = self._commit(batch, quota, ahead)
+                    looked = self._commit(batch, quota, ahead)
                 except BaseException as error:  # noqa: BLE001 - raised where it is awaited
                     done.set_exception(error)
                 else:
-                    done.set_result(found)
+                    done.set_result(looked)

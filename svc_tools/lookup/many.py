@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from svc_tools.lookup.cache import CacheChoice, ResultStore
-    from svc_tools.lookup.engine import Batch, Commit
+    from svc_tools.lookup.engine import Batch, Commit, Looked
     from svc_tools.progress import Progress
 
 T = TypeVar("T")
@@ -352,6 +352,7 @@ class _RunCache:
         self._client = client
         self._detail = detail
         self._broken = False
+        self._claimed: set[Place] = set()
         self._source = None if cache is None else source_of(client)
         self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
@@ -363,23 +364,26 @@ class _RunCache:
         return self._cache.known(source_of(self._client), places, detail=self._detail)
 
     def _commit(
-        self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place]
-    ) -> Mapping[Place, Outcome]:
+        self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place] | None
+    ) -> Looked:
         found: Mapping[Place, Outcome] = {}
-        if self._broken:
-            return found
+        ours: Collection[Place] = ahead or ()
+        shared = cache if isinstance(cache, Cache) and not self._refresh else None
         try:
             source = source_of(self._client)
-            if source != self._source:
+            if source != self._source and not self._broken:
                 # the rate book changed: results in flight may be of the one before
                 self._broken = True
                 cache.notes.append(
                     "the rate book changed during this run: its results since then are not cached"
                 )
-                return found
-            if isinstance(cache, Cache) and (cache.changed() or not batch) and not self._refresh:
-                places = [place for place, _ in batch] + ahead
-                found = cache.known(source, places, detail=self._detail)
+            if self._broken:
+                return found, ours
+            if shared and ahead:
+                ours = shared.claim(source, ahead)
+                self._claimed.update(ours)
+                # only now: another process commits a result before it releases the place
+                found = shared.known(source, ahead, detail=self._detail)
             if quota is not None:
                 cache.store_quota(source, quota)
             cache.store(source, batch, detail=self._detail)
@@ -387,7 +391,14 @@ class _RunCache:
             self._broken = True
             reason = f"{type(error).__name__}: {error}"
             cache.notes.append(f"the results of this run are not cached: {reason}")
-        return found
+        finally:
+            if shared and self._source:
+                done = {*found, *(place for place, _ in batch)}
+                all_of_them = ahead is None or self._broken
+                over = self._claimed if all_of_them else self._claimed & done
+                shared.release(self._source, over)
+                self._claimed = self._claimed - over
+        return found, ours
 
 
 class _Driver:

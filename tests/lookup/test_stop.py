@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 from support.answers import places, statuses
 from support.counting import counting
-from support.faults import HANG, KEY, answer, echo
+from support.faults import HANG, KEY, answer, echo, echoing
 from support.systems import posix
 from support.waiting import Steps
 
@@ -423,6 +423,31 @@ def test_every_place_ends_with_its_answer_or_its_true_reason():
     assert counted["asked_again"] == {}
     assert run.requests == sum(counted["kinds"].values())
     assert run.asked == MANY
+
+
+def test_every_place_that_has_an_attempt_left_ends_with_its_rate():
+    plan = {"429": 0.05, "503": 0.05, "hang": 0.01, "reset": 0.01, "broken": 0.005, "garbled": 0.01}
+    with counting(plan, most=3) as (url, counts), Svc(KEY, base_url=url, timeout=1) as client:
+        run = look_up(client, all_places(), concurrency=64)
+        counted = counts()
+    assert (run.stopped, statuses(run)) == (None, {"ok": PLACES})
+    assert all(outcome.found.resolved_zip == place.zip for place, outcome in run.outcomes.items())
+    assert counted["kinds"].keys() == {"answer", *plan}
+    assert run.requests == sum(counted["kinds"].values())
+    assert max(counted["refused"].values()) >= 2
+
+
+@pytest.mark.parametrize(
+    ("rate", "requests"), [({"zip": "75201"}, 2), ({"combined_rate": None}, 2), ({}, 1)]
+)
+def test_a_response_that_cannot_be_used_twice_in_the_same_way_is_the_services(
+    faults, rate, requests
+):
+    faults.will(echoing(rate=rate))
+    with Svc(KEY, base_url=faults.base_url) as client:
+        run = look_up(client, places(1))
+    assert (run.requests, len(faults.seen)) == (requests, requests)
+    assert statuses(run) == {"failed" if rate else "ok": 1}
 
 
 @posix

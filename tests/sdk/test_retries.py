@@ -242,13 +242,10 @@ def test_waiting_for_a_connection_is_no_timeout_of_the_service(faults, library):
         return echo(seen)
 
     async def scenario():
-        async with (
-            library.AsyncClient(limits=library.Limits(max_connections=1)) as http,
-            AsyncSvc(
-                "key", base_url=faults.base_url, timeout=2, max_retries=0, http_client=http
-            ) as client,
-        ):
-            calls = [client.lookup("TX", zip="78701") for _ in range(6)]
+        async with library.AsyncClient(limits=library.Limits(max_connections=1)) as http:
+            options = {"timeout": 2, "max_retries": 0, "http_client": http}
+            clients = [AsyncSvc(key, base_url=faults.base_url, **options) for key in ("one", "two")]
+            calls = [client.lookup("TX", zip="78701") for client in clients * 3]
             return await asyncio.gather(*calls)
 
     faults.will(slow)
