@@ -82,7 +82,8 @@ WORDS = {"#INVALID": "#VALUE!", "#DIV/0!": "#N/A"}
 def arguments_of(text):
     """Constants of a formula; `{1; 2}` are rows of one cell."""
     rows = re.sub(r"\{(.*?)\}", lambda found: f"[[{found[1].replace(';', '],[')}]]", text)
-    return ast.literal_eval(f"({rows.replace('TRUE', 'True')},)")
+    truths = rows.replace("TRUE", "True").replace("FALSE", "False")
+    return ast.literal_eval(f"({truths},)")
 
 
 @pytest.mark.parametrize("host", HOSTS)
