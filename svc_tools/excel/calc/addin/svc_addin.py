@@ -38,7 +38,11 @@ _OFFLINE = "#OFFLINE"
 """What a cell shows that is computed without the server."""
 _WIDEST = 20
 """Columns of what would spill elsewhere; Calc repeats a single one."""
-_ONE_CALL = re.compile(r'=(?:IF\([^()]*;"";)?SVC\.TOOLS\.SVC_\w+\([^()]*\)\)?', re.IGNORECASE)
+_ONE_CALL = re.compile(
+    r'=(?:IF\([^()]*;"";)?(?:IFERROR\()?SVC\.TOOLS\.SVC_\w+\([^()]*\)'
+    r'(?:;IF\((?:[^()]*="invalid";#VALUE!;NA\(\)|ISERROR\(([^()]*)\);\1;#VALUE!)\)\))?\)?',
+    re.IGNORECASE,
+)
 """A formula whose value is that of its only call, where this is made."""
 
 _FUNCTIONS = functions_of(Path(__file__).with_name("functions.json").read_text(encoding="utf-8"))
