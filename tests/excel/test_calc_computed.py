@@ -141,6 +141,19 @@ def test_the_shipped_workbook_opened_without_the_server_shows_its_rates(
     assert register == [[OFFLINE, *[""] * 4], [""] * 5, [""] * 5]
 
 
+def test_the_shipped_workbook_saved_as_ods_shows_its_rates_without_the_server(
+    calc, server_file, tmp_path
+):
+    calc.do("open", url=Path(shutil.copy(SHIPPED / "sales-tax-calc.xlsx", tmp_path)).as_uri())
+    calc.do("calculate")
+    saved = tmp_path / "saved.ods"
+    calc.do("save", url=saved.as_uri(), kind="calc8")
+    with stopped(server_file):
+        calc.do("open", url=saved.as_uri())
+        first, *_ = calc.do("block", address="A9:I9", sheet=2)
+    assert first == [*LINE_OF_EXAMPLE, "8.625%", "106.95", "ok", "high"]
+
+
 @pytest.mark.parametrize("name", ["saved.ods", "saved.xlsx"])
 def test_what_is_computed_without_the_server_says_so_until_it_is_back(
     calc, saved, server_file, name

@@ -330,9 +330,7 @@ def test_a_warning_is_shown_once(tab, faults):
 
 
 def test_the_history_has_the_same_word_for_a_status_as_a_spreadsheet(tab, faults):
-    faults.will(
-        echoing(), echoing(confidence="low"), echoing(warnings=["local_rates_not_covered"])
-    )
+    faults.will(echoing(), echoing(confidence="low"), echoing(warnings=["local_rates_not_covered"]))
     for place in ("78701", "78702", "78703"):
         look_up(tab, place=place)
     heads = tab.history.heads
