@@ -12,6 +12,7 @@ import typer
 from support.hosts import HOSTS, REAL_ERRORS
 
 from svc_tools.cli.app import app
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.officejs.pages import host_text
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.workbook.sheets import MACROS
@@ -46,6 +47,13 @@ def test_each_command_exists_with_its_options():
         assert {word for word in words if word.startswith("--")} <= known, line
         named.add(name)
     assert named == set(excel.commands)
+
+
+def test_what_fails_on_company_computers_is_what_the_sheet_start_and_the_check_say():
+    rows = [f"| {one.name} | {one.seen} | {one.means} | {one.todo} |" for one in ADVICE.values()]
+    commands = [re.sub(r"“([^”]*svc-tools excel[^”]*)”", r"`\1`", row) for row in rows]
+    found = rows_under("| About | You see | It means | Do |")
+    assert found == commands, "\n".join(commands)
 
 
 def test_links_lead_somewhere():

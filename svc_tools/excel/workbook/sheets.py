@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import PARTIAL
 from svc_tools.excel.workbook.writing import (
@@ -61,6 +62,11 @@ def start_sheet(host: Host) -> Sheet:
         row = _text(sheet, row, text)
     row = _sources(sheet, host, row + 1)
     row = _meanings(sheet, host, row + 1)
+    row = _section(sheet, row + 1, "On a company computer")
+    for one in ADVICE.values():
+        if host.key in one.hosts:
+            sheet.put(f"B{row}", one.name, "strong_top")
+            row = _text(sheet, row, f"{one.seen} {one.means} {one.todo}")
     if host.is_excel:
         row = _section(sheet, row + 1, "The macros")
         sheet.put(f"B{row}", TEXTS["run"], "muted")
