@@ -52,14 +52,14 @@ class Computer(NamedTuple):
     Attributes:
         folder: the folder of the workbooks.
         workbooks: their names.
-        python: the path of this Python.
+        pythons: the paths of this Python, and of that from which its environment was made.
         variables: those that are set, of `VARIABLES`.
         registry: reads a key by its path, which begins with its root.
     """
 
     folder: str
     workbooks: Sequence[str]
-    python: str
+    pythons: Sequence[str]
     variables: Mapping[str, str]
     registry: Callable[[str], Key]
 
@@ -145,7 +145,7 @@ def store(computer: Computer) -> Finding:
     excel = str(computer.registry(_EXCEL).values.get("", ""))
     found = [
         f"{name} is from the Microsoft Store: {path}"
-        for name, path in (("Excel", excel), ("Python", computer.python))
+        for name, path in (("Excel", excel), *(("Python", one) for one in computer.pythons))
         if "windowsapps" in path.casefold()
     ]
     if found:

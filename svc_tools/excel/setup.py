@@ -48,7 +48,7 @@ HTTPS, AT_LOGON = "svc-tools excel serve --https", "svc-tools excel serve --at-l
 _START = f"At each logon: {AT_LOGON}. Now: svc-tools excel serve"
 _RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
-"""OpenSSL's code for a certificate that is not trusted, which stands in the message of the error."""
+"""OpenSSL's code for a certificate that is not trusted, in the message of the error."""
 _UNBLOCK = (
     "Windows blocks the macros of a workbook from the internet or a mail. Unblock the downloaded"
     " file before you open it: right-click it in the Explorer > Properties > Unblock > OK."
@@ -467,7 +467,8 @@ def _computer() -> company.Computer:
     """The data of this computer from which the findings about it follow."""
     found = config.variables(company.VARIABLES)
     workbooks = [one.name for one in _workbooks()]
-    return company.Computer(str(Path.cwd()), workbooks, sys.executable, found, _registry)
+    pythons = (sys.executable, sys.base_prefix)  # that of an environment is elsewhere
+    return company.Computer(str(Path.cwd()), workbooks, pythons, found, _registry)
 
 
 def _workbooks() -> list[Path]:

@@ -154,6 +154,11 @@ def test_excel_or_python_from_the_store(registry, monkeypatch):
     python = r"C:\Users\me\AppData\Local\Microsoft\WindowsApps\python.exe"
     monkeypatch.setattr(setup.sys, "executable", python)
     assert python in line("Store", "store")
+    monkeypatch.setattr(setup.sys, "executable", r"C:\taxes\.venv\Scripts\python.exe")
+    assert checked()[0]["Store"]["mark"] == "ok"
+    base = r"C:\Program Files\WindowsApps\PythonSoftwareFoundation.Python.3.13"
+    monkeypatch.setattr(setup.sys, "base_prefix", base)
+    assert base in line("Store", "store")
 
 
 @pytest.mark.parametrize(
