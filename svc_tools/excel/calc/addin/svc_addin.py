@@ -22,7 +22,7 @@ from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX
 from com.sun.star.sheet import ResultEvent, XVolatileResult
 from com.sun.star.task import XJobExecutor
 from com.sun.star.util.NumberFormat import LOGICAL
-from svc_calc_cells import Cells, functions_of, key_of, shown, truths_in
+from svc_calc_cells import Cells, functions_of, key_of, passed_key, shown, truths_in
 from svc_calc_server import RefusedError, Server, ServerError
 from svc_formulas import Book, Table, Unknown
 
@@ -230,7 +230,8 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
     def computed(self, name: str, document: Any, *arguments: object) -> Any:
         """What a cell shows: a value, a word, nothing for #N/A; an exception is #VALUE!."""
         call = _FUNCTIONS[name].call(arguments, from_1904=_from_1904(document))
-        call = _with_truths(call, document)
+        if any(one in (0, 1) for one in arguments):
+            call = _truths_of(document).get(passed_key(name, arguments), call)
         since = _refreshed.get(document.RuntimeUID, "") if _refreshed else ""
         try:
             value = _cells.value(call, partial(_calls_of, document), since)
@@ -258,10 +259,8 @@ def _calls_of(document: Any) -> Iterator[dict[str, Any]]:
             yield book.call(name, arguments)
 
 
-def _with_truths(call: dict[str, Any], document: Any) -> dict[str, Any]:
-    """A call with the truth values of its cells: Calc passes them as 1 and 0, as an empty cell."""
-    if not any(one in ("", 0, 1) for one in call["a"]):
-        return call
+def _truths_of(document: Any) -> dict[str, Any]:
+    """The calls of a document with truth values: Calc passes 1 and 0, and 0 for an empty cell."""
     known = _truths.get(document.RuntimeUID)
     began = time.monotonic()
     if known is None or began > known.until:
@@ -272,8 +271,7 @@ def _with_truths(call: dict[str, Any], document: Any) -> dict[str, Any]:
         known = Truths(found, now + _REST * (now - began))
         _truths.clear()
         _truths[document.RuntimeUID] = known
-    exact: dict[str, Any] = known.calls.get(key_of(call), call)
-    return exact
+    return known.calls
 
 
 def _offline(call: dict[str, Any], document: Any) -> Any:

@@ -65,9 +65,8 @@ class Function(NamedTuple):
         """
         given: list[Any] = []
         for at, one in enumerate(arguments):
-            if isinstance(one, (tuple, list)):  # in a range a truth value is a number
-                rows = [[float(it) if isinstance(it, bool) else it for it in row] for row in one]
-                given.append(rows)
+            if isinstance(one, (tuple, list)):
+                given.append(_as_number(one))
             else:
                 is_empty = one == 0 and one is not False and at not in self.zeros
                 given.append("" if is_empty else one)
@@ -179,21 +178,34 @@ class Cells:
 
 
 def truths_in(calls: Iterable[Tuple[Function, List[Any]]], from_1904: str) -> Dict[str, Call]:
-    """The calls with truth values, by the keys of the same calls as Calc passes them.
+    """The calls with truth values, by the keys of what Calc passes for them (`passed_key`).
 
-    Where another call is passed in the same way without one (FALSE is 0, as an empty cell is), the
+    Where another call is passed in the same way without one (an empty cell is 0, as FALSE is), the
     two cannot be told apart: that key is left out.
     """
     found: Dict[str, Call] = {}
     others = set()
     for function, arguments in calls:
-        passed = [float(one) if isinstance(one, bool) else one for one in arguments]
-        key = key_of(function.call(passed, from_1904=from_1904))
+        key = passed_key(function.name, arguments)
         if any(isinstance(one, bool) for one in arguments):
             found[key] = function.call(arguments, from_1904=from_1904)
         else:
             others.add(key)
     return {key: call for key, call in found.items() if key not in others}
+
+
+def passed_key(name: str, arguments: Iterable[object]) -> str:
+    """What the calls for which Calc passes the same have in common: truth values as 1 and 0."""
+    passed = [_as_number(one) for one in arguments]
+    while passed and passed[-1] is None:
+        passed.pop()
+    return json.dumps([name, *passed])
+
+
+def _as_number(value: Any) -> Any:  # noqa: ANN401 - a scalar, or rows of them
+    if isinstance(value, (tuple, list)):
+        return [list(map(_as_number, row)) for row in value]
+    return float(value) if isinstance(value, bool) else value
 
 
 def key_of(call: Call) -> str:
