@@ -27,6 +27,7 @@ from scripts import make_excel_files
 from svc_tools.excel import workbook
 from svc_tools.excel.calc import calc_name
 from svc_tools.excel.com import macros, nexus
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.workbook import (
     MODULE_TEXT,
@@ -224,6 +225,17 @@ def test_the_first_sheet_lists_every_function_and_macro(book):
     cells = [cell.value for row in book["Start"].iter_rows() for cell in row if cell.value]
     assert {one.name for one in FUNCTIONS} | set(MACROS) <= set(cells)
     assert f"xlwings {XLWINGS}" in " ".join(map(str, cells))
+
+
+@pytest.mark.parametrize("name", ["sales-tax.xlsm", "sales-tax-calc.xlsx"])
+def test_the_first_sheet_says_what_fails_on_company_computers(name):
+    start = load_workbook(SHIPPED / name)["Start"]
+    beside = {row[1].value: row[2].value for row in start.iter_rows()}
+    host = "excel" if name.endswith(".xlsm") else "calc"
+    wanted = {one.name: one for one in ADVICE.values() if host in one.hosts}
+    assert len(wanted) >= 3
+    for about, one in wanted.items():
+        assert beside[about] == f"{one.seen} {one.means} {one.todo}"
 
 
 def test_order_lines_are_a_table_whose_headings_are_those_of_the_cells(book):

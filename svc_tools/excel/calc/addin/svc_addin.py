@@ -265,7 +265,7 @@ def _truths_of(document: Any) -> dict[str, Any]:
     began = time.monotonic()
     if known is None or began > known.until:
         found: dict[str, Any] = {}
-        with suppress(Unknown):  # it is too large
+        with suppress(Exception):  # it is too large, or cannot be read now
             found = Document(document).truths()
         now = time.monotonic()
         known = Truths(found, now + _REST * (now - began))
