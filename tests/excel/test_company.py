@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import plistlib
+import shlex
 import subprocess
 import sys
 from xml.etree.ElementTree import fromstring
@@ -11,7 +12,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 import xlwings
 from support.keyrings import use_keyring
-from support.systems import Registry, homes
+from support.systems import Registry, homes, posix
 from typer.testing import CliRunner
 
 from svc_tools import operating_system
@@ -246,9 +247,11 @@ def test_the_task_for_windows_starts_this_python_when_its_user_logs_on(registry,
     assert registry.values == {}
 
 
+@posix
 def test_the_launch_agent_for_macos_starts_this_python_at_login(monkeypatch, tmp_path):
     monkeypatch.setattr(operating_system, "NAME", "darwin")
-    for name, value in homes(tmp_path).items():
+    home = tmp_path / "my home"
+    for name, value in homes(home).items():
         monkeypatch.setenv(name, value)
     done = run("serve", "--at-logon")
     assert done.exit_code == 0, done.output
@@ -264,16 +267,17 @@ def test_the_launch_agent_for_macos_starts_this_python_at_login(monkeypatch, tmp
         "StandardOutPath": log,
         "StandardErrorPath": log,
     }
-    agents = tmp_path / "Library" / "LaunchAgents"
-    assert not agents.exists()  # the commands are shown, and none is run
-    shown = [one.strip() for one in done.stdout.splitlines() if one.startswith("  ")]
-    assert shown[2:4] == [
-        f"launchctl load {agents}/{agent['Label']}.plist",
-        f"launchctl unload {agents}/{agent['Label']}.plist",
-    ]
-    for command in (*shown[:2], shown[4]):  # mkdir, cp and rm; launchctl is of macOS
-        subprocess.run(command, shell=True, check=True)  # noqa: S602 - our own command
-        assert command.startswith("rm") != any(agents.glob("*.plist")) or "mkdir" in command
+    assert not home.exists()  # the commands are shown, and none is run
+    shown = [shlex.split(one) for one in done.stdout.splitlines() if one.startswith("  ")]
+    make, copy, load, unload, remove = shown
+    installed = home / "Library" / "LaunchAgents" / f"{agent['Label']}.plist"
+    assert load == ["launchctl", "load", str(installed)]  # of macOS alone
+    assert unload == ["launchctl", "unload", str(installed)]
+    for command in (make, copy):
+        subprocess.run(command, check=True)
+    assert plistlib.loads(installed.read_bytes()) == agent
+    subprocess.run(remove, check=True)
+    assert not installed.exists()
 
 
 def test_on_other_systems_the_command_is_named_and_nothing_written(monkeypatch):
