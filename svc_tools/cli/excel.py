@@ -229,6 +229,11 @@ def serve(
             from svc_tools.excel import setup  # noqa: PLC0415 - of an extra
             from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - the same
         if at_logon:
+            if (port, cert, key, https, yes, browser) != (None, None, None, None, False, False):
+                raise ValueError(
+                    "--at-logon takes no other option: the server starts with the choices of its"
+                    " last run. Start it once with those that you want, then run this again"
+                )
             for line in setup.start_at_logon():
                 typer.echo(line)
             return

@@ -288,6 +288,14 @@ def test_on_other_systems_the_command_is_named_and_nothing_written(monkeypatch):
     assert not setup.config.excel_folder().exists()
 
 
+@pytest.mark.parametrize("option", [["--port", "0"], ["--http"], ["--yes"], ["--open"]])
+def test_an_option_that_the_start_at_logon_would_pass_over_is_refused(option, registry):
+    done = run("serve", "--at-logon", *option)
+    assert done.exit_code == 2
+    assert "--at-logon takes no other option" in " ".join(done.stderr.split())
+    assert not setup.config.excel_folder().exists()
+
+
 def test_what_the_server_says_where_it_does_not_run_names_the_start_at_logon(monkeypatch):
     monkeypatch.setattr(operating_system, "NAME", "linux")
     assert "svc-tools excel serve --at-logon" in checked()[0]["Server"]["todo"]
