@@ -16,8 +16,10 @@ import time
 import uno
 from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
+from com.sun.star.lang import Locale
 from com.sun.star.table import CellAddress
 from com.sun.star.util import Date
+from com.sun.star.util.NumberFormat import LOGICAL
 
 _PATIENCE = 60.0
 
@@ -65,9 +67,15 @@ class Calc:
         self.document.NullDate = Date(day, month, year)
 
     def fill(self, cells, sheet=0):
-        """Put numbers, texts, formulas ("=...") and array formulas ("{=...}", over a range)."""
+        """Put numbers, texts, formulas ("=...") and array formulas ("{=...}", over a range).
+
+        A truth value is a number with its format, as when it is typed.
+        """
         for address, content in cells.items():
             cell = self._sheet(sheet).getCellRangeByName(address)
+            if isinstance(content, bool):
+                formats = self.document.NumberFormats
+                cell.NumberFormat = formats.getStandardFormat(LOGICAL, Locale())
             if isinstance(content, (int, float)):
                 cell.Value = content
             elif content.startswith("{="):

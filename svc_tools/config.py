@@ -28,7 +28,7 @@ from svc_tools.extras import needs, require
 from svc_tools.notebook import in_notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import tzinfo
 
     from svc_sdk._requests import Call
@@ -535,6 +535,11 @@ def seller_delivery() -> DeliveryAs | None:
 def is_python_chosen() -> bool:
     """Whether variables lead the programs of this terminal to one Python and its modules."""
     return any(map(_variable, ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH")))
+
+
+def variables(names: Iterable[str]) -> dict[str, str]:
+    """Those of these variables that are set. A proxy's may hold a password."""
+    return {name: value for name in names if (value := _variable(name))}
 
 
 def _variable(name: str) -> str:

@@ -209,6 +209,14 @@ def serve(
     browser: Annotated[
         bool, typer.Option("--open", help="Open the page on how to load the add-in in Excel.")
     ] = False,
+    at_logon: Annotated[
+        bool,
+        typer.Option(
+            "--at-logon",
+            help="Serve nothing now: write the file by which Windows or macOS starts this server at"
+            " each logon, and show the commands for it.",
+        ),
+    ] = False,
 ) -> None:
     """Serve the add-in for Excel and Calc on this machine alone, until Ctrl+C.
 
@@ -218,7 +226,17 @@ def serve(
     """
     with explained():
         with needs("Working with spreadsheets", "excel"):
-            from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - of an extra
+            from svc_tools.excel import setup  # noqa: PLC0415 - of an extra
+            from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - the same
+        if at_logon:
+            if (port, cert, key, https, yes, browser) != (None, None, None, None, False, False):
+                raise ValueError(
+                    "--at-logon takes no other option: the server starts with the choices of its"
+                    " last run. Start it once with those that you want, then run this again"
+                )
+            for line in setup.start_at_logon():
+                typer.echo(line)
+            return
         asked = "Run it now? (No: plain http, for Calc alone.)"
         confirm = functools.partial(typer.confirm, asked)
         run(

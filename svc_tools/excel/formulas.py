@@ -50,7 +50,7 @@ _THIS_ROW = re.compile(
     re.IGNORECASE,
 )
 _COMPARISON = re.compile(r'((?:"[^"]*"|[^"<>=])+)(=|<>|<=|>=|<|>)((?:"[^"]*"|[^"<>=])+)')
-_FUNCTION_CALL = re.compile(r"(AND|OR|NOT|DATE|TODAY)\((.*)\)", re.IGNORECASE | re.DOTALL)
+_FUNCTION_CALL = re.compile(r"(IF|AND|OR|NOT|DATE|TODAY)\((.*)\)", re.IGNORECASE | re.DOTALL)
 _FIRST_DAY, _FIRST_YEAR = date(1899, 12, 30), 1900
 NO_PLACES = {"SVC_SUM", "SVC_FIELDS", "SVC_NEXUS", "SVC_NEXUS_STATUS"}
 """Functions that look no place up."""
@@ -140,6 +140,12 @@ def calls_in(formula: str, separator: str = ",") -> List[FormulaCall]:
     return [call for _, call in sorted(found)]
 
 
+def truth_in(text: str) -> bool | None:
+    """The truth value that is written as TRUE or FALSE(); `None` for any other text."""
+    truth = _TRUTH.fullmatch(text)
+    return truth[1].upper() == "TRUE" if truth else None
+
+
 def _looks_up(call: FormulaCall) -> bool:
     return call.name not in NO_PLACES and bool(call.arguments)
 
@@ -183,6 +189,8 @@ class Book:
 
     shown = False
     """Whether the values that formulas show are used, not only those of cells without one."""
+    ranges = False
+    """Whether ranges are read although `shown` is not set: those of cells without a formula."""
     separator = ","
     empty: Any = None
     """An empty cell as the host passes it to a function."""
@@ -263,9 +271,9 @@ class Book:
             return text[1:-1].replace('""', '"')
         if _NUMBER.fullmatch(text):
             return float(text)
-        truth = _TRUTH.fullmatch(text)
-        if truth:
-            return truth[1].upper() == "TRUE"
+        truth = truth_in(text)
+        if truth is not None:
+            return truth
         cells = _CELLS.fullmatch(text)
         if cells:
             return self._referred(cells, sheet)
@@ -304,7 +312,7 @@ class Book:
         return self._block(found.sheet, range(found.column + left, found.column + right + 1), rows)
 
     def _block(self, sheet: Any, columns: range, rows: range) -> Any:  # noqa: ANN401 - the host's
-        if not self.shown or len(columns) * len(rows) > _MOST_CELLS:
+        if not (self.shown or self.ranges) or len(columns) * len(rows) > _MOST_CELLS:
             raise Unknown
         lines = ([self.cell(sheet, column, row) for column in columns] for row in rows)
         return [["" if one is self.empty else one for one in line] for line in lines]
@@ -330,8 +338,19 @@ class Book:
         return self._holds(guard.condition, sheet, row) == (guard.position == 1)
 
     def _holds(self, condition: str, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
-        """Whether a test holds: comparisons of values of one kind, joined by AND, OR and NOT."""
+        """Whether a test holds: comparisons of values of one kind, joined by AND, OR and NOT.
+
+        TRUE and FALSE are tests, too, and so is IF without a value for "else", where it is FALSE.
+        """
+        truth = truth_in(condition)
+        if truth is not None:
+            return truth
         function = _FUNCTION_CALL.fullmatch(condition)
+        if function and function[1].upper() == "IF":
+            test, *results = _parts(function[2], self.separator)
+            if len(results) != 1 or self._holds(test, sheet, row):
+                raise Unknown
+            return False
         if function and function[1].upper() in {"AND", "OR", "NOT"}:
             name = function[1].upper()
             parts = [self._holds(one, sheet, row) for one in _parts(function[2], self.separator)]

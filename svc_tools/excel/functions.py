@@ -374,6 +374,7 @@ def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
     heads, *lines = rows
     if not _are_headings(heads):
         if len(heads) not in {2, 3}:
+            pass_on_error("range", heads[0])
             raise BadValueError(
                 f"range: it has {len(heads)} columns and no headings; expected headings such as"
                 " State, ZIP Code, Address, City and Date, or columns of state, ZIP and perhaps"

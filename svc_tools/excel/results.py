@@ -17,7 +17,13 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
 from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
-from svc_tools.lookup.outcomes import as_of_status, parsed_day, review_reasons, warnings_of
+from svc_tools.lookup.outcomes import (
+    as_of_status,
+    parsed_day,
+    review_reasons,
+    status_word,
+    warnings_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +71,8 @@ class FieldSource:
 
     @property
     def status(self) -> str:
-        """The status in a word to branch on: `review` for a whole rate that requires review."""
-        return "review" if self.outcome.status == "ok" and self.reasons else self.outcome.status
+        """The status in a word to branch on."""
+        return status_word(self.outcome.status, self.reasons)
 
 
 def rate_cell(units: int) -> float:

@@ -7,6 +7,7 @@ A step returns or yields sentences, or raises what `settings` does. Only `choose
 from __future__ import annotations
 
 import platform
+import plistlib
 import shutil
 import ssl
 import subprocess
@@ -15,9 +16,10 @@ import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from svc_sdk import AuthError, SvcError, __version__
 from svc_tools import config, operating_system
@@ -28,7 +30,8 @@ from svc_tools.config import (
     EmbeddedSvc,
     open_account,
 )
-from svc_tools.excel import settings
+from svc_tools.display import render
+from svc_tools.excel import company, settings
 from svc_tools.excel.workbook import XLWINGS
 from svc_tools.extras import needs, require
 from svc_tools.lookup.key_check import check_key
@@ -40,16 +43,18 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from svc_tools.excel.company import Finding, Mark
+
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_Mark: TypeAlias = Literal["ok", "wrong", "not set up"]
-_Found: TypeAlias = tuple[_Mark, str, str]
-"""The check of one part: the mark, what was found, and what to do."""
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
-_START, HTTPS = "Start it: svc-tools excel serve", "svc-tools excel serve --https"
+HTTPS, AT_LOGON = "svc-tools excel serve --https", "svc-tools excel serve --at-logon"
+_START = f"At each logon: {AT_LOGON}. Now: svc-tools excel serve"
 _RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+"""OpenSSL's code for a certificate that is not trusted, in the message of the error."""
 _UNBLOCK = (
     "Windows blocks the macros of a workbook from the internet or a mail. Unblock the downloaded"
     " file before you open it: right-click it in the Explorer > Properties > Unblock > OK."
@@ -198,6 +203,60 @@ def _write_registry(path: str, name: str, text: str | None) -> None:
             return
         with suppress(FileNotFoundError):  # it is not there
             winreg.DeleteValue(key, name)
+
+
+def _registry(path: str) -> company.Key:
+    """A key of the registry."""
+    root, _, rest = path.partition("\\")
+    try:
+        winreg = import_module("winreg")  # of Windows alone
+        with winreg.OpenKey(getattr(winreg, root), rest) as key:
+            keys, values, _ = winreg.QueryInfoKey(key)
+            found = (winreg.EnumValue(key, at)[:2] for at in range(values))
+            return company.Key(dict(found), [winreg.EnumKey(key, at) for at in range(keys)])
+    except (OSError, ImportError):  # it is not there, or an administrator closed it
+        return company.Key({})
+
+
+def start_at_logon() -> Iterator[str]:
+    """Write the file by which the system starts the server at each logon, with the commands for it.
+
+    Nothing else is changed: the user runs the commands, or does not.
+
+    Raises:
+        ConfigurationError: this system has no such file.
+        OSError: it cannot be written.
+    """
+    logon = DATA["logon"].get(operating_system.NAME)
+    words = [sys.executable, "-m", "svc_tools", "excel", "serve"]
+    if logon is None:
+        raise ConfigurationError(
+            "--at-logon knows Windows and macOS. Here add this command to the programs that your"
+            f" desktop starts at login: {typed(words)}"
+        )
+    folder = config.excel_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / logon["file"]
+    if is_windows():
+        program, *arguments = words
+        of = config.variables(("USERDOMAIN", "USERNAME"))
+        user = "\\".join(of.values())
+        values = {"user": user, "program": program, "arguments": typed(arguments)}
+        text = render("excel/logon.xml", **values, folder=folder)
+        path.write_bytes(text.encode("utf-16"))  # the only encoding that schtasks reads
+    else:
+        log = str(folder / "serve.log")
+        job = {**logon["job"], "ProgramArguments": words}
+        job |= {"StandardOutPath": log, "StandardErrorPath": log}
+        job["EnvironmentVariables"] = {"SVC_EXCEL": str(folder)}  # launchd has none of a terminal's
+        path.write_bytes(plistlib.dumps(job))
+    yield f"Made {path}. It starts the server at each logon once you run:"
+    for kind, before in (("start", ""), ("stop", "To take it away:")):
+        if before:
+            yield before
+        for command in logon[kind]:
+            filled = [word.format(file=path, home=Path.home()) for word in command]
+            yield f"  {typed(filled)}"
 
 
 def choose_certificate(
@@ -352,7 +411,7 @@ class Line:
     """
 
     name: str
-    mark: _Mark
+    mark: Mark
     said: str
     todo: str | None = None
 
@@ -360,9 +419,13 @@ class Line:
 def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
     config.excel_folder()  # raises where hardly anything is installed, or it is no path
-    parts: dict[str, Callable[[], _Found]] = {"Packages": _packages}
+    computer = _computer()
+    parts: dict[str, Callable[[], Finding]] = {"Packages": _packages}
     if is_windows():
         parts |= {"Excel's Python": _python, "Downloaded files": _downloads}
+        parts |= {name: partial(look, computer) for name, look in company.WINDOWS.items()}
+    if (found := company.proxy(computer)) is not None:
+        parts["Proxy"] = lambda: found
     parts["Service"] = _service
     if settings.describe().problem is None:
         parts["Response"] = _response
@@ -373,12 +436,14 @@ def check() -> Iterator[Line]:
         except SvcError as error:
             trouble = explained(error)
             mark, said, todo = "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do
+            if _UNTRUSTED in error.message:
+                todo = f"{todo} {company.ADVICE['proxy'].todo}"
         except (ImportError, OSError, ValueError) as error:
             mark, said, todo = "wrong", str(error), ""
         yield Line(name, mark, said, todo or None)
 
 
-def _packages() -> _Found:
+def _packages() -> Finding:
     require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (is_windows()))
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
         unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
@@ -387,7 +452,7 @@ def _packages() -> _Found:
     return "ok", f"svc-tax-tools {__version__}, {python}", ""
 
 
-def _python() -> _Found:
+def _python() -> Finding:
     """Whether Excel starts this Python, as the file of xlwings says."""
     from xlwings.cli import get_conda_settings  # noqa: PLC0415 - takes most of a second
     from xlwings.utils import read_user_config  # noqa: PLC0415 - the same
@@ -405,15 +470,27 @@ def _python() -> _Found:
     return "wrong", f"Excel starts {python or 'another Python'}, not {sys.executable}", todo
 
 
-def _downloads() -> _Found:
+def _computer() -> company.Computer:
+    """The data of this computer from which the findings about it follow."""
+    found = config.variables(company.VARIABLES)
+    workbooks = [one.name for one in _workbooks()]
+    pythons = (sys.executable, sys.base_prefix)  # that of an environment is elsewhere
+    return company.Computer(str(Path.cwd()), workbooks, pythons, found, _registry)
+
+
+def _workbooks() -> list[Path]:
+    return sorted([*Path.cwd().glob("*.xls?"), *Path.cwd().glob("svc_udfs.py")])
+
+
+def _downloads() -> Finding:
     """Whether Windows blocks a workbook of this folder."""
-    files = [*Path.cwd().glob("*.xls?"), *Path.cwd().glob("svc_udfs.py")]
+    files = _workbooks()
     blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
     found = f"blocked: {', '.join(blocked)}" if blocked else "none in this folder is blocked"
     return "wrong" if blocked else "ok", found, _UNBLOCK
 
 
-def _service() -> _Found:
+def _service() -> Finding:
     """The service that the cells use, and where it is configured."""
     described = settings.describe()
     if described.problem is not None:
@@ -426,7 +503,7 @@ def _service() -> _Found:
     return "ok", f"{described.service}, {origin}", "" if is_seen else _VARIABLES
 
 
-def _response() -> _Found:
+def _response() -> Finding:
     """Whether the service responds and accepts the key, by one unbilled request."""
     with settings.client(timeout=_TIMEOUT, max_retries=0) as client:
         check_key(client)
@@ -435,7 +512,7 @@ def _response() -> _Found:
         return "ok", "the service accepts the key", ""
 
 
-def _certificate() -> _Found:
+def _certificate() -> Finding:
     """Whether the certificate for https can be used."""
     pair, _ = settings.certificate()
     if not pair:
@@ -446,7 +523,7 @@ def _certificate() -> _Found:
         return "wrong", str(error), _RENEW
 
 
-def _server() -> _Found:
+def _server() -> Finding:
     """Whether the local server runs, which Calc and Excel's add-in need; it is sent nothing."""
     server = settings.read_server()
     if server is None:

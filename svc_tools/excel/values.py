@@ -123,7 +123,9 @@ def error_in(named: str, value: object) -> NotAvailableError | None:
 
 
 def as_text(cell: object) -> str:
-    """A cell in a message: TRUE, or at most 40 characters."""
+    """A cell in a message: TRUE, 2026-05-01, or at most 40 characters."""
+    if isinstance(cell, datetime):
+        cell = cell.date()
     return str(cell).upper() if isinstance(cell, bool) else str(cell)[:40]
 
 

@@ -508,6 +508,11 @@ def review_reasons(
     return tuple(codes)
 
 
+def status_word(status: str, reasons: Collection[str]) -> str:
+    """The status of one lookup in the word to branch on: `review` for a whole rate with reasons."""
+    return "review" if status == "ok" and reasons else status
+
+
 def _doubts(found: Found, warnings: Collection[str]) -> set[str]:
     """What the figures and the confidence of a result put in doubt."""
     codes = set()
@@ -520,6 +525,12 @@ def _doubts(found: Found, warnings: Collection[str]) -> set[str]:
     if found.confidence not in CONFIDENCES:
         codes.add("confidence_unknown")
     return codes
+
+
+def reasons_on(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
+    """Why a single result on a day (`None` for today) requires review, by its own warnings."""
+    warnings = outcome.found.warnings if outcome.found else ()
+    return review_reasons(outcome, warnings, day or datetime.now().astimezone().date())
 
 
 def remarks(
@@ -538,7 +549,7 @@ def remarks(
     if found is None:
         reasons = [outcome.error] if outcome.status == "failed" and outcome.error else []
         return tuple(dict.fromkeys((*reasons, *map(sentence, warnings))))
-    codes = review_reasons(outcome, found.warnings, day or datetime.now().astimezone().date())
+    codes = reasons_on(outcome, day)
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
     reasons = [_reason(code, found) for code in own if code != "partial"]
     # several rates are the same fact, with the rates and what to do

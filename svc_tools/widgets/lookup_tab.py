@@ -21,7 +21,14 @@ from svc_tools.codes import all_warnings
 from svc_tools.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.frames.money import one_amount
 from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
-from svc_tools.lookup.outcomes import Trouble, failed, of_response, remarks
+from svc_tools.lookup.outcomes import (
+    Trouble,
+    failed,
+    of_response,
+    reasons_on,
+    remarks,
+    status_word,
+)
 from svc_tools.places import STATES, Cells, Place, Question, Refusal, question, state_and_zip
 from svc_tools.service_address import address_checked
 from svc_tools.widgets.parts import (
@@ -141,7 +148,7 @@ class LookupTab:
                 query.words,
                 day,
                 rate_headline(result),
-                outcome.status,
+                status_word(outcome.status, reasons_on(outcome, query.day)),
                 f"{taxed or 'not computed'} on {amount}" if amount else "",
                 result_card(
                     result,

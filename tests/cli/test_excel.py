@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -16,7 +15,7 @@ from pydantic import SecretStr
 from support.faults import KEY, LISTED, answer
 from support.keyrings import use_keyring
 from support.secrets import files_with
-from support.systems import homes, posix, pty
+from support.systems import Registry, homes, posix, pty
 from support.waiting import read_until
 from typer.testing import CliRunner
 
@@ -142,27 +141,6 @@ def test_a_key_stored_for_plain_http_earlier_is_sent_nowhere_and_can_be_removed(
         settings.client()
     assert run("install", "--forget-key")[0] == 0
     assert keyring.kept == {}
-
-
-class Registry:
-    """The part of winreg that is used; the values of each key."""
-
-    HKEY_CURRENT_USER, REG_SZ = "HKEY_CURRENT_USER", 1
-
-    def __init__(self):
-        self.values = {}
-
-    @contextlib.contextmanager
-    def CreateKey(self, root, path):  # noqa: N802 - of Windows
-        yield self.values.setdefault(f"{root}\\{path}", {})
-
-    def SetValueEx(self, key, name, _reserved, kind, data):  # noqa: N802 - of Windows
-        key[name] = (kind, data)
-
-    def DeleteValue(self, key, name):  # noqa: N802 - of Windows
-        if name not in key:
-            raise FileNotFoundError(name)
-        del key[name]
 
 
 @pytest.fixture

@@ -91,6 +91,20 @@ def test_an_empty_cell_is_no_zero_and_a_zero_of_a_range_is_one(name, handed_over
     assert call(name, handed_over) == {"f": name, "a": asked}
 
 
+def test_a_truth_value_is_known_by_what_calc_passes_unless_an_empty_cell_is_passed_alike():
+    rate, empty = FUNCTIONS["SVC_RATE"], 0.0
+    calls = [[False, "1"], ["", "1"], [True, "2"], [False, "3"], [empty, "3"], ["CA", "4"]]
+    found = module.truths_in([(rate, one) for one in calls], "")
+    passed = {(0.0, "1"): False, (1.0, "2"): True}
+    keys = [module.passed_key("SVC_RATE", (*one, None, None)) for one in passed]
+    assert list(found) == keys
+    for key, truth in zip(keys, passed.values(), strict=True):
+        assert found[key]["a"][0] is truth
+    assert module.passed_key("SVC_SUM", [((True, 2.0),)]) == module.passed_key(
+        "SVC_SUM", [[[1.0, 2.0]]]
+    )
+
+
 def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_cached_apart(server):
     for of_1904 in ("", "old.ods", "old.ods"):
         server.value("SVC_RATE", ("TX", 78701.0, "44000"), from_1904=of_1904)

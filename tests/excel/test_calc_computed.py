@@ -91,6 +91,13 @@ VALUES |= {"G1": NOT_AVAILABLE, "G2": 8.625, "G3": 17.51, "G4": 8.875}
 """Line 4 is empty: nothing is looked up there."""
 
 
+FALSE_CELLS = [
+    *(False, "=FALSE()", "=B2>9", '=IF(B2>9;"TX")', "=NOT(AND(B2>4;B1>1))"),
+    *("", '=IF(B2>9;"TX";"")', '=IF(B2<9;"CA")'),
+]
+"""States, as typed; the ZIP in B1 lies in California, and B2 holds 5."""
+
+
 def shown_of(calc):
     return dict(zip(SHOWN, calc.do("shown", addresses=SHOWN), strict=True))
 
@@ -132,6 +139,19 @@ def test_the_shipped_workbook_opened_without_the_server_shows_its_rates(
     assert first == [*LINE_OF_EXAMPLE, "8.625%", "106.95", "ok", "high"]
     assert (total, without) == (NOT_AVAILABLE, 2.0)
     assert register == [[OFFLINE, *[""] * 4], [""] * 5, [""] * 5]
+
+
+def test_the_shipped_workbook_saved_as_ods_shows_its_rates_without_the_server(
+    calc, server_file, tmp_path
+):
+    calc.do("open", url=Path(shutil.copy(SHIPPED / "sales-tax-calc.xlsx", tmp_path)).as_uri())
+    calc.do("calculate")
+    saved = tmp_path / "saved.ods"
+    calc.do("save", url=saved.as_uri(), kind="calc8")
+    with stopped(server_file):
+        calc.do("open", url=saved.as_uri())
+        first, *_ = calc.do("block", address="A9:I9", sheet=2)
+    assert first == [*LINE_OF_EXAMPLE, "8.625%", "106.95", "ok", "high"]
 
 
 @pytest.mark.parametrize("name", ["saved.ods", "saved.xlsx"])
@@ -249,6 +269,26 @@ def test_an_error_in_a_range_is_passed_on_as_its_text(calc):
     cells |= {"C1:C2": f'{{=SVC_RATE("CA";IFERROR(A1:A2;"#DIV/0!");{DAY})}}'}
     shown = calc.sheet(cells, ["B1", "C1", "C2"])
     assert shown == [1.0, 0.08625, NOT_AVAILABLE]
+
+
+def test_a_cell_that_is_false_is_no_empty_cell_however_it_came_to_be_false(calc):
+    calc.do("open")
+    calc.do("fill", cells={f"A{row}": one for row, one in enumerate(FALSE_CELLS, 1)})
+    calc.do("fill", cells={"B1": 94105, "B2": 5})
+    days = [f'"2026-03-{at + 1:02}"' for at in range(len(FALSE_CELLS))]
+    calc.do(
+        "fill_rows",
+        address="C1:C8",
+        rows=[[f"=SVC_STATUS(A{at};B$1;{day})"] for at, day in enumerate(days, 1)],
+    )
+    shown = calc.do("column", address="C1:C8")
+    assert shown == ["invalid"] * 5 + ["ok"] * 3  # the others are empty, empty, and California
+    calc.do("fill", cells={"A1": "", "A7": "=FALSE()"})
+    assert calc.do("shown", addresses=["C1", "C7"]) == ["ok", "invalid"]
+    calc.do("fill", cells={"D1": f"=SVC_WARNINGS(FALSE();B1;{days[0]})", "D2": "=SVC_SUM(TRUE())"})
+    why, total = calc.do("shown", addresses=["D1", "D2"])
+    assert why.startswith("state: the cell holds FALSE")
+    assert total == BAD_VALUE
 
 
 def test_the_example_workbook_is_computed_whole(calc, calc_folder):

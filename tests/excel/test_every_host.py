@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -10,10 +11,12 @@ from support.hosts import (
     HOSTS,
     REAL_ERRORS,
     cell,
+    in_python,
     through_calc,
     through_office_js,
 )
 
+from svc_tools.excel.registry import EXAMPLES, FUNCTIONS
 from svc_tools.excel.values import ErrorCell
 
 DAY = "2026-02-01"
@@ -101,7 +104,7 @@ AMOUNTS = [
     (DIVIDED, "#DIV/0!"),
     ("#PARTIAL", PASSED_ON),
     (None, {None: NONE, through_calc: 0}),  # Calc hands an empty cell over as 0
-    (True, {None: BAD, through_calc: 0.09}),  # and TRUE as 1
+    (True, BAD),
 ]
 
 RATES = "combined_rate, lookup_as_of"
@@ -195,6 +198,8 @@ def expected(shows, host):
         return [expected(one, host) for one in shows]
     if host is through_calc and shows in {"#DIV/0!", OF_CALC}:
         return shows
+    if host is through_calc and isinstance(shows, bool):
+        return float(shows)  # the only form that it has
     if host in REAL_ERRORS and isinstance(shows, str) and shows[:1] == "#" and shows != "#PARTIAL":
         return "#VALUE!" if shows == BAD else "#N/A"
     return shows
@@ -216,5 +221,57 @@ def test_messy_cells_show_the_same_in_every_host(desk, request, host):
         f"{case} shows {one}"
         for case, one, wanted in zip(CASES, found, shows, strict=True)
         if flat(one) != flat(wanted)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+ODD = [True, False, 0, date(2026, 2, 1), DIVIDED, MISSING, None, "", "FALSE"]
+WHOLE = {
+    **EXAMPLES,
+    "SVC_ASOF": ("CA", "94105", DAY),
+    "SVC_SOURCE": ("CA", "94105", DAY),
+    "SVC_NEXUS": ("TX",),
+    "SVC_NEXUS_STATUS": ("TX", "economic"),
+}
+LAST = {"accept": "partial", "rounding": "half_up"}
+OF_A_RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z|req_\w+|http://[\d.]+:\d+|embedded service")
+"""The time and reference of a lookup, and the server that made it: Calc has one of its own."""
+
+
+def with_each(odd):
+    """A call for each argument of each function, with a cell of this content in its place."""
+    for one in FUNCTIONS:
+        given = [str(it) if isinstance(it, date) else it for it in WHOLE[one.name]]
+        given += [LAST[it.name] for it in one.parameters[len(given) :]]
+        for at in range(len(given)):
+            if not callable(odd):
+                yield one.name, *given[:at], cell(odd), *given[at + 1 :]
+            else:
+                yield one.name, *given[:at], cell(odd(at, one.zeros)), *given[at + 1 :]
+
+
+def as_passed(host, odd):
+    """What a host passes to a function in place of such a cell, by the argument."""
+    if isinstance(odd, date) and host in REAL_ERRORS:
+        return 46054  # for them a date cell is a number
+    if odd == 0 and odd is not False and host in REAL_ERRORS:
+        return lambda at, zeros: 0 if at in zeros else None  # and a 0 may be an empty cell
+    if odd is None and host is through_calc:
+        return lambda at, zeros: 0 if at in zeros else None
+    return odd
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+@pytest.mark.parametrize("host", HOSTS[1:])
+def test_an_odd_cell_as_any_argument_shows_the_same_in_every_host(desk, request, host, odd):
+    calls = [*with_each(odd)]
+    assert len(calls) > 50
+    plain = in_python(desk, request, [*with_each(as_passed(host, odd))], None)
+    shows = [expected(one, host) for one in plain]
+    found = host(desk, request, calls, shows)
+    wrong = [
+        f"{call} shows {one}, expected {wanted}"
+        for call, one, wanted in zip(calls, found, shows, strict=True)
+        if OF_A_RUN.sub("", repr(flat(one))) != OF_A_RUN.sub("", repr(flat(wanted)))
     ]
     assert not wrong, "\n".join(wrong)

@@ -12,6 +12,7 @@ import typer
 from support.hosts import HOSTS, REAL_ERRORS
 
 from svc_tools.cli.app import app
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.officejs.pages import host_text
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.workbook.sheets import MACROS
@@ -48,6 +49,13 @@ def test_each_command_exists_with_its_options():
     assert named == set(excel.commands)
 
 
+def test_what_fails_on_company_computers_is_what_the_sheet_start_and_the_check_say():
+    rows = [f"| {one.name} | {one.seen} | {one.means} | {one.todo} |" for one in ADVICE.values()]
+    commands = [re.sub(r"“([^”]*svc-tools excel[^”]*)”", r"`\1`", row) for row in rows]
+    found = rows_under("| About | You see | It means | Do |")
+    assert found == commands, "\n".join(commands)
+
+
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)]+)\)", GUIDE):
         path, _, anchor = target.partition("#")
@@ -82,7 +90,8 @@ WORDS = {"#INVALID": "#VALUE!", "#DIV/0!": "#N/A"}
 def arguments_of(text):
     """Constants of a formula; `{1; 2}` are rows of one cell."""
     rows = re.sub(r"\{(.*?)\}", lambda found: f"[[{found[1].replace(';', '],[')}]]", text)
-    return ast.literal_eval(f"({rows.replace('TRUE', 'True')},)")
+    truths = rows.replace("TRUE", "True").replace("FALSE", "False")
+    return ast.literal_eval(f"({truths},)")
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -18,13 +18,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from support.faults import HANG, KEY
+from support.keyrings import use_keyring
 from support.spreadsheets import addin_module, excel_serve
 from support.systems import posix, pty
 from support.tools import openssl
 
 from svc_tools import operating_system
-from svc_tools.excel import setup
+from svc_tools.excel import settings, setup
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.officejs.serving import serve
 from svc_tools.excel.setup import check, check_certificate
 
@@ -82,6 +85,19 @@ def leave(folder, url):
 
 def known(folder):
     return json.loads((folder / "server.json").read_text(encoding="utf-8"))
+
+
+@posix
+def test_the_check_of_a_service_whose_certificate_is_not_trusted_brings_the_advice_on_proxies(
+    folder, certificate, monkeypatch
+):
+    use_keyring(monkeypatch)
+    cert, key = certificate
+    with excel_serve("--port", 0, "--cert", cert, "--key", key, **os.environ):
+        settings.remember(known(folder)["url"], SecretStr(KEY))
+        response = {line.name: line for line in check()}["Response"]
+    assert response.mark == "wrong"
+    assert response.todo.endswith(ADVICE["proxy"].todo)
 
 
 @posix

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import zipfile
+import zlib
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -26,6 +27,7 @@ from scripts import make_excel_files
 from svc_tools.excel import workbook
 from svc_tools.excel.calc import calc_name
 from svc_tools.excel.com import macros, nexus
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.workbook import (
     MODULE_TEXT,
@@ -225,6 +227,17 @@ def test_the_first_sheet_lists_every_function_and_macro(book):
     assert f"xlwings {XLWINGS}" in " ".join(map(str, cells))
 
 
+@pytest.mark.parametrize("name", ["sales-tax.xlsm", "sales-tax-calc.xlsx"])
+def test_the_first_sheet_says_what_fails_on_company_computers(name):
+    start = load_workbook(SHIPPED / name)["Start"]
+    beside = {row[1].value: row[2].value for row in start.iter_rows()}
+    host = "excel" if name.endswith(".xlsm") else "calc"
+    wanted = {one.name: one for one in ADVICE.values() if host in one.hosts}
+    assert len(wanted) >= 3
+    for about, one in wanted.items():
+        assert beside[about] == f"{one.seen} {one.means} {one.todo}"
+
+
 def test_order_lines_are_a_table_whose_headings_are_those_of_the_cells(book):
     orders = book["Orders"]
     table = orders.tables["Orders"]
@@ -285,6 +298,59 @@ def test_what_the_repository_ships_is_what_the_code_writes(made, tmp_path):
     write_example(tmp_path / "calc.xlsx", calc_name, as_of=DAY)
     shipped, fresh = SHIPPED / "sales-tax-calc.xlsx", tmp_path / "calc.xlsx"
     assert parts_of_any_moment(shipped) == parts_of_any_moment(fresh)
+
+
+def calc_book(desk, path):
+    """A workbook of Calc with lines that have no rate for each reason, and one without a tax."""
+    host = Host(is_excel=False, naming=calc_name)
+    sheets = [lookup_sheet(host, DAY), orders_sheet(host, example=True)]
+    with_cells(sheets, "Orders", D9="nowhere", E10=89.995, C11="PR", D11="00901")
+    with_cells(sheets, "Lookup", A6="CA", B6="98101", B33="nowhere")
+    write_sheets(path, sheets, host, workbook.computed(sheets, host, desk))
+    return path
+
+
+def test_a_file_for_calc_keeps_its_errors_where_the_extension_is_missing(desk, tmp_path):
+    """LibreOffice computes cells with errors when it opens a file, whatever it cannot compute."""
+    (tmp_path / "in").mkdir()
+    shipped = tmp_path / "in" / "shipped.xlsx"
+    shipped.write_bytes((SHIPPED / "sales-tax-calc.xlsx").read_bytes())
+    paths = [shipped, calc_book(desk, tmp_path / "in" / "lines.xlsx")]
+    for path, opened in zip(paths, to(tmp_path, "xlsx", paths), strict=True):
+        stored, kept = (load_workbook(one, data_only=True) for one in (path, opened))
+        for sheet, at, _ in formulas(load_workbook(path)):
+            if sheet != "Nexus":  # its list is an array, which Calc always computes
+                shown = [str(one[sheet][at].value or "").strip() for one in (stored, kept)]
+                assert shown[0] == shown[1], (path.name, sheet, at)
+    orders, lookup = kept["Orders"], kept["Lookup"]
+    lines = [[orders[f"{column}{row}"].value for column in "FGHI"] for row in (9, 10, 11, 20)]
+    assert lines == [
+        ["#VALUE!", "#VALUE!", "invalid", "#VALUE!"],
+        [0.08, "#VALUE!", "ok", "high"],
+        ["#N/A", "#N/A", "unsupported", "#N/A"],
+        ["#N/A", "#N/A", "unresolved", "#N/A"],
+    ]
+    assert [lookup[at].value for at in ("A9", "B12", "C33")] == ["#N/A", "#N/A", "#VALUE!"]
+
+
+@pytest.mark.parametrize("name", ["sales-tax.xlsm", "sales-tax-calc.xlsx"])
+def test_a_workbook_prints_its_sheets_and_no_page_of_settings_or_without_words(name, tmp_path):
+    copied = tmp_path / name
+    copied.write_bytes((SHIPPED / name).read_bytes())
+    words = printed(to(tmp_path, "pdf", [copied])[0])
+    assert len(words) == 5  # Start has two
+    assert min(words) > 10  # the footer alone has six
+
+
+def printed(path):
+    """How many pieces of text each page of a PDF of LibreOffice has."""
+    content = path.read_bytes()
+    pages = re.findall(rb"/Type/Page/Parent.*?/Contents (\d+) 0 R", content, re.DOTALL)
+    streams = [
+        re.search(rb"\n%b 0 obj.*?stream\r?\n(.*?)endstream" % one, content, re.DOTALL)[1]
+        for one in pages
+    ]
+    return [len(re.findall(rb"T[jJ]\b", zlib.decompress(one))) for one in streams]
 
 
 def test_the_command_makes_it_and_refuses_to_replace_it(tmp_path):

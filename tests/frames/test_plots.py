@@ -188,7 +188,7 @@ def test_what_a_rate_may_be_is_a_bar_from_the_lowest_to_the_highest():
 def test_the_chart_of_rates_says_every_state_in_words():
     label = plot(enriched(*MIXED)).rates().get_label()
     for said in (
-        "6 rows with a rate in 5 states; 1 to be reviewed; 1 partial",
+        "6 rows with a rate in 5 states; 1 to review; 1 partial",
         "WA 8.00% to 10.25%, median 8.00% (rows: 1 sure, 1 in doubt)",
         "TX 6.25% (rows: 1 partial)",
         "OR 0.00%",

@@ -329,6 +329,15 @@ def test_a_warning_is_shown_once(tab, faults):
     assert "more may come" not in tab.message.html
 
 
+def test_the_history_has_the_same_word_for_a_status_as_a_spreadsheet(tab, faults):
+    faults.will(echoing(), echoing(confidence="low"), echoing(warnings=["local_rates_not_covered"]))
+    for place in ("78701", "78702", "78703"):
+        look_up(tab, place=place)
+    heads = tab.history.heads
+    words = [row["cells"][heads.index("Status") - 1] for row in tab.history.rows]
+    assert words == ["partial", "review", "ok"]
+
+
 def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
     faults.will(echoing(), answer(404, b'{"error": {"code": "NOT_FOUND"}}'), echoing())
     look_up(tab)

@@ -73,6 +73,7 @@ def write_workbook(
     host = Host(is_excel=True)
     settings = Sheet(writing.CONFIG, (20, 20, 90))  # all others are the computer's
     settings.put_all(TEXTS["settings"]["cells"])
+    settings.set("hide")  # it is for xlwings, and not to be printed
     sheets = [*_sheets(host, as_of, example=example), settings]
     vba = Path(__file__).with_name("vbaProject.bin").read_bytes()
     writing.write_sheets(book, sheets, host, _values(sheets, host), vba=vba)

@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.excel.company import ADVICE
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import PARTIAL
 from svc_tools.excel.workbook.writing import (
@@ -32,6 +33,7 @@ from svc_tools.excel.workbook.writing import (
     Rule,
     Sheet,
     Table,
+    error_by,
     error_rule,
 )
 from svc_tools.frames.lookup_columns import COLUMN_MEANINGS
@@ -60,6 +62,11 @@ def start_sheet(host: Host) -> Sheet:
         row = _text(sheet, row, text)
     row = _sources(sheet, host, row + 1)
     row = _meanings(sheet, host, row + 1)
+    row = _section(sheet, row + 1, "On a company computer")
+    for one in ADVICE.values():
+        if host.key in one.hosts:
+            sheet.put(f"B{row}", one.name, "strong_top")
+            row = _text(sheet, row, f"{one.seen} {one.means} {one.todo}")
     if host.is_excel:
         row = _section(sheet, row + 1, "The macros")
         sheet.put(f"B{row}", TEXTS["run"], "muted")
@@ -126,7 +133,7 @@ def _meanings(sheet: Sheet, host: Host, row: int) -> int:
     return row
 
 
-_QUERY = "$A$5:$F$6"
+_QUERY, _STATUS = "$A$5:$F$6", "$C$9"
 _EMPTY_LOOKUP_ROWS = 4
 _FIRST_FIELD = 12
 
@@ -142,15 +149,17 @@ def lookup_sheet(host: Host, as_of: date) -> Sheet:
     sheet.put("F6", as_of, "typed_day")
     sheet.names[AS_OF] = "F6"
     sheet.choose("A6", "State")
-    _result(sheet)
-    last = _fields(sheet)
-    _places(sheet, last + 3)
+    _result(sheet, host)
+    last = _fields(sheet, host)
+    _places(sheet, host, last + 3)
     for button in host.texts["lookup_buttons"]:
         sheet.button(*button)
     return sheet
 
 
-def _result(sheet: Sheet) -> None:
+def _result(sheet: Sheet, host: Host) -> None:
+    rate = host.kept(f'=SVC_LOOKUP({_QUERY},"combined_rate")', error_by(_STATUS))
+    sheet.put("A9:B9", rate, "big_rate")
     status, review = (f'SVC_LOOKUP({_QUERY},"{one}")' for one in ("lookup_status", "needs_review"))
     # the word of SVC_STATUS, which takes no addresses
     word = f'=IF({status}="ok",IF({review},"review","ok"),{status})'
@@ -159,14 +168,15 @@ def _result(sheet: Sheet) -> None:
     sheet.rules += [Rule(*one) for one in TEXTS["lookup"]["rules"]]
 
 
-def _fields(sheet: Sheet) -> int:
+def _fields(sheet: Sheet, host: Host) -> int:
     """A row for each field; gives the last."""
     fields = TEXTS["lookup"]["fields"]
     last = _FIRST_FIELD + len(fields) - 1
     for row, field in enumerate(fields, _FIRST_FIELD):
         look = "field_rate" if "rate" in field else "field"
         sheet.put(f"A{row}", field, "field_name")
-        sheet.put(f"B{row}:C{row}", f"=SVC_LOOKUP({_QUERY},$A{row})", look)
+        value = host.kept(f"=SVC_LOOKUP({_QUERY},$A{row})", error_by(_STATUS))
+        sheet.put(f"B{row}:C{row}", value, look)
         sheet.put(f"D{row}:F{row}", COLUMN_MEANINGS[field], "field_meaning")
         sheet.heights[row] = 34 if field in TEXTS["lookup"]["tall"] else 19
     sheet.put(f"A{last + 1}", TEXTS["lookup"]["other"], "muted")
@@ -175,7 +185,7 @@ def _fields(sheet: Sheet) -> int:
     return last
 
 
-def _places(sheet: Sheet, top: int) -> None:
+def _places(sheet: Sheet, host: Host, top: int) -> None:
     """The rates of more places on the same day."""
     head = top + 1
     sheet.put(f"A{top}:F{top}", "Rates of more places on that day", "section")
@@ -188,7 +198,8 @@ def _places(sheet: Sheet, top: int) -> None:
         query = f"$A{row},$B{row},{AS_OF}"
         sheet.put(f"A{row}", state, "typed_text")
         sheet.put(f"B{row}", zip_code, "typed_text")
-        sheet.put(f"C{row}", f"=SVC_RATE({query})", "field_rate")
+        rate = host.kept(f"=SVC_RATE({query})", error_by(f"$D{row}"))
+        sheet.put(f"C{row}", rate, "field_rate")
         sheet.put(f"D{row}", f"=SVC_STATUS({query})", "field")
         sheet.put(f"E{row}:F{row}", f"=SVC_WARNINGS({query})", "field")
         sheet.heights[row] = 32
@@ -231,7 +242,11 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
     formulas = {}
     for place, (heading, column) in enumerate(_ORDERS["columns"].items()):
         letter, look = "ABCDEFGHIJ"[place], column["look"]
-        if text := column.get(host.key, column.get("formula")):
+        if text := column.get("formula"):
+            if error := column.get("error"):
+                text = host.kept(text, error)
+            if not host.is_excel and "unless_empty" in column:  # Calc passes an empty cell as 0
+                text = f'=IF({column["unless_empty"]}="","",{text[1:]})'
             formulas[heading] = Formula(re.sub(r"\[@(\w+)\]", rf"{ORDERS}[[#This Row],[\1]]", text))
         right = "money" in look or "rate" in look
         sheet.put(f"{letter}{_ORDER_HEAD}", heading, "head_right" if right else "head")
@@ -316,7 +331,10 @@ def nexus_sheet(host: Host) -> Sheet:
     columns = tuple(texts["widths"].values())
     widths = (*columns, 8, 8, 8, 8, 3, 8, 13, 14, 26, 26) if host.is_excel else (9, 14, 15, 30, 30)
     sheet = Sheet(NEXUS, widths)
-    sheet.set("set_landscape")
+    if host.is_excel:
+        sheet.set("set_landscape")
+    else:  # what a list leaves empty would be a blank page
+        sheet.set("fit_to_pages", 1, 1)
     sheet.heights |= {1: 30, 4: 24, 6: 20}
     sheet.put_all([*texts["cells"], *host.texts["nexus_cells"]])
     status = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'

@@ -83,6 +83,18 @@ class Host:
         """A formula with each function of ours under its name there."""
         return _CALLS.sub(lambda call: f"{self.naming(call[1])}(", formula.text)
 
+    def kept(self, formula: str, error: str) -> str:
+        """A formula whose error stays what it is where a file is opened without the functions.
+
+        Calc computes the cells that hold an error, and these alone, when it opens an `.xlsx`: they
+        would become #NAME?.
+
+        Args:
+            formula: with its "=".
+            error: an expression of the same error without our functions, from other cells.
+        """
+        return formula if self.is_excel else f"=IFERROR({formula[1:]},{error})"
+
     def said(self, text: str) -> str:
         """A text with what differs by host."""
         return text.format(refresh=self.texts["refresh"], xlwings=XLWINGS)
@@ -195,6 +207,11 @@ class Sheet:
         shown = dict(zip(("x_offset", "y_offset", "width"), place, strict=True))
         action = {"caption": caption, "macro": macro, "height": _BUTTON_HEIGHT}
         self.set("insert_button", at, action | shown)
+
+
+def error_by(status: str) -> str:
+    """The error of a cell by the word of SVC_STATUS in another, for `Host.kept`."""
+    return f'IF({status}="invalid",#VALUE!,NA())'
 
 
 def error_rule(area: str, cell: str) -> Rule:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.charting.chart_page import SvcFigure
 
 _CERTAINTY = ("sure", "in doubt", "partial")
-"""Whole rates that need no review, whole rates to be reviewed, rates known to lack a part."""
+"""Whole rates that need no review, whole rates to review, rates known to lack a part."""
 
 
 class Dot(NamedTuple):
@@ -169,7 +169,7 @@ class _Look(NamedTuple):
 
 _LOOKS = (
     _Look("whole rate", "o", "#0072b2", "#0072b2", ""),
-    _Look("whole rate, to be reviewed", "D", "#ffffff", "#b35900", "////"),
+    _Look("whole rate, to review", "D", "#ffffff", "#b35900", "////"),
     _Look("partial rate: a lower bound", ">", "#ffffff", "#57606a", "...."),
 )
 
@@ -325,6 +325,6 @@ def _headline(strips: Sequence[Strip]) -> str:
     states = len(known - {"DC"})
     places = f"{states} state{'' if states == 1 else 's'}" + (" and DC" if "DC" in known else "")
     parts = [f"{rows:,} row{'' if rows == 1 else 's'} with a rate in {places}"]
-    parts += [f"{doubtful:,} to be reviewed"] if doubtful else []
+    parts += [f"{doubtful:,} to review"] if doubtful else []
     parts += [f"{partial:,} partial"] if partial else []
     return f"{'; '.join(parts)}."

@@ -8,10 +8,11 @@ later: LibreOffice brings its own Python.
 from __future__ import annotations
 
 import re
+import time
 from contextlib import suppress
 from functools import lru_cache, partial, partialmethod
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
 import uno
 import unohelper
@@ -20,7 +21,8 @@ from com.sun.star.awt.MessageBoxResults import OK
 from com.sun.star.awt.MessageBoxType import INFOBOX, QUERYBOX
 from com.sun.star.sheet import ResultEvent, XVolatileResult
 from com.sun.star.task import XJobExecutor
-from svc_calc_cells import Cells, functions_of, key_of, shown
+from com.sun.star.util.NumberFormat import LOGICAL
+from svc_calc_cells import Cells, functions_of, key_of, passed_key, shown, truths_in
 from svc_calc_server import RefusedError, Server, ServerError
 from svc_formulas import Book, Table, Unknown
 
@@ -36,7 +38,11 @@ _OFFLINE = "#OFFLINE"
 """What a cell shows that is computed without the server."""
 _WIDEST = 20
 """Columns of what would spill elsewhere; Calc repeats a single one."""
-_ONE_CALL = re.compile(r'=(?:IF\([^()]*;"";)?SVC\.TOOLS\.SVC_\w+\([^()]*\)\)?', re.IGNORECASE)
+_ONE_CALL = re.compile(
+    r'=(?:IF\([^()]*;"";)?(?:IFERROR\()?SVC\.TOOLS\.SVC_\w+\([^()]*\)'
+    r'(?:;IF\((?:[^()]*="invalid";#VALUE!;NA\(\)|ISERROR\(([^()]*)\);\1;#VALUE!)\)\))?\)?',
+    re.IGNORECASE,
+)
 """A formula whose value is that of its only call, where this is made."""
 
 _FUNCTIONS = functions_of(Path(__file__).with_name("functions.json").read_text(encoding="utf-8"))
@@ -47,6 +53,19 @@ _refreshed: dict[str, str] = {}
 """By document the moment of its refresh: its cells use nothing older."""
 _stored: dict[str, dict[str, Any]] = {}
 """By document the values in its file, of the one that was opened last without the server."""
+_REST = 4.0
+"""A document is read for truth values again after this many times of what that took."""
+
+
+class Truths(NamedTuple):
+    """The calls of a document with truth values, see `truths_in`, and when to read them again."""
+
+    calls: dict[str, Any]
+    until: float
+
+
+_truths: dict[str, Truths] = {}
+"""By document, of the one that was read last."""
 
 
 class Document(Book):  # type: ignore[misc] # not found above
@@ -60,7 +79,7 @@ class Document(Book):  # type: ignore[misc] # not found above
         sheets = document.Sheets
         self._document = document
         self._sheets = {name: sheets.getByName(name) for name in sheets.ElementNames}
-        self._computed: dict[str, set[tuple[int, int]]] = {}
+        self._computed: dict[str, dict[tuple[int, int], str]] = {}
         self._values: dict[str, dict[tuple[int, int], object]] = {}
         self._from_1904 = _from_1904(document)
         self._count = 0
@@ -73,7 +92,7 @@ class Document(Book):  # type: ignore[misc] # not found above
         found = []
         for name, sheet in self._sheets.items():
             cells = list(self._read(sheet, _FORMULAS, "getFormulaArray"))
-            self._computed[name] = {(column, row) for column, row, _ in cells}
+            self._computed[name] = {(column, row): text for column, row, text in cells}
             found += [(name, *cell) for cell in cells if "SVC.TOOLS." in cell[-1].upper()]
         return found
 
@@ -97,6 +116,13 @@ class Document(Book):  # type: ignore[misc] # not found above
             self._document.enableAutomaticCalculation(automatic)
         return found
 
+    def truths(self) -> dict[str, Any]:
+        """The calls with truth values, except those that only a computation gives."""
+        self.ranges = True
+        calls = ((_FUNCTIONS[one], given) for _, _, one, given in self.calls() if one in _FUNCTIONS)
+        found: dict[str, Any] = truths_in(calls, self._from_1904)
+        return found
+
     def call(self, name: str, arguments: list[object]) -> Any:
         """A call as the server reads it."""
         if name not in _FUNCTIONS:
@@ -110,15 +136,27 @@ class Document(Book):  # type: ignore[misc] # not found above
         return name
 
     def cell(self, sheet: str, column: int, row: int) -> object:
-        """The value of a cell, or only of a constant."""
-        if not self.shown and (column, row) in self._computed[sheet]:
-            raise Unknown
+        """The value of a cell, or only of a constant or a test: =FALSE(), =A2>5, =IF(A2>5;"TX")."""
+        text = self._computed[sheet].get((column, row))
+        if text is not None and not self.shown:
+            self._computed[sheet][column, row] = ""  # a formula may refer to itself
+            try:
+                return self._holds(text[1:], sheet, row)
+            finally:
+                self._computed[sheet][column, row] = text
         if sheet not in self._values:
             kinds = _CONSTANTS | _FORMULAS if self.shown else _CONSTANTS
             cells = self._read(self._sheets[sheet], kinds, "getDataArray")
             self._values[sheet] = {(column, row): value for column, row, value in cells}
         found = self._values[sheet].get((column, row), self.empty)
+        if found in (0, 1) and found is not self.empty and self._is_truth(sheet, column, row):
+            return bool(found)
         return {"error": "#N/A"} if found is None else found
+
+    def _is_truth(self, sheet: str, column: int, row: int) -> bool:
+        """Whether the number in a cell is formatted as a truth value, as one that was typed is."""
+        cell = self._sheets[sheet].getCellByPosition(column - 1, row - 1)
+        return bool(self._document.NumberFormats.getByKey(cell.NumberFormat).Type & LOGICAL)
 
     def named(self, name: str) -> object:
         """The value of a name for cells."""
@@ -192,6 +230,8 @@ class AddIn(unohelper.Base):  # type: ignore[misc] # UNO's classes have no types
     def computed(self, name: str, document: Any, *arguments: object) -> Any:
         """What a cell shows: a value, a word, nothing for #N/A; an exception is #VALUE!."""
         call = _FUNCTIONS[name].call(arguments, from_1904=_from_1904(document))
+        if any(one in (0, 1) for one in arguments):
+            call = _truths_of(document).get(passed_key(name, arguments), call)
         since = _refreshed.get(document.RuntimeUID, "") if _refreshed else ""
         try:
             value = _cells.value(call, partial(_calls_of, document), since)
@@ -217,6 +257,21 @@ def _calls_of(document: Any) -> Iterator[dict[str, Any]]:
     for _, _, name, arguments in book.calls():
         if name in _FUNCTIONS:
             yield book.call(name, arguments)
+
+
+def _truths_of(document: Any) -> dict[str, Any]:
+    """The calls of a document with truth values: Calc passes 1 and 0, and 0 for an empty cell."""
+    known = _truths.get(document.RuntimeUID)
+    began = time.monotonic()
+    if known is None or began > known.until:
+        found: dict[str, Any] = {}
+        with suppress(Exception):  # it is too large, or cannot be read now
+            found = Document(document).truths()
+        now = time.monotonic()
+        known = Truths(found, now + _REST * (now - began))
+        _truths.clear()
+        _truths[document.RuntimeUID] = known
+    return known.calls
 
 
 def _offline(call: dict[str, Any], document: Any) -> Any:

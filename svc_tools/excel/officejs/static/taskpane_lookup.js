@@ -75,9 +75,9 @@ const svcLookup = (() => {
       const text = tax && ("v" in tax ? `${written(tax.v, dollars)} on ${dollars(query.amount)}` : tax.m);
       shown.push(row("Tax", [text ?? NO_TAX], tax && "v" in tax && "rate"));
     }
-    const isOk = facts.lookup_status === "ok" && !facts.needs_review;
-    const status = facts.lookup_status === "ok" && !isOk ? "requires review" : facts.lookup_status;
-    shown.push(row("Status", [status], isOk ? "good" : "warn"));
+    const isReview = facts.lookup_status === "ok" && facts.needs_review;
+    const status = isReview ? "review" : facts.lookup_status; // the word of SVC_STATUS
+    shown.push(row("Status", [status], status === "ok" ? "good" : "warn"));
     if (remarks.size) {
       shown.push(row("Warnings", [...remarks].map((code) => sentence(meaning(code))), "warn"));
     }

@@ -12,7 +12,7 @@ import struct
 import time
 from contextlib import suppress
 from datetime import date
-from typing import Any, Callable, Dict, Iterable, NamedTuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 from svc_formulas import Patience
 
@@ -56,7 +56,8 @@ class Function(NamedTuple):
         """A call as the server reads it: null is left out, "" an empty cell.
 
         Calc passes a reference to one empty cell as the number 0, and empty cells of a range as "".
-        No state, ZIP, day or name is 0.
+        No state, ZIP, day or name is 0. A truth value, which Calc passes as 1 or 0, stays one where
+        it was read from the document.
 
         Args:
             arguments: as Calc passes them.
@@ -64,10 +65,11 @@ class Function(NamedTuple):
         """
         given: list[Any] = []
         for at, one in enumerate(arguments):
-            if isinstance(one, tuple):
-                given.append([list(row) for row in one])
+            if isinstance(one, (tuple, list)):
+                given.append(_as_number(one))
             else:
-                given.append("" if one == 0 and at not in self.zeros else one)
+                is_empty = one == 0 and one is not False and at not in self.zeros
+                given.append("" if is_empty else one)
         while given and given[-1] is None:
             given.pop()
         call = {"f": self.name, "a": given}
@@ -173,6 +175,37 @@ class Cells:
             until = now + (0 if of_session and named == key else valid)
             self._cache[named] = result, until, since
         patience.missed()
+
+
+def truths_in(calls: Iterable[Tuple[Function, List[Any]]], from_1904: str) -> Dict[str, Call]:
+    """The calls with truth values, by the keys of what Calc passes for them (`passed_key`).
+
+    Where another call is passed in the same way without one (an empty cell is 0, as FALSE is), the
+    two cannot be told apart: that key is left out.
+    """
+    found: Dict[str, Call] = {}
+    others = set()
+    for function, arguments in calls:
+        key = passed_key(function.name, arguments)
+        if any(isinstance(one, bool) for one in arguments):
+            found[key] = function.call(arguments, from_1904=from_1904)
+        else:
+            others.add(key)
+    return {key: call for key, call in found.items() if key not in others}
+
+
+def passed_key(name: str, arguments: Iterable[object]) -> str:
+    """What the calls for which Calc passes the same have in common: truth values as 1 and 0."""
+    passed = [_as_number(one) for one in arguments]
+    while passed and passed[-1] is None:
+        passed.pop()
+    return json.dumps([name, *passed])
+
+
+def _as_number(value: Any) -> Any:  # noqa: ANN401 - a scalar, or rows of them
+    if isinstance(value, (tuple, list)):
+        return [list(map(_as_number, row)) for row in value]
+    return float(value) if isinstance(value, bool) else value
 
 
 def key_of(call: Call) -> str:

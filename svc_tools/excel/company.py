@@ -1,0 +1,197 @@
+"""What fails on company computers: advice, and what of it can be found on a computer.
+
+A finding follows from the data of a `Computer` alone: folder, variables, and registry of Windows.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Mark: TypeAlias = Literal["ok", "wrong", "not set up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is seen where something of a company stands in the way, what it means, what to do.
+
+    Attributes:
+        name: what it is about, in a few words.
+        hosts: the hosts whose sheet Start has it.
+    """
+
+    name: str
+    hosts: Sequence[str]
+    seen: str
+    means: str
+    todo: str
+
+
+ADVICE: Mapping[str, Advice] = {
+    key: Advice(**one)
+    for key, one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+}
+
+
+class Key(NamedTuple):
+    """A key of the registry; an empty one where there is none, or it cannot be read."""
+
+    values: Mapping[str, Any]
+    keys: Sequence[str] = ()
+
+
+class Computer(NamedTuple):
+    """What is looked at.
+
+    Attributes:
+        folder: the folder of the workbooks.
+        workbooks: their names.
+        pythons: the paths of this Python, and of that from which its environment was made.
+        variables: those that are set, of `VARIABLES`.
+        registry: reads a key by its path, which begins with its root.
+    """
+
+    folder: str
+    workbooks: Sequence[str]
+    pythons: Sequence[str]
+    variables: Mapping[str, str]
+    registry: Callable[[str], Key]
+
+
+Finding: TypeAlias = tuple[Mark, str, str]
+"""The mark, what was found, and what to do."""
+_CLOUDS = ("OneDrive", "OneDriveCommercial", "OneDriveConsumer")
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+VARIABLES = (*_CLOUDS, *_PROXIES, *_CERTIFICATES)
+"""The variables that a finding may need; a proxy's may hold a password, which is never shown."""
+
+_USER, _MACHINE = "HKEY_CURRENT_USER", "HKEY_LOCAL_MACHINE"
+_MOUNTS = rf"{_USER}\Software\SyncEngines\Providers\OneDrive"
+_SECURITY = r"Microsoft\Office\16.0\Excel\Security"
+_DEFENDER = r"Microsoft\Windows Defender"
+_RULES = r"Windows Defender Exploit Guard\ASR\Rules"
+_NO_CHILDREN = "d4f940ab-401b-4efc-aadc-ad5f3c50688a"
+"""Defender's rule "Block all Office applications from creating child processes"."""
+_STOPS = {"1": "blocks", "6": "warns of"}
+"""The states of a rule that stop a program; 0 is off, and 2 only records."""
+_EXCEL = rf"{_MACHINE}\SOFTWARE\Microsoft\Windows\CurrentVersion\App Paths\excel.exe"
+_SHELLS = (
+    rf"{_MACHINE}\SOFTWARE\Policies\Microsoft\Windows\PowerShell",
+    rf"{_USER}\Software\Policies\Microsoft\Windows\PowerShell",
+    rf"{_USER}\Software\Microsoft\PowerShell\1\ShellIds\Microsoft.PowerShell",
+    rf"{_MACHINE}\SOFTWARE\Microsoft\PowerShell\1\ShellIds\Microsoft.PowerShell",
+)
+"""Where PowerShell's execution policy is set; the first one counts."""
+_INTERNET = rf"{_USER}\Software\Microsoft\Windows\CurrentVersion\Internet Settings"
+
+
+def cloud(computer: Computer) -> Finding:
+    """Whether the workbooks of the folder are in OneDrive or SharePoint."""
+    if not computer.workbooks:
+        return "ok", "no workbook is in this folder", ""
+    mounts = (computer.registry(rf"{_MOUNTS}\{one}") for one in computer.registry(_MOUNTS).keys)
+    roots = [computer.variables.get(name) for name in _CLOUDS]
+    roots += [str(one.values.get("MountPoint", "")) for one in mounts]
+    folder = PureWindowsPath(computer.folder)
+    is_web = re.search(r"DavWWWRoot|\.sharepoint\.|^https?:", computer.folder, re.IGNORECASE)
+    if is_web or any(folder.is_relative_to(PureWindowsPath(one)) for one in roots if one):
+        said = f"{', '.join(computer.workbooks)} is in OneDrive or SharePoint: {computer.folder}"
+        return "wrong", said, ADVICE["cloud"].todo
+    return "ok", "the workbooks of this folder are in a folder of this computer", ""
+
+
+def child(computer: Computer) -> Finding:
+    """Whether Excel may start Python."""
+    states: dict[str, Any] = {}
+    for path in (rf"{_MACHINE}\SOFTWARE", rf"{_MACHINE}\SOFTWARE\Policies"):
+        states.update(computer.registry(rf"{path}\{_DEFENDER}\{_RULES}").values)
+    managed = computer.registry(rf"{_MACHINE}\SOFTWARE\Policies\{_DEFENDER}\Policy Manager").values
+    pairs = (one.partition("=") for one in str(managed.get("ASRRules", "")).split("|"))
+    states.update({rule: state for rule, _, state in pairs})
+    state = {rule.casefold(): str(one).strip() for rule, one in states.items()}.get(_NO_CHILDREN)
+    if state in _STOPS:
+        said = f"a rule of Windows {_STOPS[state]} programs that Office starts"
+        return "wrong", said, ADVICE["child"].todo
+    return "ok", "no rule was found that keeps Excel from starting Python", ""
+
+
+def vba(computer: Computer) -> Finding:
+    """Whether the functions can be imported into a workbook."""
+    policy = computer.registry(rf"{_USER}\Software\Policies\{_SECURITY}").values
+    if policy.get("VBAWarnings") == 4:  # noqa: PLR2004 - all of them, without a message
+        return "wrong", "a policy disables all macros of Excel", ADVICE["vba"].todo
+    trusted = policy.get("AccessVBOM")
+    if trusted == 0:
+        return "wrong", "a policy locks the access to the VBA project", ADVICE["vba"].todo
+    own = computer.registry(rf"{_USER}\Software\{_SECURITY}").values
+    if 1 in {trusted, own.get("AccessVBOM")}:
+        return "ok", "Excel trusts the access to the VBA project", ""
+    todo = (
+        "For the import of the functions: File > Options > Trust Center > Trust Center Settings >"
+        " Macro Settings, “Trust access to the VBA project object model”"
+    )
+    return "not set up", "Excel does not trust the access to the VBA project", todo
+
+
+def store(computer: Computer) -> Finding:
+    """Whether Excel or Python is from the Microsoft Store."""
+    excel = str(computer.registry(_EXCEL).values.get("", ""))
+    found = [
+        f"{name} is from the Microsoft Store: {path}"
+        for name, path in (("Excel", excel), *(("Python", one) for one in computer.pythons))
+        if "windowsapps" in path.casefold()
+    ]
+    if found:
+        return "wrong", "; ".join(found), ADVICE["store"].todo
+    if not excel:
+        return "not set up", "Excel is not installed on this computer", ""
+    return "ok", f"Excel is {excel}", ""
+
+
+def powershell(computer: Computer) -> Finding:
+    """Whether PowerShell runs Activate.ps1, which svc-tools can do without."""
+    keys = [computer.registry(path).values for path in _SHELLS]
+    named = (
+        "Restricted" if one.get("EnableScripts") == 0 else one.get("ExecutionPolicy")
+        for one in keys
+    )
+    policy = next((str(one) for one in named if one and one != "Undefined"), "Restricted")
+    if policy.casefold() in {"restricted", "allsigned"}:
+        said = f"its execution policy is {policy}: it does not run Activate.ps1"
+        return "not set up", said, ADVICE["powershell"].todo
+    return "ok", f"its execution policy is {policy}", ""
+
+
+def proxy(computer: Computer) -> Finding | None:
+    """What is known of a proxy and its certificate; `None` for nothing."""
+    for name in _CERTIFICATES:
+        path = computer.variables.get(name)
+        if path and not Path(path).exists():
+            return "wrong", f"{name} names {path}, which does not exist", ADVICE["proxy"].todo
+    given = next((name for name in _PROXIES if computer.variables.get(name)), None)
+    if given is not None:
+        return "ok", f"requests go through the proxy that {given} names", ""
+    settings = computer.registry(_INTERNET).values
+    if settings.get("AutoConfigURL"):
+        said = "Windows finds the proxy with a script, which Python does not read"
+        return "not set up", said, ADVICE["proxy"].todo
+    if settings.get("ProxyEnable") == 1:
+        return "ok", "requests go through the proxy of the Windows settings", ""
+    return None
+
+
+WINDOWS: Mapping[str, Callable[[Computer], Finding]] = {
+    "Folder": cloud,
+    "Child processes": child,
+    "VBA trust": vba,
+    "Store": store,
+    "PowerShell": powershell,
+}
+"""What is looked at on Windows, by the name of its line."""
