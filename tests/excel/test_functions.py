@@ -10,7 +10,7 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 from support.cards import DOUBTFUL, doubtful
-from support.faults import HANG, KEY, LISTED, answer, echoing
+from support.faults import ALIVE, HANG, KEY, LISTED, answer, echoing
 from support.spreadsheets import cells_of, desk_of, shown
 
 import svc_tools  # noqa: F401 - registers df.svc
@@ -282,11 +282,18 @@ def test_a_table_with_the_heading_location(faults, scripted_desk, heads, cells, 
 
 
 def test_a_register_that_cannot_be_listed_is_an_error_and_no_status(faults, scripted_desk):
+    faults.health = ALIVE
     faults.will(answer(404, b'{"error": {"code": "NOT_FOUND", "message": "none"}}'))
     cell = shown(scripted_desk, "SVC_NEXUS_STATUS", "TX")
     assert cell.startswith("#UNSUPPORTED ")
     assert shown(scripted_desk, "SVC_NEXUS") == cell
-    assert len(faults.seen) == 1  # it is valid for a minute
+    assert len(faults.seen) == 2  # with a health check; it is valid for a minute
+
+
+def test_a_register_at_a_wrong_address_names_the_address(faults, scripted_desk):
+    faults.will(answer(404, b"{}"))
+    cell = shown(scripted_desk, "SVC_NEXUS_STATUS", "TX")
+    assert cell.startswith("#FAILED The address of the service is wrong")
 
 
 def test_refresh_lists_the_register_again_and_keeps_it_where_that_fails(faults, registered):
