@@ -102,7 +102,8 @@ def look_up(
     an interrupt (Ctrl+C) or the event `stop`, which return the outcomes so far; a service that
     refuses everything (429); and one that requires a pause of an hour or more: `stopped` then says
     when to run it again. The remaining places are `not_attempted`. No place takes more than
-    `max_retries + 1` requests; after a broken response it is requested again at the end.
+    `max_retries + 1` requests; after a response that broke or cannot be used it is requested again
+    at the end.
 
     Args:
         client: the client; its retries and delays apply to every request (SPEC 8), and a
