@@ -315,8 +315,8 @@ def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:
 def _run(labels: Sequence[Hashable], at: int, prefix: str) -> dict[int, str]:
     """The run of our columns that holds the `lookup_status` at a position, with their names.
 
-    Few columns may be the user's: the run has both ends of the table, or all columns of a lookup,
-    of a short one or of a tax that no release lacks.
+    Few columns may be the user's: the run has all columns of a lookup, of a short one or of a tax
+    that no release lacks, or it begins and ends with ones that only we put there.
     """
     for order in (ADDED_COLUMNS, _FORMER_ORDER):
         run = _in_order(labels, at, prefix, order)
@@ -329,7 +329,7 @@ def _run(labels: Sequence[Hashable], at: int, prefix: str) -> dict[int, str]:
             # what stands behind them may be the user's
             ours = {*SHORT_COLUMNS, *DETAIL_COLUMNS}
             return {at: name for at, name in run.items() if name in ours}
-        if names >= {ADDED_COLUMNS[0], ADDED_COLUMNS[-1]}:
+        if ADDED_COLUMNS[0] in names and max(run.items())[1] in {ADDED_COLUMNS[-1], "lookup_error"}:
             return run
         if names >= _OF_EVERY_TAX:
             return {at: name for at, name in run.items() if name in _TAXES}

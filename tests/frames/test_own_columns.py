@@ -224,6 +224,20 @@ def test_behind_a_short_lookup_stands_what_is_the_users(once, run, tmp_path, kin
     assert list(read(output).columns) == [*ROWS, *OURS]
 
 
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+def test_few_columns_of_ours_are_replaced_where_no_other_could_be_among_them(
+    once, run, tmp_path, kind
+):
+    few = once[[*ROWS, FIRST, "tax", "lookup_status", "lookup_error"]]
+    output = tmp_path / "again.csv"
+    run(write(few, tmp_path / f"in.{kind}", kind), output)
+    assert list(read(output).columns) == [*ROWS, *OURS]
+    own = write(few.assign(state_tax="mine"), tmp_path / f"own.{kind}", kind)
+    with pytest.raises(ColumnTaken) as caught:
+        run(own, tmp_path / "no.csv")
+    assert {FIRST, "lookup_status", "lookup_error"} <= {*caught.value.columns}
+
+
 @pytest.mark.parametrize("columns", [["lookup_status"], ["lookup_status", "lookup_error"]])
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
 def test_a_status_of_another_program_is_refused_as_ever(run, tmp_path, kind, columns):
