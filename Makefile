@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # what analysts use, and with it what the tests and checks need
 ALL := $(VENV)/.ready-all
 DEV := $(VENV)/.ready-dev
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# says every ten seconds what it installs
+INSTALL := $(BIN)/python scripts/install.py -c constraints.txt
 
 .PHONY: demo notebook test lint bench docs clean
 
@@ -43,16 +44,17 @@ docs: $(DEV)
 	@echo "Open build/site/index.html"
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making the environment $(VENV): a few seconds ..."
+	@$(PYTHON) -m venv $(VENV)
 
 $(ALL): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing into $(VENV): about a minute, two where the packages are downloaded first ..."
-	$(INSTALL) -e '.[all]'
+	@$(INSTALL) -e '.[all]'
 	touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing into $(VENV) what the tests need: a minute or two ..."
-	$(INSTALL) -e '.[dev]'
+	@$(INSTALL) -e '.[dev]'
 	touch $(ALL) $@
 
 clean:

@@ -223,7 +223,11 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
     async def aclose(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
         if self._owns_http:
-            await self._http.aclose()
+            try:
+                await self._http.aclose()
+            except RuntimeError as error:  # their event loop has ended, and they with it
+                if not _OF_A_LOOP.search(str(error)):
+                    raise
 
     async def __aenter__(self) -> Self:
         """The client itself; it is closed when the block ends."""

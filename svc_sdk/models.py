@@ -15,7 +15,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
     PrivateAttr,
     SerializerFunctionWrapHandler,
     model_serializer,
@@ -26,6 +25,8 @@ from svc_sdk.rates import is_rate, number_to_rate, rate_to_decimal, rate_to_floa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic import ModelWrapValidatorHandler  # at run time only since 2.10
 
 __all__ = [
     "Advisory",

@@ -9,13 +9,13 @@ import secrets
 import stat
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools import operating_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _SETTLED = 5.0
 """Seconds after which a draft without a lock was left behind: a new one is locked at once."""
@@ -27,20 +27,26 @@ _ABANDONED = 86400.0
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path next to `path` to write to; it is renamed to `path` when the block ends.
 
+    Where `path` is a symbolic link, the file that it leads to is written, and the link stays.
     If the block raises, the temporary file is removed and `path` is unchanged. One that a killed
     process left behind is removed by the next call for `path`. The permissions of a file that is
     replaced are preserved.
 
     Raises:
         FileNotFoundError: the folder of `path` does not exist.
+        IsADirectoryError: `path` is a folder.
         PermissionError: the folder cannot be written, or the file is read-only (on Windows also
             where it is open in a spreadsheet); the message says what to do.
-        OSError: the file cannot be written for another reason.
+        OSError: `path` is a device or a link that leads in a circle, or the file cannot be written
+            for another reason.
     """
+    path = linked_file(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {path.name}: the folder {path.parent} does not exist; create it first"
         )
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; name the file to write")
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise PermissionError(
             f"cannot write {path}: it is read-only; permit writing in its properties, or choose"
@@ -56,6 +62,24 @@ def whole_file(path: Path) -> Iterator[Path]:
         operating_system.sync_folder(path.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def linked_file(path: Path) -> Path:
+    """The file that is written where `path` is named: of a symbolic link, what it leads to.
+
+    Raises:
+        OSError: the link leads back to itself, or to a device.
+    """
+    # a path without a link stays as it was given, for the messages
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink():
+        raise OSError(
+            f"cannot write {path}: it is a link that leads back to itself; name another file"
+        )
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        # a draft that is renamed to /dev/null would take its place, for every program
+        raise OSError(f"cannot write {path}: it is a device or a pipe; name a file to write")
+    return target
 
 
 @contextmanager

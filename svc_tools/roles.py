@@ -549,12 +549,16 @@ def names_below(rows: Sequence[Sequence[object]]) -> int | None:
     """The position of the row that the names of the columns seem to stand in, below other rows.
 
     `None` where the first row that is not empty names as many places and dates as any other. It is
-    a guess that explains why columns were not found, and reads nothing.
+    a guess that explains why columns were not found, and reads nothing. One name is enough in a row
+    that is fuller than every row above it, as below a title.
     """
     named = [len(_roles_named(cells)) for cells in rows]
-    top = next((at for at, cells in enumerate(rows) if any(cells)), 0)
+    filled = [sum(cell not in {None, ""} for cell in cells) for cells in rows]
+    top = next((at for at, count in enumerate(filled) if count), 0)
     best = max(range(len(named)), key=named.__getitem__, default=0)
-    return best if best > top and named[best] > max(named[top], 1) else None
+    if best <= top or named[best] <= named[top]:
+        return None
+    return best if named[best] > 1 or filled[best] > max(filled[:best]) else None
 
 
 def _roles_named(cells: Sequence[object]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,11 +11,17 @@ import sys
 import tomllib
 import zipfile
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 import pytest
 import release
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from support.systems import posix
 from support.tools import node, npm_packages
 
 from svc_sdk import __version__
@@ -38,6 +45,14 @@ SCHEMAS = {
     "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
     "citation-file-format": [ROOT / "CITATION.cff"],
 }
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYTHONS = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if "Python :: 3." in one]
+PINS = [
+    Requirement(line)
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+]
+# the first release of each Python, Debian 12's, and those around the markers of the pins
+INTERPRETERS = [*(f"{one}.0" for one in PYTHONS), "3.11.2", "3.11.4", "3.11.5"]
 PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 
@@ -91,10 +106,8 @@ def test_every_action_is_pinned_to_a_commit_with_its_version():
 def test_the_tests_run_on_every_system_with_every_python_that_the_metadata_names():
     workflow = yaml.safe_load((GITHUB / "workflows" / "checks.yml").read_text(encoding="utf-8"))
     matrix = workflow["jobs"]["tests"]["strategy"]["matrix"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [one.rpartition(" ")[2] for one in project["classifiers"] if "Python :: 3." in one]
-    assert matrix["python"] == named
-    assert project["requires-python"] == f">={named[0]}"
+    assert matrix["python"] == PYTHONS
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
     assert {one.partition("-")[0] for one in matrix["system"]} == {"ubuntu", "macos", "windows"}
 
 
@@ -229,3 +242,106 @@ def test_a_release_needs_every_file_of_the_packages_in_the_wheel(tree):
 def test_a_release_is_built_into_an_empty_folder_only(tree):
     with pytest.raises(release.ReleaseError, match="not empty"):
         release.build(tree)
+
+
+def steps_of(name):
+    """The steps of a script of `.ci`, in order."""
+    lines = (ROOT / ".ci" / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("step ")[1] for line in lines if line.strip().startswith("step ")]
+
+
+def test_the_nightly_run_begins_with_what_is_too_slow_for_each_change():
+    steps = steps_of("run")
+    assert steps[:3] == [".ci/pins", ".ci/lowest", ".ci/pythons"]
+    assert steps[3:] == [
+        *("make lint", "make test COVERAGE=yes", "make docs", ".ci/dependencies", ".ci/package"),
+    ]
+    for step in steps:
+        assert not step.startswith(".ci") or os.access(ROOT / step, os.X_OK), step
+    nightly = yaml.safe_load((GITHUB / "workflows" / "nightly.yml").read_text(encoding="utf-8"))
+    ((job,),) = [nightly["jobs"].values()]
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["bash .ci/run --all"]
+    (setup,) = [step["with"] for step in job["steps"] if "python-version" in step.get("with", {})]
+    assert sorted(setup["python-version"].split()) == PYTHONS
+    assert "schedule" in nightly[True]  # YAML reads `on` as true
+
+
+@posix
+def test_another_argument_of_the_run_is_refused_before_anything_is_installed():
+    done = subprocess.run(
+        [ROOT / ".ci" / "run", "--al"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS)
+def test_every_python_has_one_pin_of_each_package_and_can_install_it(interpreter):
+    short = ".".join(interpreter.split(".")[:2])
+    own = {"python_full_version": interpreter, "python_version": short}
+    for system in ("linux", "win32", "darwin"):
+        of_system = own | {"sys_platform": system}
+        for_it = [one for one in PINS if one.marker is None or one.marker.evaluate(of_system)]
+        names = [canonicalize_name(one.name) for one in for_it]
+        assert sorted({*names}) == sorted(names)
+    for pin in PINS:
+        if pin.marker is not None and not pin.marker.evaluate(own | {"sys_platform": sys.platform}):
+            continue
+        try:
+            found = metadata(pin.name)
+        except PackageNotFoundError:  # of another system, or not of this environment
+            continue
+        if pin.specifier.contains(found["Version"], prereleases=True):
+            needed = SpecifierSet(found.get("Requires-Python") or "")
+            assert needed.contains(interpreter), f"{pin} needs Python {needed}"
+
+
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_no_extra_allows_less_than_the_first_version_that_is_sound(extra):
+    """The advisories of each bound stand here; `.ci/lowest` tests that the bounds fit together."""
+    sound = {
+        "aiohttp": "3.14.3",  # CVE-2026-69244
+        "fastapi": "0.133",  # the first that takes a sound Starlette
+        "filelock": "3.20.3",  # CVE-2025-68146, CVE-2026-22701
+        "jinja2": "3.1.6",  # CVE-2025-27516
+        "jupyter-server": "2.21",  # CVE-2026-44727, CVE-2026-86049
+        "jupyterlab": "4.6.2",  # CVE-2026-73415, CVE-2026-73417
+        "numpy": "1.26",
+        "pg8000": "1.31.5",  # CVE-2025-61385
+        "pyarrow": "23.0.1",  # CVE-2026-25087
+        "pydantic": "2.7",  # with 2.1 to 2.5 no embedded lookup works
+        "pytest": "9.0.3",  # CVE-2025-71176
+        "shapely": "2.0.6",  # with older ones and NumPy 2 there is no import
+        "sqlalchemy": "2.0.11",  # older ones cannot read an address with Python 3.11
+        "starlette": "1.3.1",  # CVE-2026-48710, CVE-2026-54283
+        "tqdm": "4.66.3",  # CVE-2024-34062
+    }
+    for line in PROJECT["optional-dependencies"][extra]:
+        needed = Requirement(line)
+        first = sound.get(canonicalize_name(needed.name))
+        if first is not None:
+            (bound,) = [one for one in needed.specifier if one.operator == ">="]
+            assert Version(bound.version) >= Version(first), line
+
+
+def test_every_extra_with_lookups_asks_for_a_pydantic_that_computes_them():
+    reached, extras = set(), PROJECT["optional-dependencies"]
+
+    def packages(extra):
+        for line in extras[extra]:
+            one = Requirement(line)
+            if one.name != PROJECT["name"]:
+                yield one.name, str(one.specifier)
+            for inner in one.extras if one.name == PROJECT["name"] else ():
+                yield from packages(inner)
+
+    for extra in extras:
+        found = dict(packages(extra))
+        if found.keys() & {"aiohttp", "fastapi", "typer"}:
+            reached.add(extra)
+            assert found["pydantic"] == ">=2.7", extra
+    assert reached == {*extras} - {"docs"}
+    assert "pydantic>=2.0" in PROJECT["dependencies"]  # of svc_sdk alone

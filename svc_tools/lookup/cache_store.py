@@ -562,7 +562,7 @@ def _make(path: Path) -> bool:
     try:
         # Only a new file is opened: closing a descriptor of a database that another connection
         # of this process uses would drop that connection's locks.
-        made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        made = os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return False
     os.close(made)

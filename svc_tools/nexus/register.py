@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from itertools import dropwhile
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from svc_tools.cells import text_of_formula
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
@@ -22,12 +24,12 @@ from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, p
 from svc_tools.extras import needs, not_pandas
 from svc_tools.places import state_code
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
-from svc_tools.tabular import read_rows
+from svc_tools.tabular import in_which_row, read_rows
 from svc_tools.text_dtype import text_dtype
-from svc_tools.xlsx_files import counts_from_1904
+from svc_tools.xlsx_files import CHECKED_ROWS, counts_from_1904
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
     import pandas as pd
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from svc_tools.csv_files import Row
     from svc_tools.dates import Day
 
+Checked = TypeVar("Checked")
 NexusType = Literal["physical", "economic", "marketplace"]
 NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
 """The types of a record (SPEC 2.7)."""
@@ -269,13 +272,13 @@ def read_register(
         return source
     dates = Dates(date_format, time_zone(tz))
     if isinstance(source, str | Path):
-        (_, labels), *below = read_sheet(Path(source), RegisterError) or [(0, [])]
-        rows = [cells for _, cells in below]
+        sheet = read_sheet(Path(source), RegisterError) or [(0, [])]
+        labels, *rows = [cells for _, cells in sheet]
+        places = checked_names(sheet, partial(_places, required=True), RegisterError)
         dates.from_1904 = counts_from_1904(Path(source))
     else:
         labels, rows = _of_mappings(source)
-    is_file = isinstance(source, str | Path)
-    places = _places([str(label or "") for label in labels], required=is_file or bool(rows))
+        places = _places([str(label or "") for label in labels], required=bool(rows))
     problems: list[str] = []
     records = []
     every = [
@@ -315,6 +318,28 @@ def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
         for number, cells in rows
     ]
     return [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), clean)]
+
+
+def checked_names(
+    rows: Sequence[Row], check: Callable[[list[str]], Checked], error: type[ProblemsError]
+) -> Checked:
+    """What `check` finds in the names of the columns, which stand in the first row.
+
+    Raises:
+        ProblemsError: it refuses them; with the row of names that it accepts, as below a title.
+    """
+    (_, first), *below = rows
+    try:
+        return check([str(cell or "") for cell in first])
+    except error as refused:
+        named: list[int] = []
+        for number, cells in below[:CHECKED_ROWS]:
+            with suppress(error):
+                check([str(cell or "") for cell in cells])
+                named.append(number)
+        if named:
+            raise error([in_which_row(named[0])]) from refused
+        raise
 
 
 def _text(cell: str) -> str:

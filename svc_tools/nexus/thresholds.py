@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.extras import needs
-from svc_tools.nexus.register import ProblemsError, read_sheet
+from svc_tools.nexus.register import ProblemsError, checked_names, read_sheet
 from svc_tools.places import STATES, state_code
 from svc_tools.tabular import cell_text
 
@@ -204,9 +204,9 @@ def _rows_of(path: Path) -> tuple[Threshold, ...]:
         ThresholdsError: it has other columns, or rows that cannot be read; it lists them all.
         FileNotFoundError: there is no such file.
     """
-    (_, header), *below = read_sheet(path, ThresholdsError) or [(0, [])]
-    names = [str(name or "").strip().lower() for name in header]
-    _check_columns(names)
+    sheet = read_sheet(path, ThresholdsError) or [(0, [])]
+    below = sheet[1:]
+    names = checked_names(sheet, _columns_of, ThresholdsError)
     problems: list[str] = []
     rows: dict[tuple[str, date | None], int] = {}
     found = []
@@ -261,7 +261,8 @@ def _merged(shipped: Sequence[Threshold], own: Sequence[Threshold]) -> tuple[Thr
     return tuple(rows)
 
 
-def _check_columns(names: Sequence[str]) -> None:
+def _columns_of(header: Sequence[str]) -> list[str]:
+    names = [name.strip().lower() for name in header]
     found = {
         "columns are missing": [name for name in COLUMNS if name not in names],
         "columns are not known": [name for name in names if name not in COLUMNS],
@@ -270,6 +271,7 @@ def _check_columns(names: Sequence[str]) -> None:
     problems = [f"{words}: {', '.join(map(repr, of))}" for words, of in found.items() if of]
     if problems:
         raise ThresholdsError([*problems, f"expected: {', '.join(COLUMNS)}"])
+    return names
 
 
 def _row(texts: Mapping[str, str], faults: list[str]) -> Threshold | None:

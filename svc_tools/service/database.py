@@ -323,7 +323,7 @@ def _create_file(path: Path, name: str) -> None:
         # Only a new file is opened here: closing a descriptor of a database that another
         # connection of this process uses would drop that connection's locks.
         with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise StoreError(
             f"The database {name} cannot be made or opened: {error.strerror or error}; {ANOTHER}"

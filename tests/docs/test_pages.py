@@ -324,6 +324,15 @@ def test_the_demo_has_as_many_lines_as_it_says():
     assert f"{len(orders()):,} messy order lines" in README
 
 
+def test_the_demo_and_the_tests_stand_together_before_the_first_picture():
+    lines = README.partition("![")[0].splitlines()
+    commands = [line.split()[1] for line in lines if line.startswith("    make ")]
+    assert commands == ["demo", "test"]
+    first = next(at for at, line in enumerate(lines) if line.startswith("    make demo "))
+    assert lines[first + 1].startswith("    make test ")
+    assert first < 12  # of a screen of 25 lines, in which long ones are folded
+
+
 def test_the_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = {

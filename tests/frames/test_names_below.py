@@ -83,10 +83,29 @@ def test_sales_for_the_thresholds_and_the_first_look_say_it_too(tmp_path):
     assert any("stand in row 2;" in note for note in view_of_file(source).notes)
 
 
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Name", "Zip", "Paid"], ["Ann", "02138", "100"]],
+        [["Name", "State", "Paid"], ["Ann", "MA", "100"]],
+        [["When", "St", "Postcode", "Dollars"], ["2026-08-14", "MA", "02138", "100"]],
+    ],
+)
+@pytest.mark.parametrize("above", [["Customers"], ["Customers", "", "Sums"]])
+def test_one_name_is_enough_in_a_row_that_is_fuller_than_those_above(
+    embedded, tmp_path, above, rows, kind
+):
+    above = above + [""] * (len(rows[0]) - len(above))
+    source = written(tmp_path / f"in.{kind}", [above, *rows, rows[-1]])
+    assert "seem to stand in row 2;" in refused(source, embedded)
+
+
 @pytest.mark.parametrize(
     "rows",
     [
         [["A", "B", "C", "D"], LINE],
+        [["When", "Where", "Code", "Dollars"], ["", "Zip", "is", "missing"]],
         [["When", "Where", "Code", "Dollars"], ["State", "of", "the", "art"]],
         [["Notes"], ["State"], ["Zip"]],
     ],

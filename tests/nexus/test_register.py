@@ -6,6 +6,7 @@ import json
 import pickle
 from datetime import date, datetime
 
+import openpyxl
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -25,6 +26,8 @@ from svc_tools.nexus import (
     list_register,
     read_register,
 )
+from svc_tools.nexus.thresholds import COLUMNS as THRESHOLD_COLUMNS
+from svc_tools.nexus.thresholds import read_thresholds
 from svc_tools.places import STATES
 
 
@@ -260,3 +263,30 @@ def test_every_problem_survives_the_way_to_another_process(kind):
     assert type(again) is kind
     assert again.problems == tuple(PROBLEMS)
     assert str(again) == str(error)
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    "above",
+    [[["Registrations of Acme"]], [["Acme", "", ""], ["", "", ""], ["State by state", "", ""]]],
+)
+def test_names_below_a_title_are_refused_with_their_row(tmp_path, kind, above):
+    rows = [*above, ["State", "Nexus type", "Registered at"], ["OR", "economic", "2020-01-01"]]
+    path = tmp_path / f"register.{kind}"
+    if kind == "xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append([cell or None for cell in row])
+        book.save(path)
+    else:
+        path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(RegisterError) as refused:
+        read_register(path)
+    assert f"seem to stand in row {len(above) + 1};" in str(refused.value)
+
+
+def test_thresholds_below_a_title_are_refused_with_their_row(tmp_path):
+    path = tmp_path / "thresholds.csv"
+    path.write_text(f"Thresholds of Acme\n{','.join(THRESHOLD_COLUMNS)}\n", encoding="utf-8")
+    with pytest.raises(ThresholdsError, match="seem to stand in row 2;"):
+        read_thresholds(path)

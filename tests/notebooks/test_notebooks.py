@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.faults import KEY, LISTED, serving
 from support.notebooks import FOLDER, OUTPUT, ROOT, run, run_cells
 
 import svc_tools
@@ -152,9 +153,53 @@ def test_a_cleanup_removes_what_was_ticked_and_puts_it_back(tmp_path):
     assert ran.shown("after = ").strip().endswith("True")
     receipts = ran.shown("nexus.receipts(")
     assert receipts.index("restore") < receipts.index("apply")
+    assert not [*tmp_path.rglob("*.db")]
+    assert ran.shown("own.cleanup()") == ""
     # the user's own embedded service knows nothing of it
     with svc_tools.connect("embedded") as own:
         assert not {"MT", "OR"} & {record.state for record in own.list_nexus().nexus}
+
+
+def cells_of_the_cleanup(*, instead, count=None):
+    """The cells of notebook 04, with another line where it connects."""
+    notebook = json.loads((FOLDER / "04_nexus_cleanup.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert 'service = svc_tools.connect("embedded")\n' in cells[0]
+    cells[0] = cells[0].replace('svc_tools.connect("embedded")', instead)
+    return cells[:count]
+
+
+@pytest.mark.parametrize("when", ["from the top", "after the first cell", "after the records"])
+def test_a_cleanup_stops_with_a_sentence_before_it_changes_another_service(tmp_path, when):
+    with serving() as other:
+        other.will(LISTED)
+        connected = f"svc_tools.connect(api_key={KEY!r}, base_url={other.base_url!r})"
+        if when == "from the top":
+            cells = cells_of_the_cleanup(instead=connected)
+        else:
+            cells = cells_of_the_cleanup(instead='svc_tools.connect("embedded")')
+            cells.insert(1 if when == "after the first cell" else 2, f"service = {connected}")
+        outputs = run_cells(*cells, folder=tmp_path, allow_errors=True)
+        stopped = [one for of in outputs for one in of if one.get("ename") == "NotHereError"]
+        assert [len(one.traceback) for one in stopped] == [1] * len(stopped)
+        assert "works with the embedded service and its own database only" in stopped[0].evalue
+        assert len(stopped) >= (4 if when == "from the top" else 2)
+        assert [seen.method for seen in other.seen if seen.method != "GET"] == []
+
+
+def test_a_cleanup_of_the_users_own_embedded_records_stops_too(tmp_path):
+    with svc_tools.connect("embedded") as own:
+        own.add_nexus("OR", nexus_type="economic")
+        cells = cells_of_the_cleanup(instead='svc_tools.connect("embedded")')
+        start = cells[0]
+        assert start.count('os.environ["SVC_DATABASE_URL"] = str(database)\n') == 1
+        cells[0] = start.replace('os.environ["SVC_DATABASE_URL"] = str(database)\n', "")
+        try:
+            outputs = run_cells(*cells, folder=tmp_path, allow_errors=True)
+            assert outputs[0][-1].ename == "NotHereError"
+            assert [one.state for one in own.list_nexus().nexus] == ["OR"]
+        finally:
+            own.remove_nexus("OR")
 
 
 def test_one_failure_takes_no_other_lookup_with_it(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import inspect
 import json
@@ -15,8 +16,10 @@ import subprocess
 import sys
 import traceback
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
+import httpx
 import pytest
 from support import both
 from support.faults import GOOD, HANG, KEY, answer, serving
@@ -396,6 +399,55 @@ def test_a_client_in_a_second_event_loop_is_an_svc_error(faults):
             second.run(client.lookup("TX", zip="78701"))
         first.run(client.aclose())
     assert (caught.value.status_code, caught.value.attempts) == (None, 1)
+
+
+# asyncio warns of the connections that ended with their loop, also where nothing closes the client
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.parametrize("connections", [0, 1, 3])
+@pytest.mark.parametrize("through", ["aclose", "with"])
+def test_a_client_is_closed_also_when_its_event_loop_has_ended(faults, connections, through):
+    client = AsyncSvc(KEY, base_url=faults.base_url)
+
+    async def use():
+        lookups = (client.lookup("TX", zip="78701") for _ in range(connections))
+        assert len(await asyncio.gather(*lookups)) == connections
+
+    async def leave():
+        async with client:
+            pass
+
+    asyncio.run(use())
+    for _ in range(2):
+        asyncio.run(client.aclose() if through == "aclose" else leave())
+    with pytest.raises(TransportError, match="closed"):
+        asyncio.run(client.lookup("TX", zip="78701"))
+    assert len(faults.seen) == connections
+    client = None
+    gc.collect()  # the warnings are this test's
+
+
+def test_a_client_is_closed_from_the_event_loop_of_another_thread(faults):
+    client = AsyncSvc(KEY, base_url=faults.base_url)
+    with asyncio.Runner() as first:
+        first.run(client.lookup("TX", zip="78701"))
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, client.aclose()).result(timeout=30)
+        first.run(asyncio.sleep(0))  # its loop sees the end of the connection
+        with pytest.raises(TransportError, match="closed"):
+            first.run(client.lookup("TX", zip="78701"))
+
+
+def test_an_error_of_closing_that_is_of_no_event_loop_is_not_hidden(faults, monkeypatch):
+    async def fails(_pool):
+        raise RuntimeError("of the pool")
+
+    async def closed():
+        client = AsyncSvc(KEY, base_url=faults.base_url)
+        monkeypatch.setattr(httpx.AsyncHTTPTransport, "aclose", fails)
+        await client.aclose()
+
+    with pytest.raises(RuntimeError, match="of the pool"):
+        asyncio.run(closed())
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,16 @@ def run(name, folder, *, again=False):
     return Ran(first, folder, asked.outputs[0].text.strip())
 
 
-def run_cells(*sources, folder):
+def run_cells(*sources, folder, allow_errors=False):
     """The outputs of each of some cells, executed in a kernel with nothing configured."""
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        notebook,
+        timeout=240,
+        resources={"metadata": {"path": str(folder)}},
+        allow_errors=allow_errors,
+    )
     client.execute()
     return [cell.outputs for cell in notebook.cells]
 

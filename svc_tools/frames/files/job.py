@@ -895,7 +895,7 @@ def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
 def _whole_output(target: Path) -> Iterator[Path | BinaryIO]:
     """Where to write to: a file that appears under its name once it is complete."""
     if str(target) != "-":
-        with whole_file(target.resolve()) as draft:  # a link stays one, to the new file
+        with whole_file(target) as draft:
             yield draft
     elif hasattr(sys.stdout, "buffer"):
         yield sys.stdout.buffer

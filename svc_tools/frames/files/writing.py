@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from svc_tools.atomic import linked_file
 from svc_tools.csv_files import FORMULA_STARTS, FileError
 from svc_tools.extras import require
 from svc_tools.frames.arrow import MONEY, decimals, texts_of_formulas
@@ -60,10 +61,10 @@ def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None
             f"report: {path.name} is of no kind that can be written; expected .xlsx or .html",
             "kind",
         )
+    _check_place(path, source, force=force)
     # whatever the disk: those of Windows and macOS do not tell upper from lower case
     if str(path.resolve()).casefold() == str(output.resolve()).casefold():
         raise FileError(f"report: {path} is the output; name another file", "place")
-    _check_place(path, source, force=force)
 
 
 def check_saved_layout(path: Path, source: Path, *, force: bool) -> None:
@@ -108,11 +109,13 @@ def _check_place(path: Path, source: Path, *, force: bool) -> None:
         require("Writing a workbook", "report", "xlsxwriter")
     if path.is_dir():
         raise FileError(f"{path} is a folder; name the file to write", "place")
-    folder = path.resolve().parent  # of what a link points to
+    try:
+        folder = linked_file(path).parent
+    except OSError as error:
+        raise FileError(str(error), "place") from None
     if not folder.is_dir():
         raise FileError(
-            f"cannot write {path.name}: the folder"
-            f" {folder if path.is_symlink() else path.parent} does not exist; create it first",
+            f"cannot write {path.name}: the folder {folder} does not exist; create it first",
             "place",
         )
     if path.exists():
@@ -123,7 +126,9 @@ def _check_place(path: Path, source: Path, *, force: bool) -> None:
                 f"{path} is there already; name another file, or choose to replace it", "exists"
             )
     if not os.access(folder, os.W_OK):
-        raise FileError(f"cannot write {path.name}: the folder {folder} is not writable", "place")
+        raise FileError(
+            f"cannot write {path.name}: the folder {folder.resolve()} is not writable", "place"
+        )
 
 
 def check_columns(kind: str, names: Counter[str]) -> None:

@@ -222,7 +222,7 @@ class SalesLayout:
             OSError: the file cannot be written.
         """
         target = Path(path)
-        with whole_file(target.resolve()) as draft:
+        with whole_file(target) as draft:
             draft.write_text(str(self), encoding="utf-8", newline="\n")
         return target
 
