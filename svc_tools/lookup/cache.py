@@ -292,6 +292,7 @@ class Store:
         self._quotas: dict[Source, tuple[int, int]] = {}
         self._notes: list[str] = []
         self._claims: int | None = None
+        self._claimed: set[int] = set()
 
     def with_repair(self, work: Callable[[Store], _T]) -> _T:
         """The result of work; where the file proves to be damaged, on a new one.
@@ -339,14 +340,22 @@ class Store:
                     self._claims = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
                 except OSError:  # nothing can be written there: nor can others share it
                     return [*places]
-            return [one for one in places if lock_byte(self._claims, _byte_of(source, one))]
+            ours: list[Place] = []
+            for one in places:
+                at = _byte_of(source, one)
+                # another run of this process may have it: a lock is of the whole process
+                if at not in self._claimed and lock_byte(self._claims, at):
+                    self._claimed.add(at)
+                    ours.append(one)
+            return ours
 
     def release(self, source: Source, places: Iterable[Place]) -> None:
         """Unlock the bytes of places."""
         with self.lock:
             if self._claims is not None:
-                for one in places:
-                    unlock_byte(self._claims, _byte_of(source, one))
+                for at in {_byte_of(source, one) for one in places} & self._claimed:
+                    unlock_byte(self._claims, at)
+                    self._claimed.discard(at)
 
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool, now: datetime

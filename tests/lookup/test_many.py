@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
@@ -343,6 +344,17 @@ def test_two_runs_on_one_cache_repeat_at_most_a_fiftieth(tmp_path, doors):
     assert ended == ["begun\n5000\n"] * 2
     assert len(counted["answered"]) == 5_000
     assert sum(counted["asked_again"].values()) <= 100
+
+
+def test_two_runs_of_one_process_share_the_requests_too(faults, tmp_path):
+    def run(_):
+        with Svc(KEY, base_url=faults.base_url) as client:
+            return [one.status for _, one in lookup_many(rows(300), client=client, cache=path)]
+
+    path = tmp_path / "results.db"
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, range(2))) == [["ok"] * 300] * 2
+    assert len(faults.seen) == 300
 
 
 @posix
