@@ -38,7 +38,7 @@ class FileError(ValueError):
 
     Attributes:
         code: the fault: `missing`, `kind`, `empty`, `changed`, `encoding`, `delimiter`, `quote`,
-            `width`, `sheet`, `stray`, `header` (the names stand below other rows), `exists`,
+            `width`, `sheet`, `stray`, `size`, `header` (names below other rows), `exists`,
             `place` (folder, permission), `columns`, `rows`, `damaged`.
     """
 

@@ -36,6 +36,7 @@ from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
+from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -414,7 +415,10 @@ def _taxed(
     source: AmountsOfTax,
     remembered: Mapping[str, Any],
 ) -> pd.DataFrame:
-    taxed = add_tax(partition, options, source=source.under(options), progress=False)
+    read = Readable.of(partition)
+    taxed = read.restored(
+        add_tax(read.frame, options, source=source.under(options), progress=False)
+    )
     taxed.attrs.update(remembered)
     return taxed
 
