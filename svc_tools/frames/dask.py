@@ -218,7 +218,8 @@ def _some_rows(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> list[tuple[obje
     places = sorted({at * last // (_PARTS - 1) for at in range(_PARTS)})
     parts = [narrow.partitions[at].to_delayed()[0] for at in places]
     heads = compute(*[delayed(pd.DataFrame.head)(part, _ROWS) for part in parts])
-    return [row for head in heads for row in head.itertuples(index=False, name=None)]
+    read = [Readable.of(head).frame for head in heads]
+    return [row for head in read for row in head.itertuples(index=False, name=None)]
 
 
 def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
@@ -249,6 +250,7 @@ def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
 
 
 def _firsts(partition: pd.DataFrame) -> dict[Hashable, pd.Series]:
+    partition = Readable.of(partition).frame
     return {
         label: partition[label].dropna().iloc[:_VALUES].reset_index(drop=True)
         for label in partition.columns
@@ -283,7 +285,7 @@ def distinct(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> Distinct:
 
 
 def _of_partition(frame: pd.DataFrame, labels: list[Hashable]) -> Distinct:
-    return _distinct(frame, np.ones(len(frame), np.int64), labels)
+    return _distinct(Readable.of(frame).frame, np.ones(len(frame), np.int64), labels)
 
 
 def _merged(parts: list[Distinct], labels: list[Hashable]) -> Distinct:
@@ -367,8 +369,9 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
         ChangedDataError: the partition has a place that is not in the table.
     """
     codes = np.zeros(len(partition), np.int64)
+    read = Readable.of(partition).frame
     for label, values, combinations in table.keys:
-        column, uniques = pd.factorize(partition[label])
+        column, uniques = pd.factorize(read[label])
         positions = values.get_indexer(_objects(uniques))
         if (positions < 0).any():
             raise _changed(label, uniques[int(np.argmin(positions))])
@@ -376,7 +379,7 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
         combined = codes * (len(values) + 1) + np.append(positions, len(values))[column]
         codes = combinations.get_indexer(pd.Index(combined))
         if (codes < 0).any():
-            raise _changed(label, partition[label].iloc[int(np.argmin(codes))])
+            raise _changed(label, read[label].iloc[int(np.argmin(codes))])
     prefix, results = table.prefix, table.results
     added = {str(name)[len(prefix) :]: results[name].array.take(codes) for name in results}
     joined = with_columns(free_columns(partition, prefix, added), prefix, added)
@@ -460,7 +463,8 @@ def _amounts(ddf: dd.DataFrame, options: TaxOptions) -> AmountsOfTax:
         parts.append(ddf.partitions[at].compute())
         if sum(map(len, parts)) >= _ROWS:
             break
-    source = amounts_of_frame(pd.concat(parts) if len(parts) > 1 else parts[0], options)
+    first = Readable.of(pd.concat(parts) if len(parts) > 1 else parts[0]).frame
+    source = amounts_of_frame(first, options)
     return source if len(parts) == ddf.npartitions else source.of_some_rows()
 
 
@@ -523,11 +527,13 @@ def _marked_orders(partition: pd.DataFrame, reading: Reading) -> tuple[np.ndarra
 
 def _order_hashes(partition: pd.DataFrame, reading: Reading) -> np.ndarray:
     """A 64-bit hash for each order of a partition that has amounts there."""
-    hashes, rows = Orders(partition, reading).hashes()
+    hashes, rows = Orders(Readable.of(partition).frame, reading).hashes()
     return np.unique(hashes[rows])
 
 
 def _invoice_hashes(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
     """A 64-bit hash for each invoice of a partition."""
-    distinct = pd.Series(partition[invoice].dropna().unique()).astype(text_dtype())
+    distinct = pd.Series(Readable.of(partition[[invoice]]).frame[invoice].dropna().unique()).astype(
+        text_dtype()
+    )
     return pd.util.hash_array(distinct.to_numpy(object), categorize=False)

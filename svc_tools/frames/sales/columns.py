@@ -436,7 +436,7 @@ def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         names = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
         unnamed = pc.equal(names, "").to_numpy(zero_copy_only=False)
         return pd.util.hash_array(names.to_numpy(zero_copy_only=False), categorize=False), unnamed
-    codes, values = factorized(column, column.name)
+    codes, values = factorized(column)
     names = ["" if isinstance(one, float) and one != one else _name(one) for one in values]  # noqa: PLR0124 - NaN
     hashed = pd.util.hash_array(np.array([*names, ""], dtype=object), categorize=False)
     unnamed = np.array([*(not name for name in names), True])
