@@ -173,5 +173,5 @@ def test_reading_a_csv_takes_no_time_for_each_pair_of_columns(tmp_path):
 def test_finding_columns_takes_no_time_for_each_pair_of_them():
     names = [f"c{number}" for number in range(WIDE)]
     frame = pd.DataFrame([range(WIDE)], columns=pd.Index(names, dtype=object))
-    assert [first_column(frame, name).iloc[0] for name in names[::10]] == [*range(0, WIDE, 10)]
+    assert [first_column(frame, name).iloc[0] for name in names] == [*range(WIDE)]
     assert single([*names, *names[:3]]) == names[3:]
