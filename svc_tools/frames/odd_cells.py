@@ -52,7 +52,7 @@ class Readable:
                 continue
             column = frame.iloc[:, place]
             cells = column.tolist()
-            if {*map(type, cells)} <= _FINE or not any(map(_is_odd, cells)):
+            if not _has_odd(cells):
                 continue
             if not own:
                 made = frame.copy(deep=False)
@@ -70,6 +70,14 @@ class Readable:
             if before < len(here):
                 _put(result, int(here[before]), column.set_axis(result.index))
         return result
+
+
+def _has_odd(cells: list[object]) -> bool:
+    kinds = {*map(type, cells)} - _FINE
+    if kinds == {str}:  # most often: without a call for each cell
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        return not all(map(str.isascii, texts)) and any(map(_has_half, texts))
+    return bool(kinds) and any(map(_is_odd, cells))
 
 
 def _put(frame: pd.DataFrame, place: int, column: pd.Series) -> None:
