@@ -3,6 +3,7 @@
     ours    the service over the shipped rate book and a fresh database
     empty   one FastAPI route that returns a `Response` that is ready, by uvicorn
 
+A number behind that is how many files and connections the process may have open.
 It prints its address; each line that it then reads is answered with the CPU seconds that it has
 used and the bytes of memory that it holds.
 """
@@ -13,16 +14,21 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
+from pydantic import SecretStr
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation at run time
 from starlette.responses import Response
 
 from benchmarks.load import KEY
 from benchmarks.measure import resident
 from svc_tools.loopback import address_of, listen
+
+with suppress(ImportError):  # Windows has no such limit
+    import resource
 
 BODY = b'{"rate":{' + b'"x":1,' * 150 + b'"y":1}}'
 """About as long as the answer of a lookup."""
@@ -47,9 +53,9 @@ def ours() -> None:
     from svc_tools.service.admin import serve  # noqa: PLC0415 - the other server needs no book
 
     with tempfile.TemporaryDirectory() as folder:
-        serve(
-            "127.0.0.1", 0, Path(folder) / "service.db", KEY, lambda line: print(line, flush=True)
-        )
+        database = Path(folder) / "service.db"
+        key = SecretStr(KEY)
+        serve("127.0.0.1", 0, database, key, lambda line: print(line, flush=True))
 
 
 def answer_questions() -> None:
@@ -58,5 +64,7 @@ def answer_questions() -> None:
 
 
 if __name__ == "__main__":
+    for limit in map(int, sys.argv[2:]):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     threading.Thread(target=answer_questions, daemon=True).start()
     {"ours": ours, "empty": empty}[sys.argv[1]]()

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import resource
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from benchmarks.load import KEY, Served, lookup, serving
+from benchmarks.load import KEY, Served, lookup, read_answer, serving
 from benchmarks.measure import Finding, medians, timed
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ TODAY = date(2026, 11, 21)
 REQUESTS = 4_000
 FEW, MANY = 20_000, 200_000
 LOOKUPS = 20_000
+SLOW, OPEN_FILES, LOOKUPS_AMONG = 2_300, 1_024, 100
 
 _LOADING = """
 import json, time
@@ -179,6 +184,39 @@ def memory(zips: list[tuple[str, str]]) -> Finding:
     )
 
 
+def slow_connections(zips: list[tuple[str, str]]) -> Finding:
+    """The slowest lookup over a connection of its own, while another program leaves many open."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    seconds = []
+    with (
+        serving("-m", "benchmarks.server_process", "ours", str(OPEN_FILES)) as ours,
+        contextlib.ExitStack() as stack,
+    ):
+        ours.ask([lookup(*one) for one in zips[:LOOKUPS_AMONG]])  # its book is read by then
+        url = urlsplit(ours.address)
+        address = url.hostname or "", url.port or 0
+
+        def connected() -> socket.socket:
+            return stack.enter_context(socket.create_connection(address, timeout=30))
+
+        for place in range(SLOW):
+            with contextlib.suppress(ConnectionError):
+                connected().sendall(b"GET /v1/tax" if place % 2 else b"")
+        for one in zips[:LOOKUPS_AMONG]:
+            start = time.perf_counter()
+            with socket.create_connection(address, timeout=30) as connection:
+                connection.sendall(lookup(*one))
+                read_answer(connection)
+            seconds.append(time.perf_counter() - start)
+    return Finding(
+        f"the slowest of {LOOKUPS_AMONG} lookups beside {SLOW:,} slow connections",
+        f"{max(seconds):.3f} s",
+        "< 1 s",
+        f"half of them silent, half with a part of a header; {OPEN_FILES:,} open files",
+    )
+
+
 def findings() -> Iterator[Finding]:
     from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - after it was timed
 
@@ -189,3 +227,4 @@ def findings() -> Iterator[Finding]:
     yield from request_cost(zips)
     yield throughput(zips)
     yield memory(zips)
+    yield slow_connections(zips)

@@ -330,6 +330,10 @@ def configured(
         ConfigurationError: one of the two is missing, or is not what it should be.
     """
     key = SecretStr(api_key) if isinstance(api_key, str) else api_key
+    if not (key is None or isinstance(key, SecretStr)):
+        raise ConfigurationError(
+            f"api_key: expected the key as a string or SecretStr, not {type(key).__name__}"
+        )
     key = key or SecretStr(_variable(KEY_VARIABLE))
     url = base_url or _variable(URL_VARIABLE)
     if "://" in key.get_secret_value():

@@ -38,7 +38,7 @@ class FileError(ValueError):
 
     Attributes:
         code: the fault: `missing`, `kind`, `empty`, `changed`, `encoding`, `delimiter`, `quote`,
-            `width`, `sheet`, `stray`, `header` (the names stand below other rows), `exists`,
+            `width`, `sheet`, `stray`, `size`, `header` (names below other rows), `exists`,
             `place` (folder, permission), `columns`, `rows`, `damaged`.
     """
 
@@ -60,6 +60,8 @@ _BOMS = (
 _FALLBACK = "cp1252"
 _SAMPLE = 262_144
 """Bytes from which the header and the delimiter are detected."""
+_LONGEST_HEADER = 16 << 20
+"""Bytes up to which the end of a header is looked for that is longer than the sample."""
 _SCAN_BYTES = 4 << 20
 """Bytes that are checked at once."""
 _DECLARED = re.compile(r"sep=([\t -!#-~])\r?\n")
@@ -139,6 +141,10 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     """
     with _opened_bytes(path) as file:
         sample = file.read(_SAMPLE)
+        while len(sample) < _LONGEST_HEADER and not (b"\n" in sample or b"\r" in sample):
+            if not (more := file.read(_SAMPLE)):
+                break
+            sample += more
     if not sample.strip(b"\r\n\t ,;\xef\xbb\xbf\x00"):
         raise FileError(
             f"{path.name} is empty: expected a line of column names and rows below it", "empty"
@@ -175,7 +181,7 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
         )
     every = chain(first, rows)
     header: list[Any] = next((row for row in every if row), [])
-    has_rows = any(row or len(header) == 1 for row in every) or len(sample) == _SAMPLE
+    has_rows = any(row or len(header) == 1 for row in every) or len(sample) >= _SAMPLE
     skipped = declared.end() if declared else 0
     below = names_below(first)
     found = Dialect(

@@ -198,6 +198,7 @@ def address_of(listener: socket.socket) -> str:
 
 
 UVICORN: dict[str, Any] = {
+    "http": "svc_tools.connections:Connection",
     "ws": "none",
     "lifespan": "off",
     "log_config": None,
@@ -211,6 +212,8 @@ UVICORN: dict[str, Any] = {
     "timeout_graceful_shutdown": 3,
 }
 """How uvicorn serves an app, in the foreground and in a thread."""
+_ACCEPTED_AT_ONCE = 16
+"""Connections, between which those that are closed make room; asyncio would accept 2,048."""
 _STOP_SECONDS = 10.0  # above the time that the last requests get to finish
 
 
@@ -225,6 +228,8 @@ def make_server(app: ASGIApp, on_started: Callable[[], None], **options: object)
     """
     import uvicorn  # noqa: PLC0415 - of an extra; a guard needs none
 
+    from svc_tools.connections import Room  # noqa: PLC0415 - as above
+
     class Server(uvicorn.Server):
         failure: BaseException | None = None
 
@@ -234,7 +239,13 @@ def make_server(app: ASGIApp, on_started: Callable[[], None], **options: object)
                 raise self.failure
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            Room.of(self.server_state).tls, self.config.ssl = self.config.ssl, None
+            self.config.backlog = _ACCEPTED_AT_ONCE
             await super().startup(sockets)
+            for one in sockets or ():
+                one.listen(
+                    _BACKLOG
+                )  # what asyncio accepts at once is no limit of the system's queue
             try:
                 on_started()
             except BaseException as error:  # noqa: BLE001 - raised again once all is shut down

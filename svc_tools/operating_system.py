@@ -41,6 +41,23 @@ def _locks() -> Any | None:  # noqa: ANN401 - a module, whose functions Windows 
         return None
 
 
+_UNLIMITED = 1 << 20
+_SELECTED = 512
+"""How many connections Windows can wait for at once, where Python uses `select`."""
+
+
+def most_open_files() -> int:
+    """How many files and connections this process may have open at once."""
+    try:
+        limits: Any = None if is_windows() else importlib.import_module("resource")
+    except ImportError:
+        limits = None
+    if limits is None:
+        return _SELECTED
+    most, _ = limits.getrlimit(limits.RLIMIT_NOFILE)
+    return _UNLIMITED if most == limits.RLIM_INFINITY else int(most)
+
+
 # Files
 
 BINARY: int = getattr(os, "O_BINARY", 0)

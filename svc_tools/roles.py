@@ -17,13 +17,14 @@ Python's arguments, for which other hosts have their own.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 from svc_tools.questions import Question, in_python, in_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 _MOST_SHOWN = 20
 _IN_WORDS = {
@@ -506,6 +507,14 @@ def refuse_opposite(role: str, label: object) -> None:
     """
     if isinstance(label, str) and says_of_tax(label) == _OPPOSITES[role]:
         raise SaysOpposite(role, label)
+
+
+_Label = TypeVar("_Label", bound="Hashable")
+
+
+def single(labels: Iterable[_Label]) -> list[_Label]:
+    """The labels that stand there once."""
+    return [label for label, count in Counter(labels).items() if count == 1]
 
 
 def plain_name(label: Hashable) -> str:

@@ -318,7 +318,8 @@ class _CsvTable:
         """
         self._unchanged.check()
         wanted = range(len(self.schema)) if positions is None else positions
-        names = [self.schema.names[position] for position in wanted]
+        every = self.schema.names  # made anew at each call
+        names = [every[position] for position in wanted]
         if not self._dialect.has_rows:
             return
         try:
@@ -485,7 +486,8 @@ class _ParquetTable:
         from pyarrow import parquet  # noqa: PLC0415 - as above
 
         self._unchanged.check()
-        names = None if positions is None else [self.schema.names[one] for one in positions]
+        every = self.schema.names
+        names = None if positions is None else [every[one] for one in positions]
         with self._faults(), parquet.ParquetFile(self._path) as file:
             for batch in file.iter_batches(_PARQUET_ROWS, columns=names, use_threads=False):
                 self._unchanged.check()

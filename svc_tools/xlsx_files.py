@@ -12,7 +12,7 @@ import zlib
 from contextlib import closing, contextmanager
 from datetime import date, datetime, time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 from svc_tools.csv_files import FileError, shortened
@@ -40,7 +40,8 @@ def opened_book(path: Path, *, results: bool = True) -> Iterator[Any]:
         warnings.simplefilter("ignore")  # about styles and rules that are not read
         try:
             with path.open("rb") as file:  # openpyxl (3.1) leaves a damaged one open
-                book = load_workbook(file, read_only=True, data_only=results)
+                _check_sizes(path, file)
+                book = load_workbook(file, read_only=True, data_only=results, keep_links=False)
                 with closing(book):
                     yield book
         except _BROKEN as error:
@@ -50,6 +51,97 @@ def opened_book(path: Path, *, results: bool = True) -> Iterator[Any]:
                 f"{path.name} cannot be read as an Excel workbook ({error}); save it again as"
                 " .xlsx, or as CSV"
             ) from None
+
+
+_LARGE, _LARGE_SHEET = 4 << 20, 16 << 20
+"""Bytes of a part, and of one with rows, up to which it is read however well it is packed."""
+_MOST_PACKED = 200
+"""How often smaller a packed part may be; rows of equal cells come to 30."""
+_MOST_PARTS = 10_000
+_COUNTED = 1 << 20
+"""Bytes of a part that is read as a whole from which its entries are counted."""
+_MOST_ENTRIES, _MOST_SHEETS = 250_000, 2_000
+"""Spreadsheet programs write 64,000 styles at most."""
+_LONGEST_TEXT = 1 << 20
+"""Bytes without a mark; the text of a cell has 32,767 characters at most."""
+_SHEETS = ("worksheets/", "sheets/sheet", "sharedstrings")
+_UNREAD = (
+    "pivotcache",
+    "calcchain",
+    "comments",
+    "drawings/",
+    "charts/",
+    "externallinks/",
+    "media/",
+)
+
+
+def _check_sizes(path: Path, file: BinaryIO) -> None:
+    """Refuse a workbook of which openpyxl would hold more than the machine has, before it does.
+
+    A few kilobytes can unpack to gigabytes, and a part such as the styles is held as a whole.
+    """
+    with zipfile.ZipFile(file) as archive:
+        parts = archive.infolist()
+        if len(parts) > _MOST_PARTS:
+            raise _too_large(path, f"it has {len(parts):,} parts, where {_MOST_PARTS:,} are read")
+        for part in parts:
+            name = part.filename.lower()
+            has_rows = any(one in name for one in _SHEETS)
+            is_large = part.file_size > (_LARGE_SHEET if has_rows else _LARGE)
+            if is_large and part.file_size > _MOST_PACKED * part.compress_size:
+                raise _too_large(
+                    path,
+                    f"{part.filename} is {part.compress_size:,} bytes that unpack to"
+                    f" {part.file_size:,}",
+                )
+            if has_rows:
+                if is_large:
+                    _check_texts(path, archive, part)
+            elif part.file_size > _COUNTED and not any(one in name for one in _UNREAD):
+                _check_entries(path, archive, part)
+
+
+def _check_texts(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+    length = 0
+    for block in _blocks(archive, part):
+        first = block.find(b"<")
+        length += len(block) if first < 0 else first
+        if length > _LONGEST_TEXT:
+            raise _too_large(
+                path,
+                f"{part.filename}, of {part.file_size:,} bytes, has a cell of more than"
+                f" {_LONGEST_TEXT:,} characters, where 32,767 are the most",
+            )
+        if first >= 0:
+            length = len(block) - block.rfind(b"<")
+
+
+def _check_entries(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+    entries = sheets = 0
+    for block in _blocks(archive, part):
+        entries += block.count(b"<")
+        sheets += block.count(b"<sheet ")
+    for count, most, what in (
+        (sheets, _MOST_SHEETS, "sheets"),
+        (entries, _MOST_ENTRIES, "entries"),
+    ):
+        if count > most:
+            raise _too_large(path, f"{part.filename} has {count:,} {what}, where {most:,} are read")
+
+
+def _blocks(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> Iterator[bytes]:
+    with archive.open(part) as unpacked:
+        while block := unpacked.read(_LONGEST_TEXT):
+            yield block
+
+
+def _too_large(path: Path, why: str) -> FileError:
+    return FileError(
+        f"{path.name} is too large to be read: {why}. Copy its values into a new workbook, or save"
+        " it as CSV",
+        "size",
+    )
 
 
 def sheet_of(path: Path, book: Any, named: str | None) -> tuple[str, list[str]]:  # noqa: ANN401  # openpyxl has no types

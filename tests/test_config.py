@@ -142,6 +142,15 @@ def test_the_embedded_service_uses_the_database_that_is_named(tmp_path, monkeypa
         assert client.list_nexus("TX").count == 0
 
 
+@pytest.mark.parametrize("key", [7, b"a-plain-key", ["a-plain-key"], True])
+def test_a_key_of_another_type_is_one_sentence_without_it(key):
+    for connected in (svc_tools.connect, lambda **given: asyncio.run(svc_tools.aconnect(**given))):
+        with pytest.raises(svc_tools.ConfigurationError) as caught:
+            connected(api_key=key, base_url="http://127.0.0.1:9")
+        assert type(key).__name__ in str(caught.value)
+        assert "a-plain-key" not in str(caught.value)
+
+
 def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "broken.db").write_text("no database")
     monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "broken.db"))

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 from support.answers import NOW, SOURCE, ok, zip_place
-from support.systems import posix
+from support.systems import posix, resource
 
 from svc_tools import operating_system
 from svc_tools.atomic import whole_file
@@ -145,6 +145,21 @@ def test_a_draft_that_windows_cannot_lock_is_removed_after_a_day(windows, tmp_pa
     with whole_file(tmp_path / "out.txt") as draft:
         draft.touch()
     assert (of_today.exists(), old.exists()) == (True, False)
+
+
+def test_how_many_files_may_be_open_where_the_system_does_not_say(monkeypatch):
+    monkeypatch.setattr(operating_system, "NAME", "win32")
+    assert operating_system.most_open_files() == 512
+    monkeypatch.setattr(operating_system, "NAME", "linux")
+    monkeypatch.setitem(sys.modules, "resource", None)  # as on a Python that lacks it
+    assert operating_system.most_open_files() == 512
+
+
+@posix
+@pytest.mark.parametrize(("limit", "most"), [(300, 300), (resource.RLIM_INFINITY, 1 << 20)])
+def test_how_many_files_may_be_open(monkeypatch, limit, most):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    assert operating_system.most_open_files() == most
 
 
 @pytest.mark.parametrize(("system", "tries"), [("win32", 3), ("linux", 1)])

@@ -254,7 +254,7 @@ def import_files(
     state takes the place of an older one. A broken line stops with its number:
     nothing of that file is imported, the files before it are. So does a file that
     has less than half of the places it would replace: it may be cut off.
-    Exit code 3: imported, but lines were left out; they come first.
+    Exit code 3: imported, now or before, but lines were left out; they come first.
     """
     console = Console(highlight=False)
     done: list[str] = []
@@ -319,10 +319,10 @@ def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the serv
         (f"{edition.state} {edition.kind}", "bold"),
         f"  {was}{edition.edition}, {_count(edition.rows, 'row')} of {edition.file}",
     )
+    _show_findings(console, one.findings, [_LEFT_OUT])
     if one.repeated:
         print_text(console, "The same file was imported before: nothing to do.", indent=2)
         return
-    _show_findings(console, one.findings, [_LEFT_OUT])
     if one.changes is not None:
         _show_changes(console, one.changes)
     _show_findings(console, one.findings, [kind for kind in _HEADINGS if kind != _LEFT_OUT])

@@ -9,6 +9,7 @@ from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import enrich, make_plan
 from svc_tools.frames.freeze import freeze
 from svc_tools.frames.layouts import layout_of
+from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     AmountArguments,
     AmountOptions,
@@ -54,6 +55,10 @@ class SvcAccessor:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
+
+    @property
+    def _readable(self) -> pd.DataFrame:
+        return Readable.of(self._frame).frame
 
     @overload
     def lookup(self, *, dry_run: Literal[True], **arguments: Unpack[LookupArguments]) -> Plan: ...
@@ -132,7 +137,10 @@ class SvcAccessor:
             LookupFailedError: with `errors="raise"`; its `frame` is the result.
         """
         options = options_of(LookupOptions, "lookup", arguments)
-        return make_plan(self._frame, options) if dry_run else enrich(self._frame, options)
+        if dry_run:
+            return make_plan(self._readable, options)
+        read = Readable.of(self._frame)
+        return read.restored(enrich(read.frame, options))
 
     @takes(LookupArguments, LookupOptions)
     def plan(
@@ -153,7 +161,7 @@ class SvcAccessor:
             ValueError: the arguments are ambiguous, as for `lookup`, or the price is not valid.
         """
         options = options_of(LookupOptions, "plan", arguments)
-        return make_plan(self._frame, options, price_of(price))
+        return make_plan(self._readable, options, price_of(price))
 
     def layout(self, *, prefix: str = "") -> SalesLayout:
         """What the columns were decided to mean, to read next month's rows by without a question.
@@ -169,7 +177,7 @@ class SvcAccessor:
             LayoutError: the frame does not know how its columns were read (a merged frame), or a
                 column has a name that is no text.
         """
-        return layout_of(self._frame, prefix)
+        return layout_of(self._readable, prefix)
 
     def freeze(
         self,
@@ -198,7 +206,7 @@ class SvcAccessor:
                 places, dates or rates were changed since, or its lookups contradict each other.
             OSError: the file cannot be written.
         """
-        return freeze(self._frame, path, prefix=prefix, cache=cache)
+        return freeze(self._readable, path, prefix=prefix, cache=cache)
 
     @takes(TaxArguments, TaxOptions)
     def tax(
@@ -306,7 +314,8 @@ class SvcAccessor:
             TaxFailedError: with `errors="raise"`; its `frame` is the result.
         """
         options = options_of(TaxOptions, "tax", {"amount": amount, **arguments})
-        return add_tax(self._frame, options, progress=progress)
+        read = Readable.of(self._frame)
+        return read.restored(add_tax(read.frame, options, progress=progress))
 
     @takes(AmountArguments, AmountOptions)
     def reconcile(
@@ -351,7 +360,7 @@ class SvcAccessor:
             TypeError: the column of the tax collected holds truth values.
         """
         return reconcile(
-            self._frame,
+            self._readable,
             collected,
             tolerance=tolerance,
             by=by,
@@ -405,7 +414,7 @@ class SvcAccessor:
             TypeError: several states.
         """
         return filing(
-            self._frame,
+            self._readable,
             state,
             period=period,
             date=date,
@@ -447,7 +456,7 @@ class SvcAccessor:
             ValueError: the frame has not been looked up, or a column is missing.
         """
         options = options_of(AmountOptions, "review", answers)
-        return review(self._frame, amount=amount, share=share, prefix=prefix, options=options)
+        return review(self._readable, amount=amount, share=share, prefix=prefix, options=options)
 
     @takes(AmountArguments, AmountOptions)
     def split(
@@ -563,7 +572,7 @@ class SvcAccessor:
         from svc_tools.frames.sales.exposure import exposure_of_frame  # noqa: PLC0415 - not for a lookup
 
         options = options_of(ExposureOptions, "exposure", {"amount": amount, **arguments})
-        return exposure_of_frame(self._frame, options, progress=progress)
+        return exposure_of_frame(self._readable, options, progress=progress)
 
     @takes(AmountArguments, AmountOptions)
     def report(
@@ -609,7 +618,7 @@ class SvcAccessor:
         from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
 
         return write_report(
-            self._frame,
+            self._readable,
             path,
             amount=amount,
             title=title,
@@ -623,4 +632,4 @@ class SvcAccessor:
         """Charts: `df.svc.plot.rates()`, `df.svc.plot.tax_map()`."""
         from svc_tools.frames.charting.plots import Plots  # noqa: PLC0415  # not for a lookup
 
-        return Plots(self._frame)
+        return Plots(self._readable)

@@ -320,8 +320,12 @@ def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded:
 
 def first_column(frame: pd.DataFrame, name: Hashable) -> pd.Series | None:
     """The first column of that name; `None` where no column has it."""
-    # `items()` would make a Series, with a copy of `attrs`, of every column before it
-    place = next((at for at, label in enumerate(frame.columns) if label == name), None)
+    # not `items()`, which would make a Series, with a copy of `attrs`, of every column before it;
+    # not one label after the other, which is slow where all of many columns are read
+    labels = frame.columns
+    if labels.is_unique and (labels.dtype == object or isinstance(labels.dtype, pd.StringDtype)):
+        return frame[name] if name in labels else None
+    place = next((at for at, label in enumerate(labels) if label == name), None)
     return None if place is None else frame.iloc[:, place]
 
 

@@ -300,16 +300,10 @@ def distinct_values(
 
     Raises:
         ValueError: there is no such column, or several of that name.
-        TypeError: the column holds values without a hash, such as lists.
     """
     require_columns(frame, (label,), f"say which with {argument}='…'")
     require_one(frame, label, argument)
-    try:
-        codes, values = pd.factorize(frame[label])
-    except TypeError:
-        raise TypeError(
-            f"{argument}: column {label!r} holds values that are no text, number or date"
-        ) from None
+    codes, values = pd.factorize(frame[label])
     found = list(values)
     if isinstance(frame[label].dtype, pd.ArrowDtype):  # in which NaN is a value, not a missing one
         nans = [isinstance(value, float) and math.isnan(value) for value in found]

@@ -36,6 +36,7 @@ from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup_columns import ADDED, TERMS, free_columns, require_columns, require_one
+from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -217,7 +218,8 @@ def _some_rows(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> list[tuple[obje
     places = sorted({at * last // (_PARTS - 1) for at in range(_PARTS)})
     parts = [narrow.partitions[at].to_delayed()[0] for at in places]
     heads = compute(*[delayed(pd.DataFrame.head)(part, _ROWS) for part in parts])
-    return [row for head in heads for row in head.itertuples(index=False, name=None)]
+    read = [Readable.of(head).frame for head in heads]
+    return [row for head in read for row in head.itertuples(index=False, name=None)]
 
 
 def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
@@ -248,6 +250,7 @@ def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
 
 
 def _firsts(partition: pd.DataFrame) -> dict[Hashable, pd.Series]:
+    partition = Readable.of(partition).frame
     return {
         label: partition[label].dropna().iloc[:_VALUES].reset_index(drop=True)
         for label in partition.columns
@@ -282,7 +285,7 @@ def distinct(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> Distinct:
 
 
 def _of_partition(frame: pd.DataFrame, labels: list[Hashable]) -> Distinct:
-    return _distinct(frame, np.ones(len(frame), np.int64), labels)
+    return _distinct(Readable.of(frame).frame, np.ones(len(frame), np.int64), labels)
 
 
 def _merged(parts: list[Distinct], labels: list[Hashable]) -> Distinct:
@@ -372,8 +375,9 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
         ChangedDataError: the partition has a place that is not in the table.
     """
     codes = np.zeros(len(partition), np.int64)
+    read = Readable.of(partition).frame
     for label, values, combinations in table.keys:
-        column, uniques = pd.factorize(partition[label])
+        column, uniques = pd.factorize(read[label])
         positions = values.get_indexer(_objects(uniques))
         if (positions < 0).any():
             raise _changed(label, uniques[int(np.argmin(positions))])
@@ -381,7 +385,7 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
         combined = codes * (len(values) + 1) + np.append(positions, len(values))[column]
         codes = combinations.get_indexer(pd.Index(combined))
         if (codes < 0).any():
-            raise _changed(label, partition[label].iloc[int(np.argmin(codes))])
+            raise _changed(label, read[label].iloc[int(np.argmin(codes))])
     prefix, results = table.prefix, table.results
     added = {str(name)[len(prefix) :]: results[name].array.take(codes) for name in results}
     joined = with_columns(partition.drop(columns=table.former), prefix, added)
@@ -420,7 +424,10 @@ def _taxed(
     source: AmountsOfTax,
     remembered: Mapping[str, Any],
 ) -> pd.DataFrame:
-    taxed = add_tax(partition, options, source=source.under(options), progress=False)
+    read = Readable.of(partition)
+    taxed = read.restored(
+        add_tax(read.frame, options, source=source.under(options), progress=False)
+    )
     taxed.attrs.update(remembered)
     return taxed
 
@@ -462,7 +469,8 @@ def _amounts(ddf: dd.DataFrame, options: TaxOptions) -> AmountsOfTax:
         parts.append(ddf.partitions[at].compute())
         if sum(map(len, parts)) >= _ROWS:
             break
-    source = amounts_of_frame(pd.concat(parts) if len(parts) > 1 else parts[0], options)
+    first = Readable.of(pd.concat(parts) if len(parts) > 1 else parts[0]).frame
+    source = amounts_of_frame(first, options)
     return source if len(parts) == ddf.npartitions else source.of_some_rows()
 
 
@@ -525,11 +533,13 @@ def _marked_orders(partition: pd.DataFrame, reading: Reading) -> tuple[np.ndarra
 
 def _order_hashes(partition: pd.DataFrame, reading: Reading) -> np.ndarray:
     """A 64-bit hash for each order of a partition that has amounts there."""
-    hashes, rows = Orders(partition, reading).hashes()
+    hashes, rows = Orders(Readable.of(partition).frame, reading).hashes()
     return np.unique(hashes[rows])
 
 
 def _invoice_hashes(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
     """A 64-bit hash for each invoice of a partition."""
-    distinct = pd.Series(partition[invoice].dropna().unique()).astype(text_dtype())
+    distinct = pd.Series(Readable.of(partition[[invoice]]).frame[invoice].dropna().unique()).astype(
+        text_dtype()
+    )
     return pd.util.hash_array(distinct.to_numpy(object), categorize=False)

@@ -46,7 +46,9 @@ def _of_decimals(column: pd.Series) -> np.ndarray | None:
     if kind is not None and pa.types.is_decimal(kind):
         return _floats(column)
     if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "decimal":
-        return np.array([np.nan if pd.isna(one) else float(one) for one in column], np.float64)
+        missing = (pd.isna(one) or one.is_nan() for one in column)  # also a signaling NaN
+        pairs = zip(column, missing, strict=True)
+        return np.array([np.nan if nan else float(one) for one, nan in pairs], np.float64)
     return None
 
 

@@ -210,12 +210,11 @@ def read_days(column: pd.Series, dates: Dates) -> Days:
 
     Raises:
         DatesAmbiguous: the column could be month first or day first, or it is both.
-        TypeError: it holds lists, or other values without a hash.
     """
     found = _by_day(column, dates)
     if found is not None:
         return found
-    codes, values = factorized(column, column.name)
+    codes, values = factorized(column)
     read = dates.read(values)
     rests: Counter[str] = Counter()
     if read.utc or read.moved:
@@ -343,18 +342,15 @@ def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarr
     """For each row the number of its distinct combination, and each one's first row.
 
     Combinations are numbered as they appear. Missing values of all kinds are equal.
-
-    Raises:
-        TypeError: a column holds lists, or other values without a hash.
     """
-    return combined([factorized(frame[label], label)[0] for label in labels], len(frame))
+    return combined([factorized(frame[label])[0] for label in labels], len(frame))
 
 
 def _distinct(
     frame: pd.DataFrame, labels: list[Hashable]
 ) -> tuple[np.ndarray, dict[Hashable, _Column], int]:
     """For each row the number of its distinct combination, their columns, and their number."""
-    known = {label: factorized(frame[label], label) for label in labels}
+    known = {label: factorized(frame[label]) for label in labels}
     codes, first = combined([by_row for by_row, _ in known.values()], len(frame))
     columns = {
         label: _Column(values, by_row.take(first)) for label, (by_row, values) in known.items()
@@ -362,34 +358,14 @@ def _distinct(
     return codes, columns, len(first)
 
 
-def factorized(column: pd.Series, label: Hashable) -> tuple[np.ndarray, list[object]]:
-    """For each row the number of its value (-1: missing), and the values. Their order is undefined.
-
-    Raises:
-        TypeError: the column holds lists, or other values without a hash.
-    """
+def factorized(column: pd.Series) -> tuple[np.ndarray, list[object]]:
+    """For each row the number of its value (-1: missing), and the values, in no certain order."""
     numbers = _numbers(column)
     if numbers is not None:
         codes, first = numbers
         return codes, column.take(first).tolist()
-    try:
-        codes, values = pd.factorize(column)
-    except TypeError:
-        odd = next((value for value in column.array if not _is_hashable(value)), None)
-        if odd is None:
-            raise
-        raise TypeError(
-            f"column {label!r} holds values that are no text, number or date, such as {odd!r}"
-        ) from None
+    codes, values = pd.factorize(column)
     return codes, values.tolist()
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 _WORTH_IT = 10_000

@@ -28,6 +28,7 @@ from svc_tools.display import (
 from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.money import Money, dollars, dollars_by, money
+from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
@@ -250,14 +251,15 @@ def split(
     require_columns(frame, names, "look the rates up first: df.svc.lookup()")
     for name in names:
         require_one(frame, name, "lookup")
-    uses = uses_of_rows(frame, prefix=prefix)
-    goods = goods_of(frame, prefix, amount, options, call="split")
+    read = Readable.of(frame).frame
+    uses = uses_of_rows(read, prefix=prefix)
+    goods = goods_of(read, prefix, amount, options, call="split")
     groups: dict[str, Any] = {
         name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
         for name, use in GROUPS.items()
     }
     return Split(
         **groups,
-        parts=parts_of(frame, uses, goods=goods, prefix=prefix),
-        not_due=not_due_of(frame, prefix, goods),
+        parts=parts_of(read, uses, goods=goods, prefix=prefix),
+        not_due=not_due_of(read, prefix, goods),
     )

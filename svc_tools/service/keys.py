@@ -27,14 +27,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
+from pydantic import SecretStr
 
 from svc_tools.service.database import LOCAL_ACCOUNT, accounts, api_keys, utc_now
 from svc_tools.service.errors import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pydantic import SecretStr
 
     from svc_tools.service.database import Database
 
@@ -205,8 +204,14 @@ def checked_key(secret: SecretStr) -> SecretStr:
     """A key that the user chose, checked that a header can carry it.
 
     Raises:
-        StartError: it is empty, an address, or holds characters that a header cannot carry.
+        StartError: it is no `SecretStr`, empty, an address, or holds characters that a header
+            cannot carry.
     """
+    if not isinstance(secret, SecretStr):
+        raise StartError(
+            f"The API key is of type {type(secret).__name__}; expected a pydantic.SecretStr, which"
+            " no message or log shows: SecretStr(...)"
+        )
     key = secret.get_secret_value()
     if not key.strip():
         raise StartError("The API key is empty; give one, or leave the option out")

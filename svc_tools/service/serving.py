@@ -25,6 +25,7 @@ from svc_tools.loopback import (
     address_of,
     is_loopback,
     listen,
+    make_server,
 )
 from svc_tools.operating_system import is_windows
 from svc_tools.service.app import create_app
@@ -122,7 +123,7 @@ def serve(
         if workers == 1:
             app = settings.app(database, books)
             announce()
-            uvicorn.Server(uvicorn.Config(app, **UVICORN)).run(sockets=[listener])
+            make_server(app, lambda: None).run([listener])
             return
         del books  # each worker reads its own
         threading.Thread(

@@ -88,6 +88,10 @@ def test_lines_that_are_left_out_stand_first_and_are_exit_code_3(home, files, tm
     assert "Bartholomew County 1.00% 2.00%" in text
     assert "0.00%" not in text
     assert "no restart is needed" in text
+    again = svc_tools("book", "import", part, **home)
+    text = " ".join(again.stdout.split())
+    assert (again.returncode, again.stderr) == (3, "")
+    assert text.index("Left out (2): line 2: 001: intrastate") < text.index("nothing to do")
     found = svc_tools("lookup", "IN", "--location", "Adams County", "--embedded", **home)
     assert "PARTIAL" in found.stdout
     assert re.search(r"County +not known", found.stdout)

@@ -259,9 +259,6 @@ def test_frames_that_cannot_be_read_clearly_are_refused(scripted):
     double = pd.DataFrame([["TX", "78701", "75201"]], columns=["state", "z", "z"])
     with pytest.raises(ValueError, match="several columns 'z'"):
         double.svc.lookup(zip="z", client=scripted)
-    lists = pd.DataFrame({"state": ["TX"], "zip": [["78701"]]})
-    with pytest.raises(TypeError, match="zip"):
-        lists.svc.lookup(client=scripted, progress=False)
 
 
 def test_errors_raise_carries_everything_that_was_found(embedded):

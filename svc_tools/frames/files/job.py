@@ -438,7 +438,7 @@ class FileJob:
         label = self.layout.inputs.columns["as_of"]
         position = self.rows.schema.names.index(str(label))
         for chunk in self.rows.chunks([position]):
-            yield factorized(frame_of(chunk).iloc[:, 0], label)[1]
+            yield factorized(frame_of(chunk).iloc[:, 0])[1]
 
     def _exempt_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
         """Which rows are exempt, and of which that is not known; `None` without a column of it."""

@@ -19,7 +19,7 @@ from svc_tools.display import counted, first_of
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
 from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.questions import Question
-from svc_tools.roles import plain_name
+from svc_tools.roles import plain_name, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -124,9 +124,11 @@ def find_currency(
     """
     if given is not None:
         return CurrencyColumns(None if given is False else given)
-    labels = [*frame.columns]
-    once = [label for label in labels if labels.count(label) == 1]
-    found = [one for label in once if (one := _candidate(frame[label], label)) is not None]
+    found = [
+        one
+        for label in single(frame.columns)
+        if (one := _candidate(frame[label], label)) is not None
+    ]
     known = [one for one in found if not one.why_not]
     known = [one for one in known if not one.empty] or known[:1]
     passed = tuple((one.label, one.why_not) for one in found if one.why_not)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from svc_tools.cells import MISSING_WORDS, text_of
 from svc_tools.frames.arrow import is_text
 from svc_tools.questions import Question
-from svc_tools.roles import plain_name
+from svc_tools.roles import plain_name, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -74,8 +74,7 @@ def find_order(
         place: the columns of its place; columns of the store are added by their names.
         given: the column of the number, where the user named it; `False` for none.
     """
-    labels = [*frame.columns]
-    labels = [label for label in labels if labels.count(label) == 1]
+    labels: list[Hashable] = single(frame.columns)
     stores = [one for one in labels if _names_a_store(one) and one not in {day, *place}]
     stores = [one for one in stores if 2 * len(_texts_in(frame[one])) >= len(_sample(frame[one]))]
     columns = OrderColumns(None, day, (*place, *stores))

@@ -218,7 +218,8 @@ def _different(view: View, terms: list[Term], goods: AbstractSet[object]) -> lis
         alike = kept.setdefault(int(cents.sum()), [])
         if not any(np.array_equal(view.figures[one].cents, cents) for one in alike):
             alike.append(term)
-    return [term for term in terms if any(term in alike for alike in kept.values())]
+    different = {term for alike in kept.values() for term in alike}
+    return [term for term in terms if term in different]
 
 
 def _base_rank(kind: Kind) -> int:

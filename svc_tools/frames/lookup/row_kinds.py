@@ -22,7 +22,7 @@ from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.frames.money import dollars, sums_by
 from svc_tools.places import state_code
 from svc_tools.questions import Question
-from svc_tools.roles import plain_name
+from svc_tools.roles import plain_name, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -121,8 +121,7 @@ def find_kinds(frame: pd.DataFrame, labels: Iterable[Hashable] | None = None) ->
         frame: the rows, or a sample of them.
         labels: the columns to look at; by default all.
     """
-    chosen = [*(frame.columns if labels is None else labels)]
-    once = [label for label in dict.fromkeys(chosen) if chosen.count(label) == 1]
+    once: list[Hashable] = single(frame.columns if labels is None else labels)
     of = _About.of(once)
     used, passed = [], []
     for label in once:

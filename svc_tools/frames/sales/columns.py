@@ -45,7 +45,7 @@ from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.queries import factorized, read_days
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, sample_of
-from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
+from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -221,11 +221,13 @@ def _decided(
     Raises:
         ColumnMissing: an answer names a column that is not there.
     """
-    twice = [label for label in labels if labels.count(label) > 1 and _AMOUNT.fits(label)]
+    once = single(labels)
+    free = frozenset(once)
+    twice = [label for label in labels if label not in free and _AMOUNT.fits(label)]
     if twice and answers.amount is None:
         raise ColumnAmbiguous("amount", twice)
     require_answers(frame, answers)
-    labels = [label for label in labels if labels.count(label) == 1]
+    labels = once
     prefix = _prefix(frame)
     reading = Reading() if prefix is None else reading_of(frame, prefix)
     if reading.sums is not None and answers == SalesAnswers(others=answers.others):
@@ -434,7 +436,7 @@ def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         names = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
         unnamed = pc.equal(names, "").to_numpy(zero_copy_only=False)
         return pd.util.hash_array(names.to_numpy(zero_copy_only=False), categorize=False), unnamed
-    codes, values = factorized(column, column.name)
+    codes, values = factorized(column)
     names = ["" if isinstance(one, float) and one != one else _name(one) for one in values]  # noqa: PLR0124 - NaN
     hashed = pd.util.hash_array(np.array([*names, ""], dtype=object), categorize=False)
     unnamed = np.array([*(not name for name in names), True])

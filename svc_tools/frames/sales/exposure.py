@@ -163,7 +163,7 @@ def daily_sales(frame: pd.DataFrame, options: ExposureOptions | None = None) -> 
     columns, dates = find_sales_columns(frame, options), options.dates()
     label = columns.columns["date"]
     _prepare(dates, label, frame)
-    dates.whole = lambda: [factorized(frame[label], label)[1]]
+    dates.whole = lambda: [factorized(frame[label])[1]]
     narrow = frame[list(columns.read)]
 
     def slices() -> Iterator[pd.DataFrame]:
@@ -204,7 +204,7 @@ def daily_sales_of_file(
         of_dates = [names.index(str(label))]
         _prepare(dates, label, first)
         dates.from_1904 = rows.from_1904
-        dates.whole = lambda: (factorized(one.iloc[:, 0], label)[1] for one in frames(of_dates))
+        dates.whole = lambda: (factorized(one.iloc[:, 0])[1] for one in frames(of_dates))
         with names_explained(path, rows):
             return _daily_of(columns, lambda: frames(positions), dates, [*rows.notes])
 
@@ -527,7 +527,7 @@ class DailyTotals:
             code = state_code(str(self._columns.values["state"]))  # noqa: PD011
             return np.full(len(frame), _STATES.index(str(code)), np.int64), unread
         column = frame[self._columns.columns["state"]]
-        codes, values = factorized(column, column.name)
+        codes, values = factorized(column)
         numbers = np.full(len(values) + 1, _UNKNOWN, np.int64)
         outside = np.zeros(len(values) + 1, bool)
         blank = np.zeros(len(values) + 1, bool)

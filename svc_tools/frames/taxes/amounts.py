@@ -34,7 +34,7 @@ from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -405,7 +405,8 @@ def _as_decided(
 def _no_amount(labels: Sequence[Hashable], decided: Decided) -> ColumnError:
     """What is wrong with a file in which no column is the amount, with the columns that look so."""
     amounts = [one for one in labels if kind_of(one) == "amount" and may_be_money(one)]
-    twice = [one for one in amounts if amounts.count(one) > 1]
+    once = frozenset(single(amounts))
+    twice = [one for one in amounts if one not in once]
     if twice:
         same = [one for one in twice if one == twice[0]]
         why = f"{len(same)} columns are named {same[0]!r} (rename all but one)"

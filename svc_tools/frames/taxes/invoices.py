@@ -38,7 +38,6 @@ def invoice_codes(frame: pd.DataFrame, label: Hashable) -> tuple[np.ndarray, np.
 
     Raises:
         ValueError: there is no such column, or several of that name.
-        TypeError: the column holds values without a hash, such as lists.
     """
     codes, names = distinct_values(frame, label, "invoice")
     blank = [isinstance(name, str) and not name.strip() for name in names]

@@ -30,7 +30,7 @@ from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
-from svc_tools.roles import ColumnMissing
+from svc_tools.roles import ColumnMissing, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -264,7 +264,8 @@ def column_of(
     answers = options.answers()
     require_answers(frame, answers)
     every = free_labels(frame)
-    labels = [one for one in every if every.count(one) == 1 or one == label]
+    once = frozenset(single(every))
+    labels = [one for one in every if one in once or one == label]
     reading = reading_of(frame, prefix)
     if reading.export is None:
         known = {} if reading.place else propose(frame).found

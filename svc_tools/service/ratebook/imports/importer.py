@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -92,7 +93,8 @@ class Imported:
         edition: the edition it is in the own book.
         before: the quarter of what it takes the place of; `None` where there was nothing.
         replaced_own: whether that was an edition of the own book too, not of the shipped one.
-        repeated: whether the same file was there already: nothing was done.
+        repeated: whether the same file was there already: nothing was done, and the findings are
+            the rows that were left out then.
         changes: how the rates of the state changed; `None` for boundaries.
         findings: rows left out and settled, with their lines, and what to know besides.
     """
@@ -145,7 +147,10 @@ def import_files(
     with closing(open_own_book(own, write=True)) as connection, failures_named(own):
         for one in found:
             how = _How(today, force, fewer, progress)
-            yield _import(connection, own, one, shipped, how)
+            imported = _import(connection, own, one, shipped, how)
+            if not imported.repeated:
+                _store_left_out(connection, imported)
+            yield imported
 
 
 class _How(NamedTuple):
@@ -165,7 +170,8 @@ def _import(
     texts = own_tables(connection, mine.id) if mine and mine.kind == "rates" else {}
     was = _with(shipped, own, mine, texts)
     if mine and was and not how.force and mine.digest == _file_digest(found.path):
-        return Imported(mine, mine.edition, replaced_own=True, repeated=True)
+        left_out = _stored_left_out(connection, mine)
+        return Imported(mine, mine.edition, replaced_own=True, repeated=True, findings=left_out)
     before = mine.edition if mine else _shipped_edition(shipped, found.state, found.kind)
     if before and found.edition < before and not how.force:
         whose = "your own book" if mine else "the shipped book"
@@ -217,6 +223,26 @@ def _import(
         changes=changes(was or shipped, now, new.state),
         findings=tuple(reading.report.findings),
     )
+
+
+_LEFT_OUT = "left_out"
+"""Name of the entry of an edition with the rows of its file that were left out."""
+
+
+def _store_left_out(connection: sqlite3.Connection, imported: Imported) -> None:
+    rows = [
+        (found.subject, found.message) for found in imported.findings if found.kind == _LEFT_OUT
+    ]
+    if rows:
+        connection.execute(
+            "INSERT OR REPLACE INTO tables (edition_id, name, csv) VALUES (?, ?, ?)",
+            (imported.edition.id, _LEFT_OUT, json.dumps(rows)),
+        )
+
+
+def _stored_left_out(connection: sqlite3.Connection, edition: Edition) -> tuple[Finding, ...]:
+    text = own_tables(connection, edition.id).get(_LEFT_OUT, "[]")
+    return tuple(Finding("left_out", edition.file, *row) for row in json.loads(text))
 
 
 def _refuse_fewer(was: Book, now: Book, new: Edition) -> None:
