@@ -74,9 +74,17 @@ class Reply:
     body: bytes
 
     @property
-    def is_empty(self) -> bool:
-        """Whether it has no body, or one that is null."""
-        return self.body.strip() in {b"", b"null"}
+    def says_nothing(self) -> bool:
+        """Whether its body has no fields, such as `OK` or `[]`; no page, and nothing cut off."""
+        text = self.body.strip()
+        if text[:1] in {b"<", b"{"}:
+            return False
+        try:
+            if text[:1] in {b"[", b'"'}:
+                json.loads(text)
+            return len(text.decode()) <= _MESSAGE
+        except (ValueError, RecursionError):
+            return False
 
     @property
     def retry_after(self) -> float | None:
@@ -155,7 +163,7 @@ def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemova
 
     Raises as `_result`, also where a success reports an error instead.
     """
-    if isinstance(outcome, Reply) and outcome.status in _SUCCESS and outcome.is_empty:
+    if isinstance(outcome, Reply) and outcome.status in _SUCCESS and outcome.says_nothing:
         outcome = Reply(outcome.status, outcome.headers, b"{}")
     result: models.NexusRemoval = _result(outcome, _models().NexusRemoval, attempts)
     sent = result.model_extra or {}

@@ -130,7 +130,7 @@ _PLAIN = 2 + len(_OWN)
 """How many values a body has, unless it has more."""
 _NOTHING = (None,) * (_PLAIN - 3)
 """What a result lacks behind its combined rate, if anything."""
-_PARTS = len(fields(Component))
+_NO_PART = (None,) * len(fields(Component))
 _own_values = attrgetter(*_OWN)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -329,7 +329,7 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
     for index, row in enumerate(rows):
         if len(row) > _PLAIN:
             places, parts, reference, code = _whole(row[_PLAIN:], _MORE)
-            components = tuple(Component(*part[:_PARTS]) for part in parts)
+            components = tuple(Component(*_whole(part, _NO_PART)) for part in parts)
             one, whole = [found[index]], [outcomes[index]]
             _set(Found, one, [("accepted_places", [tuple(places)]), ("components", [components])])
             _set(Outcome, whole, [("support_reference", [reference]), ("error_code", [code])])

@@ -291,10 +291,12 @@ def test_the_share_of_delivery_is_exact_at_any_size(goods, part, shipping):
 
 
 @pytest.mark.parametrize("argument", ["exempt", "invoice", "channel", "ship_from"])
-def test_a_column_of_lists_is_no_argument(argument):
-    frame = rated(amount=[1, 2], lists=[[1], [2]])
-    with pytest.raises(TypeError, match=f"{argument}: column 'lists' holds values"):
-        frame.svc.tax(**{argument: "lists"})
+def test_lists_in_a_column_that_an_argument_names_are_as_unreadable_as_texts(argument):
+    lists = rated(amount=[1, 2], named=[[1], [2]]).svc.tax(**{argument: "named"})
+    texts = rated(amount=[1, 2], named=["[1]", "[2]"]).svc.tax(**{argument: "named"})
+    own = ["named"]
+    pd.testing.assert_frame_equal(lists.drop(columns=own), texts.drop(columns=own))
+    assert lists["named"].tolist() == [[1], [2]]
 
 
 @pytest.mark.parametrize("name", ["resolved_state", "freight_taxable", "lookup_as_of"])
@@ -303,3 +305,13 @@ def test_a_column_of_the_lookup_that_is_there_twice_is_named(name):
     twice = pd.concat([frame, frame[[name]]], axis=1)
     with pytest.raises(ValueError, match=f"several columns '{name}'"):
         twice.svc.tax(shipping="1.00", progress=False)
+
+
+@pytest.mark.parametrize("name", ["qty", "unit_price"])
+@pytest.mark.parametrize("odd", ["1e999999", "-1e999999999", Decimal("1E+999999")])
+def test_a_quantity_or_a_price_beyond_all_numbers_costs_no_other_row(name, odd):
+    parts = {"qty": ["1", "1"], "unit_price": ["1.00", "1.00"]}
+    parts[name][1] = odd
+    taxed = rated(amount=["1.00", "1.00"], **parts).svc.tax(amount="amount", progress=False)
+    assert taxed["tax"].iloc[0] == Decimal("0.08")
+    assert taxed[name].tolist() == parts[name]

@@ -246,6 +246,8 @@ ACCEPTED = {
     "no content": answer(204, b""),
     "nothing": answer(200, b""),
     "null": answer(200, b"null"),
+    "a word": answer(200, b"OK"),
+    "a list": answer(200, b"[]"),
     "202": answer(202, b""),
     "202 with text": response({"status": "queued"}, 202),
 }

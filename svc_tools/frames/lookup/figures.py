@@ -385,7 +385,8 @@ def _number(text: str, *, comma: bool) -> Decimal | None:
         number = Decimal(plain)
     except InvalidOperation:
         return None
-    usable = number.is_finite() and abs(number) * 100 <= _MOST
+    # compared as it is: arithmetic with an exponent of a million raises
+    usable = number.is_finite() and number.copy_abs() <= _MOST // 100
     return number if usable else None
 
 

@@ -122,7 +122,7 @@ const svcLookup = (() => {
         const note = [
           `${query.state} ${query.place} on ${facts.lookup_as_of}`.trim(),
           list(facts, SOURCE.slice(0, 2), ", edition "),
-          `looked up ${facts.looked_up_at}${why && `; requires review: ${why}`}`,
+          `looked up ${facts.looked_up_at}${why && `; review: ${why}`}`,
         ];
         lookup = { formula: formula(tax ? sent[2] : sent[0]), value: result.v, note: note.join("; ") };
       }
