@@ -53,8 +53,17 @@ _DELIVERY_VARIABLE = "SVC_DELIVERY"
 """Whether the seller's buyers can avoid the charge for delivery: see `DeliveryAs`."""
 _RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
-_EXCEL_VARIABLE = "SVC_EXCEL"
+EXCEL_VARIABLE = "SVC_EXCEL"
 """The folder of the spreadsheet adapters' settings: the service's address, the local server."""
+
+OF_SPREADSHEETS = (
+    DATABASE_VARIABLE,
+    CACHE_VARIABLE,
+    _CACHE_HOURS_VARIABLE,
+    _ZONE_VARIABLE,
+    _RECEIPTS_VARIABLE,
+)
+"""What changes the results of cells, besides the account and the folder of the settings."""
 
 _EMBEDDED_LIBRARIES = (
     "platformdirs",
@@ -452,7 +461,7 @@ def excel_folder() -> Path:
         ConfigurationError: `SVC_EXCEL` is not a path.
         ImportError: it is not set, and what finds the user's folder is not installed.
     """
-    return _user_folder(_EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
+    return _user_folder(EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
 
 
 def _user_folder(variable: str, kind: Literal["data", "config"], name: str, what: str) -> Path:

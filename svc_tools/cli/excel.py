@@ -221,7 +221,7 @@ def serve(
     """Serve the add-in for Excel and Calc on this machine alone, until Ctrl+C.
 
     Port, certificate and choice of https stay the same from run to run. Where
-    there is no certificate, mkcert or npx can make one, after you confirmed;
+    there is no certificate, mkcert or npx can make one, after you confirm;
     without them the commands are shown.
     """
     with explained():
@@ -256,7 +256,7 @@ def calc_addin(
         "svc-tools.oxt"
     ),
 ) -> None:
-    """Build the add-in for LibreOffice Calc, and say how it is installed."""
+    """Build the add-in for LibreOffice Calc, and show how to install it."""
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel.calc import start_command, write_addin  # noqa: PLC0415 - of an extra

@@ -46,6 +46,20 @@ class Key(NamedTuple):
     keys: Sequence[str] = ()
 
 
+class Way(NamedTuple):
+    """How the service of the cells is reached.
+
+    Attributes:
+        service: its address; empty for the embedded service, or where none can be read.
+        proxy: host and port of the proxy; empty without one.
+        problem: why a proxy or certificates that are set cannot be used; no password is in it.
+    """
+
+    service: str = ""
+    proxy: str = ""
+    problem: str = ""
+
+
 class Computer(NamedTuple):
     """What is looked at.
 
@@ -55,6 +69,7 @@ class Computer(NamedTuple):
         pythons: the paths of this Python, and of that from which its environment was made.
         variables: those that are set, of `VARIABLES`.
         registry: reads a key by its path, which begins with its root.
+        way: how the service is reached.
     """
 
     folder: str
@@ -62,15 +77,17 @@ class Computer(NamedTuple):
     pythons: Sequence[str]
     variables: Mapping[str, str]
     registry: Callable[[str], Key]
+    way: Way
 
 
 Finding: TypeAlias = tuple[Mark, str, str]
 """The mark, what was found, and what to do."""
 _CLOUDS = ("OneDrive", "OneDriveCommercial", "OneDriveConsumer")
-_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-VARIABLES = (*_CLOUDS, *_PROXIES, *_CERTIFICATES)
-"""The variables that a finding may need; a proxy's may hold a password, which is never shown."""
+_PROXIES = tuple(f"{kind}_PROXY" for kind in ("HTTPS", "HTTP", "ALL", "NO"))
+NETWORK = (*_PROXIES, *map(str.lower, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR")
+"""The variables that decide how a service is reached; one may hold a password."""
+VARIABLES = (*_CLOUDS, *NETWORK)
+"""The variables that a finding may need; their values are not shown."""
 
 _USER, _MACHINE = "HKEY_CURRENT_USER", "HKEY_LOCAL_MACHINE"
 _MOUNTS = rf"{_USER}\Software\SyncEngines\Providers\OneDrive"
@@ -170,20 +187,21 @@ def powershell(computer: Computer) -> Finding:
 
 
 def proxy(computer: Computer) -> Finding | None:
-    """What is known of a proxy and its certificate; `None` for nothing."""
-    for name in _CERTIFICATES:
-        path = computer.variables.get(name)
-        if path and not Path(path).exists():
-            return "wrong", f"{name} names {path}, which does not exist", ADVICE["proxy"].todo
-    given = next((name for name in _PROXIES if computer.variables.get(name)), None)
-    if given is not None:
-        return "ok", f"requests go through the proxy that {given} names", ""
-    settings = computer.registry(_INTERNET).values
-    if settings.get("AutoConfigURL"):
+    """How the service is reached through a proxy; `None` where nothing is set for one."""
+    way = computer.way
+    if way.problem:
+        return "wrong", way.problem, "Correct or remove it, then start Excel and the server again."
+    if way.proxy:
+        return "ok", f"requests to {way.service} go through the proxy {way.proxy}", ""
+    if any(name.upper() in _PROXIES for name in computer.variables):
+        return "ok", f"{way.service or 'the embedded service'} is reached without a proxy", ""
+    if way.service and computer.registry(_INTERNET).values.get("AutoConfigURL"):
         said = "Windows finds the proxy with a script, which Python does not read"
-        return "not set up", said, ADVICE["proxy"].todo
-    if settings.get("ProxyEnable") == 1:
-        return "ok", "requests go through the proxy of the Windows settings", ""
+        todo = (
+            "Ask your administrator for the address of the proxy, and set HTTPS_PROXY to it among"
+            " the variables that Windows stores for you. Then start Excel and the server again."
+        )
+        return "not set up", said, todo
     return None
 
 

@@ -277,12 +277,14 @@ class Server(BaseModel, frozen=True):
         pid: its process while it runs; `None` once it was stopped.
         certificate: the file of its certificate, where it serves https: callers on this machine
             trust only that one.
+        service: the service that its cells use: an address, or "embedded".
     """
 
     url: str = Field(min_length=1)
     token: SecretStr = Field(min_length=1)
     pid: int | None = None
     certificate: Path | None = None
+    service: str | None = None
 
 
 def lock_path() -> Path:
@@ -314,25 +316,34 @@ def read_server() -> Server | None:
 
 
 def publish_server(url: str, token: SecretStr, certificate: Path | None = None) -> None:
-    """Write the address of this process, and its certificate, if any."""
-    _write_server(Server(url=url, token=token, pid=os.getpid(), certificate=certificate))
+    """Write the address of this process, its certificate, if any, and the service of its cells."""
+    service = describe().service
+    _write_server(
+        Server(url=url, token=token, pid=os.getpid(), certificate=certificate, service=service)
+    )
+
+
+def renew_service() -> None:
+    """Note that the cells of this process use the service of the settings from now on."""
+    with suppress(ConfigurationError):
+        _rewrite_server(pid=os.getpid(), service=describe().service)
 
 
 def renew_server() -> None:
     """Rewrite the file of this process, whereupon Calc drops its cached results."""
     with suppress(ConfigurationError):  # Calc caches them for a minute at most
-        _rewrite_server(os.getpid())
+        _rewrite_server(pid=os.getpid())
 
 
 def withdraw_server() -> None:
     """Note that this process has stopped; address and token stay."""
-    _rewrite_server(None)
+    _rewrite_server(pid=None)
 
 
-def _rewrite_server(pid: int | None) -> None:
+def _rewrite_server(**values: int | str | None) -> None:
     server = read_server()
     if server is not None and server.pid == os.getpid():  # no other has taken over
-        _write_server(server.model_copy(update={"pid": pid}))
+        _write_server(server.model_copy(update=values))
 
 
 def _write_server(server: Server) -> None:

@@ -21,7 +21,11 @@ from importlib import import_module, metadata
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from pydantic import SecretStr
+
 from svc_sdk import AuthError, SvcError, __version__
+from svc_sdk._route import UnusableVariableError
+from svc_sdk._settings import Settings
 from svc_tools import config, operating_system
 from svc_tools.config import (
     KEY_VARIABLE,
@@ -39,9 +43,7 @@ from svc_tools.lookup.outcomes import explained, is_foreign
 from svc_tools.operating_system import is_windows, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pydantic import SecretStr
+    from collections.abc import Callable, Iterator, Mapping
 
     from svc_tools.excel.company import Finding, Mark
 
@@ -53,6 +55,10 @@ _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 HTTPS, AT_LOGON = "svc-tools excel serve --https", "svc-tools excel serve --at-logon"
 _START = f"At each logon: {AT_LOGON}. Now: svc-tools excel serve"
 _RENEW = f"Make a new one: {HTTPS}, or name another with --cert and --key"
+_OTHER_SERVICE = (
+    "Stop that process, then start it again here: svc-tools excel serve. A server that starts at"
+    " logon needs a stored account: svc-tools excel install --base-url ADDRESS"
+)
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 """OpenSSL's code for a certificate that is not trusted, in the message of the error."""
 _UNBLOCK = (
@@ -63,6 +69,11 @@ _VARIABLES = (
     "Excel sees the variables that Windows stores for you (Settings > Edit environment variables),"
     " not those of this terminal."
 )
+_STORED_VARIABLES = (
+    r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Environment",
+    r"HKEY_CURRENT_USER\Environment",
+)
+"""Where Windows stores variables; those of the user replace those of the computer."""
 _ORIGINS = {
     "environment": f"from {URL_VARIABLE} and {KEY_VARIABLE} in the environment",
     "settings": "from `svc-tools excel install`",
@@ -224,7 +235,8 @@ def start_at_logon() -> Iterator[str]:
     Nothing else is changed: the user runs the commands, or does not.
 
     Raises:
-        ConfigurationError: this system has no such file.
+        ConfigurationError: this system has no such file, or the server would use another service
+            at logon than it does in this terminal.
         OSError: it cannot be written.
     """
     logon = DATA["logon"].get(operating_system.NAME)
@@ -234,9 +246,12 @@ def start_at_logon() -> Iterator[str]:
             "--at-logon knows Windows and macOS. Here add this command to the programs that your"
             f" desktop starts at login: {typed(words)}"
         )
+    stored = _stored_variables()
+    _check_account_at_logon(stored)
     folder = config.excel_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / logon["file"]
+    yield from _unseen_at_logon(stored, path)
     if is_windows():
         program, *arguments = words
         of = config.variables(("USERDOMAIN", "USERNAME"))
@@ -251,12 +266,66 @@ def start_at_logon() -> Iterator[str]:
         job["EnvironmentVariables"] = {"SVC_EXCEL": str(folder)}  # launchd has none of a terminal's
         path.write_bytes(plistlib.dumps(job))
     yield f"Made {path}. It starts the server at each logon once you run:"
-    for kind, before in (("start", ""), ("stop", "To take it away:")):
+    for kind, before in (("start", ""), ("stop", "To remove it:")):
         if before:
             yield before
         for command in logon[kind]:
             filled = [word.format(file=path, home=Path.home()) for word in command]
             yield f"  {typed(filled)}"
+
+
+def _stored_variables() -> dict[str, str]:
+    """The variables that Windows stores, which the server sees at logon, in upper case."""
+    if not is_windows():
+        return {}
+    every = [_registry(path).values.items() for path in _STORED_VARIABLES]
+    return {name.upper(): str(value).strip() for values in every for name, value in values}
+
+
+def _check_account_at_logon(stored: Mapping[str, str]) -> None:
+    """Raise where the account of this terminal is not the one that the server has at logon."""
+    account = config.configured()
+    if account is None:
+        return
+    key, address = account[0], settings.checked_address(account[1])
+    names = f"{URL_VARIABLE} and {KEY_VARIABLE}"
+    if {URL_VARIABLE, KEY_VARIABLE} & stored.keys():
+        here = config.variables((URL_VARIABLE, KEY_VARIABLE))
+        if any(stored.get(name) != value for name, value in here.items()):
+            raise ConfigurationError(
+                f"Windows stores other values of {names} than this terminal has, and the server"
+                " that starts at logon would use those: nothing was written. Correct them"
+                " (Settings > Edit environment variables), then run this in a new terminal"
+            )
+        return
+    is_known = False
+    with suppress(ConfigurationError, ImportError):  # no keyring, so no key in it
+        known = settings.chosen() == address and settings.stored_key(address)
+        is_known = bool(known) and known == key
+    if not is_known:
+        raise ConfigurationError(
+            f"The server that starts at logon does not see {names} of this terminal, and would use"
+            " another service: nothing was written. Store the account first:"
+            f" svc-tools excel install --base-url {address}, then run this again"
+        )
+
+
+def _unseen_at_logon(stored: Mapping[str, str], path: Path) -> Iterator[str]:
+    """Which further variables of this terminal the server does not see, and what to do."""
+    names = (*config.OF_SPREADSHEETS, *company.NETWORK)
+    if is_windows():  # the other file has it
+        names = (config.EXCEL_VARIABLE, *names)
+    here = config.variables(names)
+    if is_windows():  # where upper and lower case are the same name
+        here = {name.upper(): value for name, value in here.items()}
+    unseen = [name for name, value in here.items() if stored.get(name) != value]
+    if unseen:
+        todo = f"add them to EnvironmentVariables in {path} first"
+        if is_windows():
+            todo = "store them first (Settings > Edit environment variables)"
+        named = ", ".join(unseen)
+        yield f"Variables of this terminal that the server does not see at logon: {named}."
+        yield f"If it needs them, {todo}."
 
 
 def choose_certificate(
@@ -475,7 +544,20 @@ def _computer() -> company.Computer:
     found = config.variables(company.VARIABLES)
     workbooks = [one.name for one in _workbooks()]
     pythons = (sys.executable, sys.base_prefix)  # that of an environment is elsewhere
-    return company.Computer(str(Path.cwd()), workbooks, pythons, found, _registry)
+    return company.Computer(str(Path.cwd()), workbooks, pythons, found, _registry, _way())
+
+
+def _way() -> company.Way:
+    """How a client reaches the service that the cells use; no request is sent."""
+    service = settings.describe().service
+    if service in {None, settings.EMBEDDED}:
+        return company.Way()
+    reached = Settings.checked(SecretStr("none"), str(service), _TIMEOUT, 0)
+    try:
+        proxy = reached.routed().route.proxy
+    except UnusableVariableError as error:
+        return company.Way(reached.base_url, problem=str(error))
+    return company.Way(reached.base_url, proxy.url.netloc.decode() if proxy else "")
 
 
 def _workbooks() -> list[Path]:
@@ -531,6 +613,12 @@ def _server() -> Finding:
     if not settings.is_server_running():
         return "not set up", f"it is not running; it last ran at {server.url}", _START
     found = f"running at {server.url} (process {server.pid})"
+    used, here = server.service, settings.describe().service
+    if None not in {used, here} and used != here:
+        used, here = (
+            "the embedded service" if one == settings.EMBEDDED else one for one in (used, here)
+        )
+        return "wrong", f"{found}, but it uses {used}, not {here}", _OTHER_SERVICE
     if server.certificate is not None:
         return "ok", f"{found}; this computer has to trust its certificate", ""
     return "ok", found, f"Calc accepts plain http; for Excel's add-in: {HTTPS}"

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import plistlib
 import shlex
+import shutil
 import subprocess
 import sys
 from xml.etree.ElementTree import fromstring
 
+import certifi
 import pytest
 import xlwings
+from filelock import FileLock
+from pydantic import SecretStr
 from support.keyrings import use_keyring
 from support.systems import Registry, homes, posix
 from typer.testing import CliRunner
 
 from svc_tools import operating_system
 from svc_tools.cli.app import app
-from svc_tools.excel import setup
+from svc_tools.excel import settings, setup
 from svc_tools.excel.company import ADVICE, VARIABLES
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.officejs import pages
 
 USER, MACHINE = "HKEY_CURRENT_USER", "HKEY_LOCAL_MACHINE"
 MOUNTS = rf"{USER}\Software\SyncEngines\Providers\OneDrive"
@@ -38,7 +45,7 @@ def folder(tmp_path, monkeypatch):
     """A folder of the user with nothing in it, and none of the variables."""
     use_keyring(monkeypatch)
     monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "settings"))
-    for name in VARIABLES:
+    for name in (*VARIABLES, "SVC_BASE_URL", "SVC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     found = tmp_path / "taxes"
     found.mkdir()
@@ -189,36 +196,90 @@ def test_of_several_execution_policies_that_of_the_company_counts(registry):
 
 
 PASSWORD = "hunter2"
+SERVICE, KEY = "https://rates.invalid", "a-key-of-the-account"
 
 
-def test_a_proxy_is_named_by_its_variable_and_never_with_its_password(monkeypatch):
-    monkeypatch.setattr(operating_system, "NAME", "linux")
-    monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@proxy.example:8080")
+@pytest.fixture
+def account(monkeypatch):
+    """An account of this terminal, elsewhere."""
+    monkeypatch.setenv("SVC_BASE_URL", SERVICE)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+
+
+def proxy_line():
+    """The line on the proxy, without its name; `None` where there is none."""
+    found = checked()[0].get("Proxy")
+    return found and (found["mark"], found["said"], found["todo"])
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
+def test_a_proxy_is_named_and_never_with_its_password(variable, monkeypatch):
+    monkeypatch.setenv(variable, f"http://me:{PASSWORD}@127.0.0.1:9")
     done = run("check", "--json")
     found = {one["name"]: one for one in json.loads(done.stdout)["lines"]}["Proxy"]
     assert (found["mark"], found["todo"]) == ("ok", None)
-    assert "HTTPS_PROXY" in found["said"]
+    assert found["said"] == f"requests to {SERVICE} go through the proxy 127.0.0.1:9"
     assert PASSWORD not in done.output
 
 
+@pytest.mark.usefixtures("account")
+def test_a_proxy_from_which_the_service_is_excepted_is_not_said_to_be_used(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "*")
+    assert proxy_line() == ("ok", f"{SERVICE} is reached without a proxy", None)
+
+
+def test_the_embedded_service_is_reached_without_a_proxy(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert proxy_line() == ("ok", "the embedded service is reached without a proxy", None)
+
+
+@pytest.mark.usefixtures("account")
+def test_a_proxy_that_no_request_can_use_is_wrong(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}#@127.0.0.1:9")
+    mark, said, todo = proxy_line()
+    assert mark == "wrong"
+    assert said.startswith("HTTPS_PROXY cannot be used as a proxy")
+    assert PASSWORD not in said
+    assert todo.startswith("Correct or remove it")
+
+
+@pytest.mark.usefixtures("account")
 def test_a_file_of_certificates_that_is_missing_is_wrong_on_every_system(monkeypatch, tmp_path):
     monkeypatch.setattr(operating_system, "NAME", "darwin")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "company.pem"))
-    said = line("Proxy", "proxy")
-    assert "SSL_CERT_FILE" in said
+    mark, said, todo = proxy_line()
+    assert mark == "wrong"
+    assert said.startswith("SSL_CERT_FILE is")
     assert "company.pem" in said
+    assert todo.startswith("Correct or remove it")
 
 
+@pytest.mark.usefixtures("account")
+def test_of_several_folders_of_certificates_one_with_a_certificate_is_enough(monkeypatch, tmp_path):
+    shutil.copy(certifi.where(), tmp_path / "01234567.0")  # as `openssl rehash` names one
+    monkeypatch.setenv("SSL_CERT_DIR", os.pathsep.join([str(tmp_path / "none"), str(tmp_path)]))
+    assert proxy_line() is None
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "none"))
+    assert proxy_line()[0] == "wrong"
+
+
+@pytest.mark.usefixtures("account")
 def test_a_proxy_that_windows_finds_with_a_script_is_named_until_a_variable_names_it(
     registry, monkeypatch
 ):
     registry.put(INTERNET, AutoConfigURL="http://wpad.example/proxy.pac", ProxyEnable=0)
-    line("Proxy", "proxy", "not set up")
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:8080")
-    assert checked()[0]["Proxy"]["mark"] == "ok"
+    mark, said, todo = proxy_line()
+    assert mark == "not set up"
+    assert "with a script" in said
+    assert "set HTTPS_PROXY" in todo
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert proxy_line()[0] == "ok"
     monkeypatch.delenv("HTTPS_PROXY")
-    registry.put(INTERNET, ProxyEnable=1, ProxyServer="proxy.example:8080")
-    assert checked()[0]["Proxy"]["mark"] == "ok"
+    monkeypatch.delenv("SVC_BASE_URL")
+    monkeypatch.delenv("SVC_API_KEY")
+    assert proxy_line() is None  # the embedded service needs none
 
 
 def test_the_task_for_windows_starts_this_python_when_its_user_logs_on(registry, monkeypatch):
@@ -278,6 +339,86 @@ def test_the_launch_agent_for_macos_starts_this_python_at_login(monkeypatch, tmp
     assert plistlib.loads(installed.read_bytes()) == agent
     subprocess.run(remove, check=True)
     assert not installed.exists()
+
+
+SESSION = rf"{MACHINE}\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_an_account_that_only_the_terminal_knows_is_not_left_out_at_logon(
+    system, registry, monkeypatch
+):
+    monkeypatch.setattr(operating_system, "NAME", system)
+    for _ in range(2):
+        done = run("serve", "--at-logon")
+        said = " ".join(done.stderr.split())
+        assert done.exit_code == 2
+        assert "does not see SVC_BASE_URL and SVC_API_KEY" in said
+        assert f"svc-tools excel install --base-url {SERVICE}" in said
+        assert KEY not in done.output
+        assert not [*setup.config.excel_folder().glob("svc-tools*serve*")]
+        settings.remember(SERVICE, SecretStr("another-key"))
+    settings.remember(SERVICE, SecretStr(KEY))
+    done = run("serve", "--at-logon")
+    assert done.exit_code == 0, done.output
+    assert "Made" in done.stdout
+    settings.choose_embedded()
+    assert run("serve", "--at-logon").exit_code == 2
+
+
+@pytest.mark.usefixtures("account")
+def test_an_account_that_windows_stores_is_seen_at_logon(registry):
+    registry.put(SESSION, SVC_BASE_URL="https://of-the-computer.invalid")
+    registry.put(rf"{USER}\Environment", Svc_Base_Url=SERVICE, SVC_API_KEY=KEY)
+    assert run("serve", "--at-logon").exit_code == 0
+    registry.put(rf"{USER}\Environment", SVC_BASE_URL=SERVICE, SVC_API_KEY="another")
+    settings.remember(SERVICE, SecretStr(KEY))  # the variables come first
+    done = run("serve", "--at-logon")
+    assert done.exit_code == 2
+    assert "Windows stores other values" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_further_variables_that_the_server_does_not_see_at_logon_are_named(
+    system, registry, monkeypatch
+):
+    monkeypatch.setattr(operating_system, "NAME", system)
+    monkeypatch.setenv("SVC_TZ", "America/New_York")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@127.0.0.1:9")
+    registry.put(rf"{USER}\Environment", SVC_TZ="America/New_York")
+    done = run("serve", "--at-logon")
+    assert done.exit_code == 0, done.output
+    first, todo, *_ = done.stdout.splitlines()
+    named = first.partition(": ")[2].rstrip(".").split(", ")
+    assert "HTTPS_PROXY" in named
+    assert ("SVC_TZ" in named) == (system == "darwin")
+    assert ("SVC_EXCEL" in named) == (system == "win32")  # the other file has it
+    assert ("EnvironmentVariables" in todo) == (system == "darwin")
+    assert PASSWORD not in done.output
+
+
+def test_a_running_server_of_another_service_is_wrong(monkeypatch):
+    monkeypatch.setattr(operating_system, "NAME", "linux")
+    settings.publish_server("http://localhost:1", SecretStr("token"))
+    with FileLock(settings.lock_path()):
+        assert checked()[0]["Server"]["mark"] == "ok"
+        monkeypatch.setenv("SVC_BASE_URL", SERVICE)
+        monkeypatch.setenv("SVC_API_KEY", KEY)
+        lines, code = checked()
+        assert (lines["Server"]["mark"], code) == ("wrong", 1)
+        assert f"it uses the embedded service, not {SERVICE}" in lines["Server"]["said"]
+        assert "svc-tools excel install --base-url" in lines["Server"]["todo"]
+
+
+def test_a_server_whose_service_was_changed_in_the_pane_is_not_wrong():
+    settings.remember(SERVICE, SecretStr(KEY))
+    settings.publish_server("http://localhost:1", SecretStr("token"))
+    pages.use_embedded(Desk(cache=False))
+    with FileLock(settings.lock_path()):
+        assert checked()[0]["Server"]["mark"] == "ok"
+        settings.remember(SERVICE, SecretStr(KEY))  # in another terminal
+        assert "embedded service, not https://rates" in checked()[0]["Server"]["said"]
 
 
 def test_on_other_systems_the_command_is_named_and_nothing_written(monkeypatch):

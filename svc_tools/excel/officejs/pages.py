@@ -278,7 +278,7 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
     except (ValueError, ImportError) as error:
         text = str(error).removeprefix("api_key: ").removeprefix(f"{title}: ")
         return _problem(capital(text), title, what_to_do, field)
-    desk.use(None)
+    _use_settings(desk)
     return {"message": f"{address} accepts the key. It is stored in {keyring}."}
 
 
@@ -301,8 +301,13 @@ def _changed(desk: Desk, title: str, what_to_do: str, change: Callable[[], str])
         message = change()
     except (ConfigurationError, ImportError) as error:
         return _problem(error, title, what_to_do)
-    desk.use(None)
+    _use_settings(desk)
     return {"message": message}
+
+
+def _use_settings(desk: Desk) -> None:
+    desk.use(None)
+    settings.renew_service()
 
 
 def _locked() -> Json | None:
