@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from conformance.rows import MILWAUKEE, row, rows
-from support.faults import GOOD, HANG, KEY, RESET, answer, echo
+from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, echo
 
 from svc_sdk import (
     DEFAULT_BASE_URL,
@@ -155,6 +155,7 @@ def test_records_are_listed(spec, client, nexus):
 
 @row("WIRE-request-nexus-get-absent")
 def test_a_service_without_a_list(spec, faults):
+    faults.health = ALIVE  # else the address is wrong
     with Svc(KEY, base_url=faults.base_url) as client:
         for status in (404, 405):
             faults.will(answer(status, b'{"detail": "Not Found"}'))
