@@ -38,8 +38,15 @@ _PEM = (
     "expected a file of certificates in PEM form (-----BEGIN CERTIFICATE-----), such as the one"
     " that your company gives out"
 )
+_NO_PROXY_WORDS = {"direct", "none"}
+"""What some write for no proxy, as a file of rules does."""
+_NO_ADDRESS = (
+    "it is no address. For no proxy remove the variable, or name the host of the service in"
+    " NO_PROXY"
+)
 _PORTS = {"http": 80, "https": 443}
 _LAST_PORT = 65_535
+_LONGEST_LABEL = 63
 _LONGEST_SOCKS = 255
 """Bytes of a user name or password: SOCKS 5 has one byte for their number."""
 _HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
@@ -56,11 +63,30 @@ class Route:
 
     proxy: httpx.Proxy | None = field(default=None, repr=False)  # a user name may be a token
     tls: ssl.SSLContext | Literal[True] = True
+    variable: str = ""
+    """What names the proxy; for one of the system's settings, the variable that goes first."""
 
     @property
     def by(self) -> str:
         """The proxy for a message; empty where there is none."""
         return f" (through the proxy {self.proxy.url.netloc.decode()})" if self.proxy else ""
+
+    @property
+    def login(self) -> str:
+        """What a proxy that refuses a request (407) wants, and what to do; without a password."""
+        if self.proxy is None:
+            return (
+                "the proxy wants a user name and a password (407): give them to the proxy of your"
+                " HTTP client"
+            )
+        host = self.proxy.url.netloc.decode()
+        example = f"{self.variable}={self.proxy.url.scheme}://name:password@{host}"
+        if self.proxy.auth is None:
+            return f"the proxy {host} wants a user name and a password (407): set {example}"
+        return (
+            f"the proxy {host} does not accept the user name and the password of {self.variable}"
+            f" (407): correct {example}, with special characters by their codes (@ as %40)"
+        )
 
 
 def route_to(base_url: str, *, loopback: bool) -> Route:
@@ -70,12 +96,12 @@ def route_to(base_url: str, *, loopback: bool) -> Route:
         UnusableVariableError: a proxy, an exception from it, or the certificates cannot be used.
     """
     url = httpx.URL(base_url)
-    proxy = None if loopback else _proxy(url)
+    proxy, variable = (None, "") if loopback else _proxy(url)
     tls_to_proxy = proxy is not None and proxy.url.scheme == "https"
     tls = _trusted() if url.scheme == "https" or tls_to_proxy else _untrusting()
     if proxy is not None and tls_to_proxy:
         proxy.ssl_context = tls
-    return Route(proxy, tls)
+    return Route(proxy, tls, variable)
 
 
 def address_of(host: str) -> Address | None:
@@ -88,14 +114,21 @@ def address_of(host: str) -> Address | None:
     return mapped or address
 
 
-def _proxy(url: httpx.URL) -> httpx.Proxy | None:
+def is_host_name(host: str) -> bool:
+    """Whether each part of a host between the dots has a length that a name may have."""
+    return all(0 < len(label) <= _LONGEST_LABEL for label in host.rstrip(".").split("."))
+
+
+def _proxy(url: httpx.URL) -> tuple[httpx.Proxy | None, str]:
+    """The proxy for a service, and the variable that names it or can."""
     kind, given = _given(url.scheme)
     if given is None or _is_excepted(url):
-        return None
-    read = _read(given)
+        return None, ""
+    is_word = given.get_secret_value().lower() in _NO_PROXY_WORDS
+    read = _NO_ADDRESS if is_word else _read(given)
     if isinstance(read, str):
         raise UnusableVariableError(f"{_variable(kind)} cannot be used as a proxy: {read}")
-    return read
+    return read, max(_variables(kind), default=f"{kind}_proxy".upper())
 
 
 def _given(scheme: str) -> tuple[str, SecretStr | None]:
@@ -111,8 +144,11 @@ def _given(scheme: str) -> tuple[str, SecretStr | None]:
 
 def _variable(kind: str) -> str:
     """The name of the variable that `getproxies` read: lower case goes before upper case."""
-    given = [name for name in os.environ if name.lower() == f"{kind}_proxy" and os.environ[name]]
-    return max(given, default=f"The {kind} proxy in the settings of this computer")
+    return max(_variables(kind), default=f"The {kind} proxy in the settings of this computer")
+
+
+def _variables(kind: str) -> list[str]:
+    return [name for name in os.environ if name.lower() == f"{kind}_proxy" and os.environ[name]]
 
 
 def _read(given: SecretStr) -> httpx.Proxy | str:
@@ -122,7 +158,7 @@ def _read(given: SecretStr) -> httpx.Proxy | str:
         url = httpx.URL(text if "://" in text else f"http://{text}")
         # httpcore has the proxy resolve the names of hosts in both
         proxy = httpx.Proxy(url.copy_with(scheme="socks5") if url.scheme == "socks5h" else url)
-        is_host = bool(url.host.strip("."))
+        is_host = ":" in url.host or is_host_name(url.host)
     except (httpx.InvalidURL, ValueError):  # as a UnicodeError is, of a host that is no name
         return f"it is not an address of http, https or socks5; {_PROXY_EXPECTED}"
     port = 1 if url.port is None else url.port

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from svc_sdk._responses import Failure, Reply
-from svc_sdk._route import Route, address_of, route_to
+from svc_sdk._route import Route, address_of, is_host_name, route_to
 from svc_sdk._version import __version__
 
 if TYPE_CHECKING:
@@ -44,8 +44,10 @@ _LONG_WAIT = 600.0
 """Seconds: a longer pause is logged, so that a program that waits does not look stuck."""
 _KEY_HEADER = "X-API-Key"
 _LAST_PORT = 65_535
-_LONGEST_LABEL = 63
+_PROXY_LOGIN = 407
 _HIDDEN = "[API key]"
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+"""The name that OpenSSL has for it, in every system's text."""
 # A shorter key could be a part of any text: hiding it would only garble the message.
 _HIDE_FROM = 4
 
@@ -120,8 +122,14 @@ class Settings:
         request.headers[_KEY_HEADER] = self.key.get_secret_value()
         return request
 
-    def reply(self, response: httpx.Response, body: bytes) -> Reply:
-        """The response as a plain value. A key that a gateway echoes is hidden."""
+    def reply(self, response: httpx.Response, body: bytes) -> Reply | Failure:
+        """The response as a plain value. A key that a gateway echoes is hidden.
+
+        A 407 over http is no response of the service: our proxy refused to pass the request on.
+        """
+        is_plain = self.base_url.startswith("http://")
+        if response.status_code == _PROXY_LOGIN and is_plain and self.route.proxy is not None:
+            return self._refused_by_proxy()
         headers = {name.lower(): value for name, value in response.headers.items()}
         return self.without_key(response.status_code, headers, body)
 
@@ -157,16 +165,23 @@ class Settings:
                 sent=not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout),
             )
         reason = self.hide(str(error) or type(error).__name__)
+        if isinstance(error, httpx.ProxyError) and reason.startswith(str(_PROXY_LOGIN)):
+            return self._refused_by_proxy()
         if isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError):
             message = f"Could not connect to {where}: {reason}{self._advice(reason)}"
-            return Failure(message, retryable=True, sent=False)
+            return Failure(message, retryable=_UNTRUSTED not in reason, sent=False)
         if not isinstance(error, httpx.RequestError | ConnectionError | ssl.SSLError):
             return Failure(f"The response from {where} cannot be read: {reason}", retryable=False)
         message = f"The connection to {where} broke: {reason}"
         return Failure(message, retryable=False, sent=not isinstance(error, httpx.ProxyError))
 
+    def _refused_by_proxy(self) -> Failure:
+        service = httpx.URL(self.base_url).netloc.decode()
+        message = f"Could not connect to {service}: {self.route.login}"
+        return Failure(message, retryable=False, sent=False)
+
     def _advice(self, reason: str) -> str:
-        if "CERTIFICATE_VERIFY_FAILED" in reason:  # the name of OpenSSL, in every system's text
+        if _UNTRUSTED in reason:
             return (
                 ". On a company's network it may be its proxy that responds: name a file with the"
                 " certificate of the company in SSL_CERT_FILE"
@@ -237,7 +252,7 @@ def checked_url(base_url: str) -> httpx.URL:
     # what was given is not repeated: it may be the key
     try:
         url = httpx.URL(base_url.strip())
-        labels = url.host.rstrip(".").split(".")
+        host = url.host
     except (httpx.InvalidURL, UnicodeError):
         raise ValueError(f"base_url: this is not an address; {expected}") from None
     if url.scheme not in {"http", "https"}:
@@ -246,7 +261,7 @@ def checked_url(base_url: str) -> httpx.URL:
         raise ValueError(f"base_url: {url.port} is no port; {expected}")
     if url.userinfo:
         raise ValueError("base_url: holds a user name or password; a secret never goes in a URL")
-    if not (all(0 < len(label) <= _LONGEST_LABEL for label in labels) or ":" in url.host):
+    if not (":" in host or is_host_name(host)):
         raise ValueError(f"base_url: this names no host; {expected}")
     if set(base_url) & {"?", "#"}:
         raise ValueError(f"base_url: this has more than a path after the host (? or #); {expected}")

@@ -36,8 +36,8 @@ _HEADS = (
     prose("Service"),
     "Account",
     number("Results"),
-    number("For ever"),
-    number("For a time"),
+    number("Permanent"),
+    number("Temporary"),
     number("Expired"),
     "Newest",
 )
@@ -131,7 +131,7 @@ def _show(console: Console, info: CacheInfo) -> None:
 
 def _row(one: SourceInfo) -> tuple[str, ...]:
     counts = (one.answers, one.for_ever, one.for_a_time, one.expired)
-    account = one.account or "its own"
+    account = one.account or "none needed"
     return (_named(one), account, *(f"{count:,}" for count in counts), _day(one.newest))
 
 

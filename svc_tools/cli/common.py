@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, datetime
@@ -114,7 +115,13 @@ class Service:
                     f"No service is configured: set {config.URL_VARIABLE} and"
                     f" {config.KEY_VARIABLE}, or use the embedded service with --embedded"
                 )
-            client = config.open_account(account)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", UserWarning)
+                client = config.open_account(account)
+            for one in caught:
+                _print_error(
+                    Text.assemble(("Warning.", "bold yellow"), " ", visible(str(one.message)))
+                )
         with client:
             yield client
 

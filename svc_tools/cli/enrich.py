@@ -118,7 +118,10 @@ class Tax:
     nexus: Annotated[Path | None, _tax(help="CSV of nexus registrations: what is due.")] = None
     channel: Annotated[str | None, _tax(help="Column of sales channels.")] = None
     ship_from: Annotated[str | None, _tax(help="State goods are sent from.")] = None
-    once: Annotated[list[str] | None, _tax(help="Column to count once for each order.")] = None
+    once: Annotated[
+        list[str] | None,
+        _tax(help="Column to count once for each order, such as 'Order Total' on each line."),
+    ] = None
     contains_tax: Annotated[str | None, _tax(help="yes or no: whether the amount does.")] = None
     contains_shipping: Annotated[str | None, _tax(help="As --contains-tax, of delivery.")] = None
     part: Annotated[

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from math import isfinite
@@ -30,6 +31,7 @@ from pydantic import (
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
+from svc_tools.display import printable
 from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.expiry import CLOCK_SKEW
 from svc_tools.lookup.outcomes import (
@@ -40,6 +42,7 @@ from svc_tools.lookup.outcomes import (
     check_stored,
     not_attempted,
     rate_units,
+    with_sum_checked,
 )
 from svc_tools.places import Place
 
@@ -201,6 +204,8 @@ def read_lock(path: str | Path) -> Lock:
 
 
 def _lock(name: str, lines: Sequence[bytes]) -> Lock:
+    if lines and lines[0].startswith(BOM_UTF8):  # as some editors write it
+        raise LockFileError(f"{name} was changed since it was written, or is damaged; {_AGAIN}")
     head = _head(name, lines)
     count = head.answers
     last = _object(lines[-1]) if len(lines) > 1 and lines[-1].endswith(b"\n") else {}
@@ -222,7 +227,7 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
             raise LockFileError(f"{name}, line {number}, is not a result: {error}") from error
         if place in results:
             raise LockFileError(f"{name}, line {number}, has a place for the second time")
-        results[place] = outcome
+        results[place] = with_sum_checked(outcome)
         if detail:
             full.add(place)
     frozen = head.frozen_at
@@ -237,9 +242,9 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
         file=name,
         frozen_at=frozen,
         today=head.today,
-        service=head.service,
+        service=printable(head.service),
         source=Source(head.source, head.account),
-        edition=head.edition,
+        edition=None if head.edition is None else printable(head.edition),
         results=results,
         full=frozenset(full),
         notes=[f"results as frozen on {frozen.date()} in {name}: no requests are sent"],
@@ -266,9 +271,10 @@ def _head(name: str, lines: Sequence[bytes]) -> _Head:
 def _first_fault(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{where}: not known to this release; {_NEWER}"
-    return f"{where}: {first['msg']}"
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {reason}" if where else reason
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import gc
 import re
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -380,6 +380,18 @@ def check_stored(place: Place, outcome: Outcome) -> None:
     parts = (found.state, found.county, found.city, found.districts)
     if NO_SUM not in found.warnings and sum(filter(None, parts)) > found.combined:
         raise ValueError("the parts of the rate are more than combined_rate")
+
+
+def with_sum_checked(outcome: Outcome) -> Outcome:
+    """A stored outcome, with the warning that `of_response` gives where its parts cannot add up."""
+    found = outcome.found
+    if found is None or NO_SUM in found.warnings:
+        return outcome
+    parts = (found.state, found.county, found.city, found.districts)
+    known = sum(part for part in parts if part is not None)
+    if known == found.combined or (None in parts and known < found.combined):
+        return outcome
+    return replace(outcome, found=replace(found, warnings=(*found.warnings, NO_SUM)))
 
 
 def _text(value: object) -> str | None:

@@ -49,6 +49,12 @@ def test_info_says_where_it_is_and_what_it_holds_of_whom(path):
     assert rows[EMBEDDED.service, ""]["expired"] == 1
 
 
+def test_its_table_has_words_for_how_long_and_for_no_account(path):
+    shown = run(path, "info", COLUMNS="200").stdout
+    for text in ("Permanent", "Temporary", "none needed"):
+        assert text in shown
+
+
 def test_no_cache_and_no_file_are_said(tmp_path):
     assert run("off", "info").stdout == "The cache is off: no results are cached.\n"
     assert json.loads(run("off", "info", "--json").stdout)["path"] is None

@@ -301,6 +301,22 @@ def test_a_wrong_address_of_the_service_is_not_a_place_without_a_rate(service, p
         assert "does not exist" not in done.stderr
 
 
+def test_a_proxy_that_wants_a_password_is_an_error_of_the_proxy(account):
+    faults, variables = account
+    faults.will(answer(407, b"", connection="close"))
+    proxy = faults.base_url.removeprefix("http://")
+    variables |= {"SVC_BASE_URL": "http://rates.company.example", "NO_PROXY": ""}
+    variables |= {"HTTP_PROXY": f"http://me:secret@{proxy}", "http_proxy": f"me:secret@{proxy}"}
+    done = svc_tools("lookup", "CA", "--zip", "94105", **variables)
+    warned, _, error = done.stderr.partition("No result. ")
+    assert done.returncode == 1
+    assert warned.startswith("Warning. The API key travels unencrypted to rates.company.example")
+    assert len(warned.splitlines()) == 1
+    assert error.startswith(f"Could not connect to rates.company.example: the proxy {proxy} ")
+    assert re.search("http_proxy=http://name:password@", error, re.IGNORECASE)
+    assert "secret" not in done.stderr
+
+
 @pytest.mark.parametrize(("city", "differs"), [("Austin", False), ("Dallas", True)])
 def test_a_city_beside_a_zip_is_compared_with_the_answer(account, city, differs):
     faults, environment = account

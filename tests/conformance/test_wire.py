@@ -155,7 +155,7 @@ def test_records_are_listed(spec, client, nexus):
 
 @row("WIRE-request-nexus-get-absent")
 def test_a_service_without_a_list(spec, faults):
-    faults.health = ALIVE
+    faults.health = ALIVE  # else the address is wrong
     with Svc(KEY, base_url=faults.base_url) as client:
         for status in (404, 405):
             faults.will(answer(status, b'{"detail": "Not Found"}'))

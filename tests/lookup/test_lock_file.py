@@ -20,7 +20,7 @@ from svc_tools.lookup.lock_file import (
     outcome_of,
     read_lock,
 )
-from svc_tools.lookup.outcomes import Component, Outcome
+from svc_tools.lookup.outcomes import Component, Outcome, reasons_on
 from svc_tools.places import Place
 
 FROZEN = datetime(2026, 5, 31, 18, 0, tzinfo=UTC)
@@ -39,7 +39,7 @@ PARTIAL = Outcome(
 ANSWERS = {
     zip_place(78_702): ok(resolved_zip="78702"),
     zip_place(78_701): PARTIAL,
-    UNDATED: ok(combined=10_350, resolved_state="WA"),
+    UNDATED: ok(combined=10_350, city=3_100, resolved_state="WA"),
     Place("TX", "address", "1 Main St", "Nowhere", as_of=PAST): Outcome(
         "unresolved", "no such place", None, "req_1", "NOT_FOUND", NOW
     ),
@@ -231,6 +231,57 @@ def test_a_result_that_no_response_gives_for_its_place_is_refused(path, change, 
         read(path, sealed(head | {"answers": 1}, line | change))
 
 
+PARTS = {"state_rate": "0.06250", "county_rate": "0.00000", "city_rate": "0.01000"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "warned"),
+    [
+        (PARTS | {"combined_district_rate": "0.01000"}, False),
+        (PARTS | {"combined_district_rate": "0.00000"}, True),
+        (PARTS | {"combined_district_rate": "0.01000", "state_rate": "0.01000"}, True),
+        (PARTS, False),  # the districts may be the rest
+        ({}, False),
+    ],
+)
+def test_parts_that_do_not_add_up_are_warned_of_as_in_a_response(path, parts, warned):
+    head, answer, *_ = [json.loads(line) for line in text({zip_place(78_701): ok()}).splitlines()]
+    line = answer | {"answer": GOOD | parts}
+    (outcome,) = read(path, sealed(head, line)).results.values()
+    assert ("parts_do_not_add_up" in outcome.found.warnings) == warned
+    assert (reasons_on(outcome)[:1] == ("parts_do_not_add_up",)) == warned
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"question": {"state": "TX", "mode": "zip", "zip": "78701", "foo": "1"}}, "newer release"),
+        ({"answer": {"combined_rate": "2.50000"}}, "answer.combined_rate: rate is 2.50000"),
+    ],
+)
+def test_a_line_is_refused_in_words_of_this_program(path, change, message):
+    head, answer, *_ = [json.loads(line) for line in text().splitlines()]
+    with pytest.raises(LockFileError, match=re.escape(message)) as caught:
+        read(path, sealed(head | {"answers": 1}, answer | {"status": "ok"} | change))
+    assert "Value error" not in str(caught.value)
+    assert "keyword" not in str(caught.value)
+
+
+def test_what_an_editor_put_before_the_first_line_is_a_change(path):
+    body = text().encode().splitlines(keepends=True)
+    body[0] = b"\xef\xbb\xbf" + body[0]
+    body[-1] = b'{"sha256": "%s"}\n' % hashlib.sha256(b"".join(body[:-1])).hexdigest().encode()
+    with pytest.raises(LockFileError, match=r"2026-05\.svclock was changed since"):
+        read(path, b"".join(body))
+
+
+def test_the_name_of_the_service_has_no_control_characters(path):
+    lock = read(path, text(service="\x1b[31mrates\r\n", edition="2026\x07"))
+    shown = (lock.name, lock.edition, *lock.notes)
+    assert all(one.isprintable() for one in shown)
+    assert "rates" in lock.name
+
+
 DEEP = b"[" * 100_000
 
 
@@ -241,8 +292,9 @@ def test_a_line_nested_without_end_is_refused(path, number):
         lines[number] = b'{"question": %s%s}' % (DEEP, b"]" * len(DEEP))
     body = b"".join(line + b"\n" for line in lines)
     digest = b'{"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
-    with pytest.raises(LockFileError):
+    with pytest.raises(LockFileError) as caught:
         read(path, body + (digest if number >= 0 else DEEP + b"\n"))
+    assert ": :" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

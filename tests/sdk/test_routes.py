@@ -13,10 +13,10 @@ from unittest import mock
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.both import connecting
+from support.both import connecting, injecting
 from support.faults import GOOD, KEY, answer, certified, serving
 
-from svc_sdk import AsyncSvc, Svc, TransportError
+from svc_sdk import AsyncSvc, Svc, SvcError, TransportError
 
 COMPANY = "http://rates.company.example"
 
@@ -162,6 +162,8 @@ def test_of_a_proxy_that_cannot_be_used_no_password_is_shown(connect, variables,
         "http://proxy.example?a",
         "http://me:12/3@proxy.example:8080",
         "proxy.example:port",
+        "http://proxy..example:80",
+        f"http://{'a' * 70}.example:80",
         "socks5://:1080",
         f"socks5://me:{'a' * 256}@proxy.example",
     ],
@@ -242,6 +244,60 @@ def test_a_proxy_that_does_not_respond_is_named(connect, variables):
         with pytest.raises(TransportError, match=re.escape(f"proxy {proxy}")) as caught:
             connect(COMPANY, max_retries=0).lookup("TX", zip="78701")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("login", ["", "me:s%40cret@"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("name", ["{}_proxy", "ALL_PROXY"])
+@pytest.mark.filterwarnings("ignore:The API key travels unencrypted")
+def test_a_proxy_that_wants_a_password_says_where_to_put_it(  # noqa: PLR0917
+    connect, faults, variables, login, scheme, name
+):
+    faults.will(answer(407, b"", connection="close"))
+    proxy, variable = faults.base_url.removeprefix("http://"), name.format(scheme.upper())
+    variable = variable.replace("_proxy", "_PROXY")
+    variables.setenv(variable, f"http://{login}{proxy}")
+    with pytest.raises(TransportError) as caught:
+        connect(f"{scheme}://rates.company.example").lookup("TX", zip="78701")
+    message = str(caught.value)
+    assert f"the proxy {proxy} " in message
+    assert f"{variable}=http://name:password@{proxy}" in message
+    assert "407" in message
+    assert "cret" not in message
+    assert (caught.value.status_code, caught.value.attempts, len(faults.seen)) == (None, 1, 1)
+
+
+@pytest.mark.filterwarnings("ignore:The API key travels unencrypted")
+def test_the_service_s_own_407_is_its_response(connect, faults):
+    faults.will(answer(407, b'{"message": "no"}'))
+    with pytest.raises(SvcError, match="no") as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert caught.value.status_code == 407
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_password_for_the_proxy_of_an_own_client_is_that_client_s(faults, library, kind):
+    faults.will(answer(407, b"", connection="close"))
+    with (
+        connecting(kind, library) as connect,
+        injecting(connect, injected=True, proxy=faults.base_url) as own,
+        pytest.raises(TransportError, match="proxy of your HTTP client"),
+    ):
+        connect("https://rates.example", **own).lookup("TX", zip="78701")
+
+
+@pytest.mark.parametrize("word", ["DIRECT", "none"])
+def test_a_word_for_no_proxy_is_no_host(connect, variables, word):
+    variables.setenv("HTTPS_PROXY", word)
+    message, _ = unusable(lambda: connect("https://rates.example"), "HTTPS_PROXY")
+    assert "NO_PROXY" in message
+
+
+def test_a_certificate_that_is_not_trusted_is_not_tried_again(connect, company):
+    faults, _ = company
+    with pytest.raises(TransportError, match="CERTIFICATE_VERIFY_FAILED") as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert caught.value.attempts == 1
 
 
 @pytest.mark.filterwarnings("ignore:The API key travels unencrypted")
