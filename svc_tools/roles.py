@@ -5,6 +5,7 @@ ColumnError              a column cannot be used for its role
 ├── ColumnAmbiguous      several columns could have it
 ├── ColumnsOfTwoParties  the columns found may belong to different parties
 ├── ColumnTaken          columns have the names of those that are added
+│   └── ColumnBetween    columns stand among those that an earlier run added
 ├── FlagsAmbiguous       a column of exempt lines holds only 0 and 1
 ├── SaysOpposite         a column of exempt lines says what is taxable, or the other way round
 ├── DatesAmbiguous       the dates could be month first or day first
@@ -270,6 +271,31 @@ class ColumnTaken(ColumnError):  # noqa: N818 - as above
         if of_tax:
             self.advice += ", in the lookup and in the tax"
         self.questions = (Question("prefix", self.columns, (prefix,), prefix, self.fact, "prefix"),)
+
+
+class ColumnBetween(ColumnTaken):
+    """Columns stand among those that an earlier run added: which are the user's is not known.
+
+    Attributes:
+        between: those columns.
+    """
+
+    code = "column_between"
+
+    def __init__(
+        self, between: Sequence[Hashable], columns: Sequence[Hashable], prefix: str
+    ) -> None:
+        super().__init__(columns, prefix)
+        self.args = (between, columns, prefix)  # for a copy through pickle
+        self.between = tuple(between)
+        listed = ", ".join(map(repr, between))
+        one = len(between) == 1
+        stands = "column {} stands" if one else "columns {} stand"
+        self.fact = f"{stands.format(listed)} among the added columns"
+        self.advice = (
+            f"move {'it' if one else 'them'} in front of or behind the added columns, and run again"
+        )
+        self.questions = ()
 
 
 class DatesAmbiguous(ColumnError):  # noqa: N818 - as above

@@ -227,6 +227,7 @@ def _explained(error: Exception, options: Mapping[str, str]) -> str:
 
 
 _ADVICE = {
+    "column_between": "move {between} in front of or behind the added columns, and run again",
     "column_taken": "put a prefix before the names of those that are added, with --prefix",
     "columns_of_two_parties": (
         "name the columns by their options, and leave one out with --without"
@@ -247,6 +248,7 @@ def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     from svc_tools.questions import option  # noqa: PLC0415 - few commands ask
     from svc_tools.roles import (  # noqa: PLC0415 - few commands read files
         ColumnAmbiguous,
+        ColumnBetween,
         SaysOpposite,
     )
 
@@ -255,6 +257,8 @@ def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     advice = _ADVICE.get(f"{error.code} {error.role}") or _ADVICE.get(error.code)
     if advice is not None:
         named: dict[str, str] = {}
+        if isinstance(error, ColumnBetween):
+            named["between"] = "it" if len(error.between) == 1 else "them"
         if isinstance(error, SaysOpposite):
             named["option"] = option(error.instead, error.column)
         return advice.format(**named)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
-from svc_tools.frames.enrich import enrich, make_plan
+from svc_tools.frames.enrich import LookupFailedError, enrich, make_plan
 from svc_tools.frames.freeze import freeze
 from svc_tools.frames.layouts import layout_of
 from svc_tools.frames.odd_cells import Readable
@@ -26,7 +26,7 @@ from svc_tools.frames.options import (
 from svc_tools.frames.plain import plain
 from svc_tools.frames.review import review
 from svc_tools.frames.split import split
-from svc_tools.frames.taxes.tax import add_tax
+from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,11 @@ class SvcAccessor:
         if dry_run:
             return make_plan(self._readable, options)
         read = Readable.of(self._frame)
-        return read.restored(enrich(read.frame, options))
+        try:
+            return read.restored(enrich(read.frame, options))
+        except LookupFailedError as error:
+            error.frame = read.restored(error.frame)
+            raise
 
     @takes(LookupArguments, LookupOptions)
     def plan(
@@ -315,7 +319,11 @@ class SvcAccessor:
         """
         options = options_of(TaxOptions, "tax", {"amount": amount, **arguments})
         read = Readable.of(self._frame)
-        return read.restored(add_tax(read.frame, options, progress=progress))
+        try:
+            return read.restored(add_tax(read.frame, options, progress=progress))
+        except TaxFailedError as error:
+            error.frame = read.restored(error.frame)
+            raise
 
     @takes(AmountArguments, AmountOptions)
     def reconcile(

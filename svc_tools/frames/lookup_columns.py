@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype
+from pandas.api.types import infer_dtype, is_object_dtype
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.arrow import first_column, units_of
-from svc_tools.roles import ColumnTaken
+from svc_tools.frames.odd_cells import Shown
+from svc_tools.roles import ColumnBetween, ColumnTaken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -373,8 +374,8 @@ def _recorded(frame: pd.DataFrame, prefix: str, record: Mapping[str, object]) ->
     ours, rounded = [], []
     for at, label in places.items():
         there, then = _kind_of(str(dtypes[at])), _kind_of(str(record[label]))
-        if not there:
-            there = _kind_of(infer_dtype(frame.iloc[:_SAMPLE, at], skipna=True))
+        if is_object_dtype(dtypes[at]):
+            there = _kind_of_cells(frame.iloc[:_SAMPLE, at])
         if there == then or "" in {there, then}:
             ours.append(at)
         elif {there, then} == {"decimal", "number"}:
@@ -401,6 +402,13 @@ _SAMPLE = 1000
 """So many rows say what a column of Python objects holds."""
 
 
+def _kind_of_cells(column: pd.Series) -> str:
+    """The kind of a column of Python objects."""
+    if any(isinstance(cell, Shown) for cell in column):
+        return "mixed"
+    return _kind_of(infer_dtype(column, skipna=True))
+
+
 @functools.lru_cache(maxsize=256)
 def _kind_of(dtype: str) -> str:
     """The kind of a dtype by its name, which changes in a file; "" where it can hold anything."""
@@ -415,7 +423,7 @@ def free_columns(
     A tax computed from the former rates is removed too: next to new rates it would look right.
 
     Raises:
-        ColumnTaken: a column of the user's has one of the names.
+        ColumnTaken: a column of the user's has one of the names, or stands among ours.
         TypeError: the prefix is no string.
     """
     if not isinstance(prefix, str):
@@ -430,8 +438,26 @@ def free_columns(
     rest = _without(frame, prefix, every)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
+        _refuse_between(frame, prefix, taken)
         raise ColumnTaken(taken, _free_prefix(frame))
     return rest
+
+
+def _refuse_between(frame: pd.DataFrame, prefix: str, taken: Sequence[str]) -> None:
+    """Name the columns that stand among ours, where without them all that is taken were ours.
+
+    Raises:
+        ColumnBetween: there are such columns.
+    """
+    if stored(frame, ADDED).get(prefix):  # then their places say nothing
+        return
+    labels, names = list(frame.columns), _ranks(prefix, ADDED_COLUMNS)
+    named = [at for at, label in enumerate(labels) if label in names]
+    between = [at for at in range(named[0], named[-1]) if labels[at] not in names]
+    rest = [label for at, label in enumerate(labels) if at not in {*between}]
+    ours = {rest[at] for at in _runs(rest, prefix)}
+    if between and ours.issuperset(taken):
+        raise ColumnBetween([labels[at] for at in between], taken, _free_prefix(frame))
 
 
 def _without(frame: pd.DataFrame, prefix: str, names: Collection[str]) -> pd.DataFrame:
@@ -469,11 +495,12 @@ def without_tax(
     """The frame without an earlier tax of this prefix, ready for the columns `names` of a new one.
 
     Raises:
-        ColumnTaken: a column of the user's has one of the names.
+        ColumnTaken: a column of the user's has one of the names, or stands among ours.
     """
     rest = _without(frame, prefix, _TAXES)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
+        _refuse_between(frame, prefix, taken)
         raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
 

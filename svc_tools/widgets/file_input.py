@@ -619,6 +619,7 @@ _ADVICE = {
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
     "dates_ambiguous": "choose the “Date format”",
     "no_usable_rows": "choose the columns of the place",
+    "column_between": "move what stands there in front of or behind them, and run again",
     "column_taken": "choose a prefix, such as svc_, under “Prefix of added columns”",
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
     "says_the_opposite": "choose a column of what is exempt, or turn its yes and no round",
@@ -626,7 +627,7 @@ _ADVICE = {
 """What to do about an error of `svc_tools.roles`, by its code."""
 _NAMED = {
     *("no_usable_rows", "dates_ambiguous", "flags_ambiguous", "says_the_opposite"),
-    "column_taken",
+    *("column_between", "column_taken"),
 }
 """Codes of those that name the file or the column themselves."""
 _ADVICE_ON_DATES = {

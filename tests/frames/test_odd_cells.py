@@ -7,7 +7,13 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+
+from svc_tools.frames.files.enriching import enrich_file
+from svc_tools.roles import NoUsableRows
 
 
 class Raises:
@@ -119,3 +125,85 @@ def test_columns_of_one_name_keep_their_own_cells(embedded):
     found = frame.svc.lookup(client=embedded, progress=False)
     assert found["note"].iloc[0].tolist() == [[1], [2]]
     assert found["lookup_status"].tolist() == ["ok"]
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA, float("nan"), pd.NaT], ids=repr)
+@pytest.mark.parametrize("cell", ["b", ["b"]], ids=repr)
+def test_a_column_without_a_name_is_as_it_was(embedded, missing, cell):
+    cells = pd.Series(["a", cell], dtype=object)
+    frame = pd.DataFrame({"state": ["TX", "TX"], "zip": ["78701", "78701"], "note": cells})
+    frame.columns = pd.Index(["state", "zip", missing], dtype=object)
+    found = frame.svc.lookup(client=embedded, progress=False)
+    for made in (found, found.assign(amount="10.00").svc.tax("amount", progress=False)):
+        assert made.columns[2] is missing
+        assert made.iloc[:, 2].tolist() == ["a", cell]
+        assert made["lookup_status"].tolist() == ["ok", "ok"]
+
+
+def raises(*_):
+    raise RuntimeError
+
+
+ODD_TEXT = type("OddText", (str,), {"__eq__": raises, "__hash__": str.__hash__})
+ODD_NUMBER = type("OddNumber", (int,), {"__eq__": raises, "__hash__": int.__hash__})
+
+
+@pytest.mark.parametrize("cell", [ODD_TEXT("a few"), ODD_NUMBER(12)], ids=type)
+@pytest.mark.parametrize("role", ["zip", "amount", "note"])
+def test_a_text_or_a_number_that_raises_costs_its_own_row_at_most(embedded, cell, role):
+    frame = pd.DataFrame(
+        {"state": "TX", "zip": "78701", "amount": "10.00", "note": ["a", "b"]}, dtype=object
+    )
+    frame[role] = pd.Series([frame[role][0], cell], dtype=object)
+    found = frame.svc.lookup(client=embedded, progress=False)
+    taxed = found.svc.tax("amount", progress=False)
+    assert taxed["tax"][0] == Decimal("0.83")
+    assert taxed[role].iloc[1] is cell
+
+
+NESTED = {
+    "list": pa.array([None, ["94105"]]),
+    "list of one": pa.array([None, ["94105"]], pa.list_(pa.string(), 1)),
+    "struct": pa.array([None, {"zip": "94105"}]),
+    "map": pa.array([None, [("zip", "94105")]], pa.map_(pa.string(), pa.string())),
+}
+
+
+@pytest.mark.parametrize("role", ["state", "zip", "date", "amount", "note"])
+@pytest.mark.parametrize("kind", NESTED)
+@pytest.mark.parametrize("through", ["pandas", "polars", "file"])
+def test_lists_and_structs_of_arrow_cost_their_own_rows(embedded, tmp_path, role, kind, through):
+    columns = {
+        one: pa.array([COLUMNS[one]] * 3) for one in ("state", "zip", "city", "date", "amount")
+    }
+    columns["note"] = pa.array(["a", "b", "c"])
+    own = pa.concat_arrays([NESTED[kind], NESTED[kind][:1]])
+    table = pa.table(columns | {role: own})
+    place = {"state": "state", "zip": "zip", "city": "city", "as_of": "date"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about columns that are not used
+        if through == "file":
+            parquet.write_table(table, tmp_path / "in.parquet")
+            output = tmp_path / "out.parquet"
+            given = {"lookup": place, "tax": {"amount": "amount"}, "client": embedded}
+            if role == "date":
+                with pytest.raises(NoUsableRows, match="no row can be used"):
+                    enrich_file(tmp_path / "in.parquet", output, **given)
+                return
+            enrich_file(tmp_path / "in.parquet", output, **given)
+            made = parquet.read_table(output)
+        elif through == "polars":
+            found = pl.from_arrow(table).svc.lookup(client=embedded, progress=False, **place)
+            made = found.svc.tax("amount", progress=False).to_arrow()
+        else:
+            frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+            found = frame.svc.lookup(client=embedded, progress=False, **place)
+            made = pa.table(found.svc.tax("amount", progress=False).to_dict("series"))
+    assert made[role].to_pylist() == own.to_pylist()
+    statuses, tax = made["lookup_status"].to_pylist(), made["tax"].to_pylist()
+    if role in PLACES:
+        assert statuses == (["invalid"] * 3 if role == "date" else ["ok", "invalid", "ok"])
+    if role in {*PLACES, "amount"}:
+        assert tax[1] is None
+    else:
+        assert tax == [Decimal("0.83")] * 3

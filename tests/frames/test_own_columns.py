@@ -440,3 +440,57 @@ def test_a_column_of_yours_in_polars_is_as_it_was(service):
         assert made["confidence"].equals(own)
     with pytest.raises(ColumnTaken):
         few.svc.lookup(**given)
+
+
+@pytest.mark.parametrize("name", ["combined_rate", "lookup_status", "warnings", "tax_error"])
+def test_values_of_yours_never_come_back_over_new_ones(service, name):
+    """A cell that cannot be read makes the column yours, and half a character is a text."""
+    given = {"client": service, "cache": False, "progress": False, "rates": "string"}
+    made = pd.DataFrame(ROWS).svc.lookup(**given).svc.tax(**TERMS, progress=False)
+    mixed = made.assign(**{name: pd.Series([["see Bob"], "0.01000"], dtype=object)})
+    text = made.assign(**{name: pd.Series(["half \ud800", "0.01000"], dtype=object)})
+
+    def again(frame):
+        frame = frame if name == "tax_error" else frame.svc.lookup(**given)
+        return frame.svc.tax(**TERMS, progress=False)
+
+    with pytest.raises(ColumnTaken) as caught:
+        again(mixed)
+    assert caught.value.columns == (name,)
+    renewed = again(text)
+    for column in (name, "combined_rate", "tax"):
+        assert renewed[column].astype(object).equals(made[column].astype(object))
+
+
+@pytest.mark.parametrize("backend", [None, "pyarrow", "numpy_nullable"])
+def test_a_file_that_pandas_saved_once_is_enriched_again(run, service, tmp_path, backend):
+    pd.DataFrame(ROWS).to_parquet(tmp_path / "in.parquet")
+    run(tmp_path / "in.parquet", tmp_path / "once.parquet")
+    kind = {} if backend is None else {"dtype_backend": backend}
+    saved = pd.read_parquet(tmp_path / "once.parquet", **kind)
+    saved.to_parquet(tmp_path / "saved.parquet")
+    run(tmp_path / "saved.parquet", tmp_path / "again.parquet")
+    again = pd.read_parquet(tmp_path / "again.parquet")
+    assert list(again.columns) == [*ROWS, *OURS]
+    made = saved.svc.lookup(client=service, cache=False, progress=False)
+    assert list(made.columns) == [*ROWS, *LOOKUP_COLUMNS]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+@pytest.mark.parametrize("own", [["Checked by"], ["Checked by", "Team"]])
+def test_what_stands_among_ours_is_named(once, tmp_path, kind, own):
+    before = once[["zip", "state", *OURS]]
+    for name in own:
+        before.insert(before.columns.get_loc("lookup_status") + 1, name, "Bob")
+    source = write(before, tmp_path / f"in.{kind}", kind)
+    command = ("enrich", source, "-o", tmp_path / f"out.{kind}", "--no-tax", "--embedded")
+    refused = svc_tools_command(*command)
+    assert refused.returncode == 2
+    for name in own:
+        assert repr(name) in refused.stderr
+    assert "among the added columns; move" in refused.stderr
+    assert "combined_rate" not in refused.stderr
+    assert "prefix" not in refused.stderr
+    write(before[[*own, "zip", "state", *OURS]], source, kind)
+    done = svc_tools_command(*command, SVC_CACHE="off")
+    assert done.returncode == 0, done.stderr

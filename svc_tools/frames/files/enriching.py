@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.config import configured, connect, unconfigured
-from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import in_words
 from svc_tools.frames.lookup.saved_layout import as_layout
+from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
@@ -237,7 +237,7 @@ def view_of_file(
     rows = open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
-        frame = frame_of(first)
+        frame = rows_of(first)
         proposed = propose(frame)
         of_tax = _of_tax(frame, proposed, semicolons=rows.delimiter == ";")
         found = {**proposed.found, **of_tax.found}

@@ -20,7 +20,7 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.arrow import MONEY, frame_of, texts_of_formulas
+from svc_tools.frames.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
@@ -59,6 +59,7 @@ from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import ADDED, NOTE, READING
+from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import factorized, read_queries
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
@@ -190,7 +191,7 @@ class FileJob:
             for chunk in self.rows.chunks(tuple(sorted(positions))):
                 if stop is not None and stop.is_set():
                     return surveyed
-                whole = frame_of(chunk)
+                whole = rows_of(chunk)
                 self._late.see(whole, surveyed.rows)
                 frame = self._orders.completed(whole.drop(columns=[*self._late.labels]))
                 self._orders.see(frame, self._exempt_rows(frame))
@@ -438,7 +439,7 @@ class FileJob:
         label = self.layout.inputs.columns["as_of"]
         position = self.rows.schema.names.index(str(label))
         for chunk in self.rows.chunks([position]):
-            yield factorized(frame_of(chunk).iloc[:, 0])[1]
+            yield factorized(rows_of(chunk).iloc[:, 0])[1]
 
     def _exempt_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
         """Which rows are exempt, and of which that is not known; `None` without a column of it."""
@@ -469,14 +470,14 @@ class FileJob:
         for chunk in self.rows.chunks():
             if first:  # long texts mean nothing for the amounts, and would fill the memory
                 kept = [at for at in range(chunk.table.num_columns) if at not in wide]
-                first.append(frame_of(chunk, kept))
+                first.append(rows_of(chunk, kept))
             else:
-                first.append(frame_of(chunk))
+                first.append(rows_of(chunk))
                 wide = {at for at, one in enumerate(chunk.table.columns) if _is_wide(one)}
             if sum(map(len, first)) >= MOST_ROWS:
                 break
         if not first:
-            return frame_of(Chunk(self.rows.schema.empty_table()))
+            return rows_of(Chunk(self.rows.schema.empty_table()))
         read = sum(map(len, first))
         if late := [row for row in self._late.rows if row >= read]:
             first.append(self._rows_around(late))
@@ -487,7 +488,7 @@ class FileJob:
         near = {row + step for row in rows for step in range(-_NEAR, _NEAR + 1)}
         taken, at = [], 0
         for chunk in self.rows.chunks():
-            frame = frame_of(chunk)
+            frame = rows_of(chunk)
             here = [row - at for row in sorted(near) if at <= row < at + len(frame)]
             if here:
                 taken.append(frame.iloc[here])
@@ -565,7 +566,7 @@ class FileJob:
             return
         found = total_rows(source.reading.orders)
         for chunk in self.rows.chunks():
-            if Orders(frame_of(chunk), source.reading).totals(found).any():
+            if Orders(rows_of(chunk), source.reading).totals(found).any():
                 source = replace(source, as_it_stands=False)
                 self.layout = replace(self.layout, source=source)
                 terms = replace(self.terms, tax=self._given.tax)
@@ -578,7 +579,7 @@ class FileJob:
         """Read the orders of the file again, by the columns that were decided."""
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
         for chunk in self.rows.chunks(self.layout.used):
-            frame = self._orders.completed(frame_of(chunk))
+            frame = self._orders.completed(rows_of(chunk))
             self._orders.see(frame, self._exempt_rows(frame))
 
 
@@ -757,8 +758,8 @@ class _FileWriting:
             number = 0
             orders.begin()
             for chunk in self._rows.chunks():
-                frame = orders.completed(frame_of(chunk, self._layout.used))
-                marks = orders.marks(frame, partial(frame_of, chunk))
+                frame = orders.completed(rows_of(chunk, self._layout.used))
+                marks = orders.marks(frame, partial(rows_of, chunk))
                 enriched = self._enriched(frame, marks, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
@@ -781,7 +782,7 @@ class _FileWriting:
         pieces, marks, number = [], [], 0
         orders.begin()
         for chunk in self._rows.chunks(self._layout.used):
-            frame = orders.completed(frame_of(chunk))
+            frame = orders.completed(rows_of(chunk))
             frame.index = pd.RangeIndex(number, number + len(frame))
             rows = split.rows(frame[invoice])
             pieces.append(frame[rows])
@@ -812,7 +813,7 @@ class _FileWriting:
 
     def _schema(self) -> pa.Schema:
         """The columns of the output: those of the file that are passed, then the added ones."""
-        no_rows = frame_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
+        no_rows = rows_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
         added = added_columns(self._rated(no_rows, Marks.none(0)), self._terms).schema
         passed = [
             field.with_type(MONEY) if position in self._money else field
@@ -827,7 +828,7 @@ class _FileWriting:
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all columns of the file that are passed."""
-        passed = frame_of(chunk, self._layout.passed).set_axis(enriched.index)
+        passed = rows_of(chunk, self._layout.passed).set_axis(enriched.index)
         whole = pd.concat([passed, enriched.iloc[:, len(self._layout.used) :]], axis=1)
         whole.attrs = enriched.attrs
         return whole
@@ -843,7 +844,7 @@ class _FileWriting:
             return frame.drop(columns="amount", errors="ignore")
         if "amount" not in frame and names.count("amount") == 1:
             position = self._layout.passed[names.index("amount")]
-            frame["amount"] = frame_of(chunk, [position])["amount"].set_axis(frame.index)
+            frame["amount"] = rows_of(chunk, [position])["amount"].set_axis(frame.index)
         return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:

@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.config import Source
-from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
 from svc_tools.frames.lookup.saved_layout import filled
 from svc_tools.frames.lookup_columns import (
@@ -29,6 +28,7 @@ from svc_tools.frames.lookup_columns import (
     tax_columns,
     without_tax,
 )
+from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
@@ -260,14 +260,14 @@ def checked_terms(
     """
     if terms.tax is None:
         return terms, {}
-    no_rows = frame_of(Chunk(schema.empty_table()), layout.used)
+    no_rows = rows_of(Chunk(schema.empty_table()), layout.used)
     tax = dict(terms.tax)
     if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
         tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
     empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, ServiceName("")))
     prefix = terms.lookup.prefix
     added = [str(name)[len(prefix) :] for name in empty.columns[len(layout.used) :]]
-    without_tax(frame_of(Chunk(schema.empty_table()), layout.passed), prefix, added)
+    without_tax(rows_of(Chunk(schema.empty_table()), layout.passed), prefix, added)
     if tax.get("nexus") is not None:
         tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
     return replace(terms, tax=tax), dict(empty.attrs)

@@ -32,8 +32,9 @@ from svc_tools.display import (
     the_service,
     unknown_warnings_sentence,
 )
-from svc_tools.frames.arrow import coded, frame_of
+from svc_tools.frames.arrow import coded
 from svc_tools.frames.money import dollars
+from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.review import (
     ReviewCounts,
     state_reason_table,
@@ -560,7 +561,7 @@ def _taken(chunk: Chunk, rows: np.ndarray) -> Chunk:
 
 def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
     """The codes for which each row of a chunk requires review."""
-    frame = frame_of(chunk, range(len(names)))
+    frame = rows_of(chunk, range(len(names)))
     frame.columns = pd.Index(names)
     try:
         return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")

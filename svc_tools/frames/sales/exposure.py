@@ -20,13 +20,13 @@ from svc_tools.cells import text_of
 from svc_tools.dates import one_day
 from svc_tools.display import counted
 from svc_tools.exports import recognized
-from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import follow
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
 from svc_tools.frames.lookup.orders import Orders, foreign_rows
 from svc_tools.frames.lookup.sale import Counts
 from svc_tools.frames.lookup.sums import Sums
+from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import ExposureArguments, ExposureOptions, options_of, takes
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
@@ -198,7 +198,7 @@ def daily_sales_of_file(
 
         def frames(some: list[int]) -> Iterator[pd.DataFrame]:
             for chunk in rows.chunks(some):
-                yield frame_of(chunk)
+                yield rows_of(chunk)
 
         label = columns.columns["date"]
         of_dates = [names.index(str(label))]
@@ -213,7 +213,7 @@ def first_rows(rows: Table) -> pd.DataFrame:
     """The first rows of a file with all columns, by which its columns are decided."""
     chunks: list[pd.DataFrame] = []
     for chunk in rows.chunks():
-        chunks.append(frame_of(chunk))
+        chunks.append(rows_of(chunk))
         if sum(map(len, chunks)) >= MOST_ROWS:
             break
     if not chunks:
