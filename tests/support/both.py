@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
+from importlib import metadata
 
 import httpx
 import pytest
@@ -13,6 +14,9 @@ import svc_sdk.aio
 import svc_sdk.client
 from support.faults import KEY
 from svc_sdk import AsyncSvc, Svc
+
+OLD_HTTPCORE = metadata.version("httpcore").startswith("0.")
+"""Whether what httpx stands on is of before its first stable release."""
 
 
 @pytest.fixture(params=["sync", "async", "sync, httpx2", "async, httpx2"])
