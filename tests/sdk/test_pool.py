@@ -12,6 +12,10 @@ from support.faults import KEY, echo
 
 from svc_sdk import AsyncSvc, SvcError, TransportError
 
+pytestmark = pytest.mark.skipif(
+    OLD_HTTPCORE, reason="httpcore before 1.0 loses connections of canceled requests by itself"
+)
+
 END = 40
 """Seconds after which a test that would wait for ever ends."""
 
@@ -52,7 +56,6 @@ def test_lookups_that_are_canceled_early_leave_the_client_whole(faults, refused,
     assert run(scenario()) == {"0.08250"}
 
 
-@pytest.mark.skipif(OLD_HTTPCORE, reason="httpcore before 1.0 loses a connection by itself")
 def test_a_cancellation_at_any_moment_leaves_no_connection_behind(faults):
     async def scenario():
         for ticks in range(60):
