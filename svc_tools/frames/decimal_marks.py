@@ -221,8 +221,7 @@ def _texts(column: pd.Series) -> pa.Array:
             return pa.array([], pa.large_string())
         if pd.api.types.infer_dtype(column, skipna=True) != "string":
             return pa.array([cell for cell in column if isinstance(cell, str)], pa.large_string())
-    # not by Arrow, which knows a missing float32 among texts as no missing cell
-    return pa.array(column.dropna(), pa.large_string())
+    return pa.array(column, pa.large_string(), from_pandas=True).drop_null()
 
 
 def _texts_of_arrow(array: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _FINE = frozenset(
     (
         *(bool, float, type(None), type(pd.NA), type(pd.NaT), pd.Timestamp, dt.date, dt.datetime),
-        *(np.bool_, np.float64, np.float32, np.int64, np.int32),
+        *(np.bool_, np.float64, np.int64, np.int32),
     )
 )
 """Types of which each cell can be read."""
@@ -178,6 +178,7 @@ def _is_odd(cell: object) -> bool:
         (isinstance(cell, str) and _has_half(cell))
         or (isinstance(cell, int) and cell.bit_length() > _MOST_BITS)
         or (isinstance(cell, Decimal) and cell.is_snan())
+        or _is_missing_number(cell)
     ):
         return True
     if kind in _PLAIN:
@@ -203,8 +204,15 @@ def _has_half(text: str) -> bool:
     return False
 
 
-def _text_of_odd(cell: object) -> str:
-    """A text that is no amount, place or date, whatever the cell is."""
+def _is_missing_number(cell: object) -> bool:
+    """Whether it is NaN as a float of another size, which Arrow knows as no missing cell."""
+    return isinstance(cell, np.floating) and bool(np.isnan(cell))
+
+
+def _text_of_odd(cell: object) -> str | None:
+    """A text that is no amount, place or date, whatever the cell is; `None` where it is missing."""
+    if _is_missing_number(cell):
+        return None
     try:
         if isinstance(cell, str):
             return str.encode(cell, "utf-8", "backslashreplace").decode()

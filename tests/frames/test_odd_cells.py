@@ -207,3 +207,17 @@ def test_lists_and_structs_of_arrow_cost_their_own_rows(embedded, tmp_path, role
         assert tax[1] is None
     else:
         assert tax == [Decimal("0.83")] * 3
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize("role", ["amount", "shipping"])
+def test_a_missing_number_of_any_size_costs_its_own_row(embedded, kind, role):
+    parts = {"amount": ["10.00", "20.00"], "shipping": ["1.00", "1.00"]}
+    parts[role][1] = kind("nan")
+    frame = pd.DataFrame(
+        {"state": "TX", "zip": "78701", "date": "2026-03-05", **parts}, dtype=object
+    )
+    taxed = frame.svc.lookup(client=embedded).svc.tax(amount="amount", shipping="shipping")
+    assert taxed["tax"].iloc[0] == Decimal("0.91")
+    assert taxed["tax"].isna().tolist() == [False, True]
+    assert taxed[role].iloc[1] is parts[role][1]
