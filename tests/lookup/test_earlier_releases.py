@@ -13,10 +13,12 @@ import shutil
 import sqlite3
 from contextlib import closing
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from support import answers
 
 from svc_sdk import Svc
 from svc_tools.config import source_of
@@ -24,7 +26,7 @@ from svc_tools.lookup import cache_store, lock_file
 from svc_tools.lookup.cache import Cache, cache_info
 from svc_tools.lookup.cache_store import checksum, text_checksum
 from svc_tools.lookup.lock_file import LockFileError, read_lock
-from svc_tools.lookup.outcomes import Component, Found, Outcome
+from svc_tools.lookup.outcomes import Component, Outcome
 from svc_tools.places import Place
 
 STORED = Path(__file__).parents[1] / "data" / "stored"
@@ -34,29 +36,7 @@ AT = datetime(2024, 6, 1, 17, 30, 1, 234567, tzinfo=UTC)
 SOLD = date(2024, 5, 1)
 
 
-def found(**changes):
-    values = {
-        "combined": 8250,
-        "state": 6250,
-        "county": 0,
-        "city": 1000,
-        "districts": 1000,
-        "freight_taxable": True,
-        "confidence": "high",
-        "warnings": (),
-        "resolved_via": "zip5",
-        "effective_date": "2024-01-01",
-        "effective_date_basis": "publisher_effective_date",
-        "resolved_state": "TX",
-        "resolved_zip": "78701",
-        "resolved_city": "Austin",
-        "resolved_county": "Travis",
-        "source": "the publisher",
-        "edition": "2024-04",
-    }
-    return Found(**(values | changes))
-
-
+found = partial(answers.found, edition="2024-04")
 AUSTIN = Place("TX", "zip", zip="78701", as_of=SOLD)
 DALLAS = Place("TX", "zip", zip="75201", as_of=SOLD)
 CITY = Place("NY", "place", location='Zürich "x", NY', as_of=SOLD)

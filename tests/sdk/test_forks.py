@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from support.both import injecting, own_http
@@ -100,18 +99,19 @@ def test_children_of_a_child_have_connections_of_their_own(connect, faults):
 
 def test_a_child_that_is_forked_while_a_thread_looks_up_waits_for_no_thread(faults):
     with Svc(KEY, base_url=faults.base_url, timeout=2.0, max_retries=0) as client:
-        over = threading.Event()
+        over, answered = threading.Event(), threading.Semaphore(0)
 
         def look_up():
             while not over.is_set():
                 client.lookup("TX", zip="78701")
+                answered.release()
 
         threads = [threading.Thread(target=look_up) for _ in range(2)]
         for thread in threads:
             thread.start()
         try:
-            for number in range(20):
-                time.sleep(0.003 + 0.0007 * (number % 11))
+            for _ in range(20):
+                assert answered.acquire(timeout=20)  # the other thread is in the middle of one
                 assert in_child(lambda: zips_found(client, "78702"), seconds=8) == ["78702"]
         finally:
             over.set()
