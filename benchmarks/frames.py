@@ -19,10 +19,10 @@ from svc_sdk import Svc
 from svc_tools.config import source_of
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.frames.queries import read_queries
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache
+from svc_tools.lookup.columns import LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.places import STATES, Place, states_of
 from svc_tools.text_dtype import text_dtype
 

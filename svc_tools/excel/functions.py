@@ -498,7 +498,7 @@ def _single_cell(name: str, argument: object, expected: str) -> Scalar:
 
 def svc_fields(_: Desk, __: Call) -> _Formula:
     """The fields with their forms and meanings, under a heading."""
-    from svc_tools.frames.lookup_columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
+    from svc_tools.lookup.columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
 
     yield ()
     rows: _Grid = [[one, FORMS.get(one, "text"), COLUMN_MEANINGS[one]] for one in LOOKUP_FIELDS]

@@ -20,125 +20,25 @@ from pandas.api.types import infer_dtype, is_object_dtype
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.arrow import first_column, units_of
 from svc_tools.frames.odd_cells import Shown
+from svc_tools.lookup.columns import (
+    ADDED_COLUMNS,
+    DETAIL_COLUMNS,
+    FORMER_ORDER,
+    LOOKED_UP,
+    LOOKUP_COLUMNS,
+    OF_EVERY_LOOKUP,
+    OF_EVERY_SHORT_LOOKUP,
+    OF_EVERY_TAX,
+    RANGE_COLUMNS,
+    SHORT_COLUMNS,
+    TAX_COLUMNS,
+    TAXES,
+    is_short,
+)
 from svc_tools.roles import ColumnBetween, ColumnTaken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
-RATE_COLUMNS = (
-    "combined_rate",
-    "state_rate",
-    "county_rate",
-    "city_rate",
-    "combined_district_rate",
-)
-"""The columns that hold rates: fractions with five decimals (0.08250 is 8.25%)."""
-RANGE_COLUMNS = ("rate_low", "rate_high")
-"""The lowest and highest combined rate among the places that fit the query."""
-LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
-"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
-SALE_COLUMNS = ("sale_amount", "sale_shipping", "sale_taxable")
-"""The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
-TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", *SALE_COLUMNS, "shipping_tax")
-"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
-DETAIL_COLUMNS = ("lookup_jurisdictions",)
-"""The columns that `lookup(detail=True)` adds to the others."""
-COLUMN_MEANINGS = {
-    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25%",
-    "tax": "the tax at the destination, US dollars; empty where it is not known, never 0 then",
-    "tax_due": "the tax that the seller owes, US dollars",
-    "lookup_status": "the status of the row: ok, partial, or why there is no rate",
-    "needs_review": "whether the rate requires review before it is used",
-    "lookup_review_reason": "why, as codes",
-    "tax_review": "why the tax requires review, as codes",
-    "tax_due_reason": "why no tax is due, or why that is not known",
-    "lookup_error": "the reason where there is no whole rate",
-    "tax_error": "why there is no tax",
-    "confidence": "how certain the rate is: exact, high, medium, low, none",
-    "taxable_amount": "what the tax is on, US dollars",
-    "exempt_amount": "what of the sale is not taxed, US dollars",
-    "sale_amount": "what the goods cost, as the columns of the export give it, US dollars",
-    "sale_shipping": "the delivery charged, as the columns of the export give it, US dollars",
-    "sale_taxable": "what of sale_amount the export does not mark as not taxable, US dollars",
-    "state_rate": "the rate's part for the state",
-    "county_rate": "the rate's part for the county",
-    "city_rate": "the rate's part for the city",
-    "combined_district_rate": "the rate's part for special districts",
-    "state_tax": "the state's part of the tax",
-    "county_tax": "the county's part of the tax",
-    "city_tax": "the city's part of the tax",
-    "combined_district_tax": "the special districts' part of the tax",
-    "shipping_tax": "the part of the tax that is on delivery",
-    "rate_low": "the lowest rate where the result compares several places",
-    "rate_high": "the highest rate where the result compares several places",
-    "tax_low": "the lowest tax: several rates may fit, or delivery may be taxed or not",
-    "tax_high": "the highest tax, likewise",
-    "at_stake": "the difference of the two, US dollars",
-    "freight_taxable": "whether separately stated delivery is taxable",
-    "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
-    "warnings": "advisories of the response, as codes",
-    "resolved_state": "the state that the rate is for",
-    "resolved_zip": "the ZIP Code that the rate is for",
-    "resolved_city": "the postal city of the ZIP, or the place named",
-    "resolved_county": "the county that the rate is for",
-    "resolved_via": "how the place was found",
-    "lookup_as_of": "the day that was looked up",
-    "as_of_status": "verified: the response itself proves that the rate was law on that day",
-    "effective_date": "the day from which the rate is law, where its publisher says so",
-    "effective_date_basis": "what that day rests on",
-    "lookup_source": "where the rate is from",
-    "lookup_edition": "the edition of that source",
-    "looked_up_at": "when the service responded (UTC)",
-    "support_reference": "what to quote to the service's support",
-}
-"""Every added column without the prefix, with its meaning, in the order in which they stand: the
-rate, the tax and whether they can be used, then their parts, then where they are from.
-
-In a file, what stands before the first, or behind the last, is the user's. So a further name never
-is the first or the last, nor the last of the short ones.
-"""
-ADDED_COLUMNS = tuple(COLUMN_MEANINGS)
-"""Every column that a lookup or a tax adds, in the order in which they stand."""
-TAX_COLUMNS = (
-    *("tax", "tax_review", "tax_error", "taxable_amount", "exempt_amount"),
-    *(*LEVEL_TAX_COLUMNS, "tax_low", "tax_high", "at_stake"),
-)
-"""The columns that `df.svc.tax()` adds, without the prefix."""
-_TAXES = frozenset({*TAX_COLUMNS, *TAX_OPTION_COLUMNS})
-_LOOKED_UP = tuple(name for name in ADDED_COLUMNS if name not in _TAXES)
-LOOKUP_COLUMNS = tuple(name for name in _LOOKED_UP if name not in DETAIL_COLUMNS)
-"""Every column that a lookup adds, without the prefix."""
-SHORT_COLUMNS = ADDED_COLUMNS[: ADDED_COLUMNS.index(RATE_COLUMNS[-1]) + 1]
-"""What `columns="short"` adds: ten columns of the lookup, and those of a tax among them."""
-_SHORT_LOOKUP = tuple(name for name in SHORT_COLUMNS if name in LOOKUP_COLUMNS)
-_FORMER_ORDER = (
-    *(*RATE_COLUMNS, *RANGE_COLUMNS, "freight_taxable", "confidence", "warnings", "resolved_via"),
-    *("effective_date", "effective_date_basis", "resolved_state", "resolved_zip"),
-    *("resolved_city", "resolved_county", "lookup_as_of", "as_of_status", "needs_review"),
-    *("lookup_review_reason", "lookup_status", "lookup_error", "support_reference"),
-    *("lookup_source", "lookup_edition", "looked_up_at", "tax", "tax_error", "taxable_amount"),
-    *("exempt_amount", *LEVEL_TAX_COLUMNS, "tax_low", "tax_high", "at_stake", "tax_review"),
-    *("shipping_tax", "tax_due", "tax_due_reason"),
-)
-"""The order in which earlier versions wrote the columns; no name is added to it."""
-_OF_EVERY_LOOKUP = frozenset(
-    {"combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition"}
-)
-_OF_EVERY_SHORT_LOOKUP = frozenset(
-    {"lookup_status", "needs_review", "lookup_review_reason", "lookup_error", "confidence"}
-).union(RATE_COLUMNS)
-_OF_EVERY_TAX = frozenset({"tax", "tax_review", "tax_error", "taxable_amount", "exempt_amount"})
-"""By these a lookup, a short one and a tax are recognized in a file; no name is added to them."""
-CATEGORY_COLUMNS = (
-    "confidence",
-    "resolved_via",
-    "effective_date_basis",
-    "as_of_status",
-    "lookup_review_reason",
-    "lookup_source",
-    "lookup_edition",
-)
-"""Those with few distinct texts: they are of dtype `category`, which saves memory."""
 
 WITH_RATE = frozenset({"ok", "partial"})
 """The values of `lookup_status` of rows that have a rate."""
@@ -215,25 +115,9 @@ def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
         raise ValueError(f"{argument}: there are several columns {label!r}; rename all but one")
 
 
-def lookup_columns(*, detail: bool) -> tuple[str, ...]:
-    """The columns of a lookup in their order, with or without those of the details."""
-    return _LOOKED_UP if detail else LOOKUP_COLUMNS
-
-
-def is_short(names: Collection[str]) -> bool:
-    """Whether columns (without the prefix) are those of a lookup with `columns="short"`."""
-    return set(_SHORT_LOOKUP) <= set(names) and not set(RANGE_COLUMNS) & set(names)
-
-
-def tax_columns(names: Collection[str]) -> tuple[str, ...]:
-    """The columns that a tax adds to a lookup's (without the prefix): few after a short one."""
-    every = SHORT_COLUMNS if is_short(names) else ADDED_COLUMNS
-    return tuple(name for name in every if name in _TAXES)
-
-
 def names_of_lookup(frame: pd.DataFrame, prefix: str) -> list[str]:
     """The columns of a lookup that a frame has, without the prefix."""
-    return [name for name in _LOOKED_UP if prefix + name in frame.columns]
+    return [name for name in LOOKED_UP if prefix + name in frame.columns]
 
 
 def placed(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -> pd.DataFrame:
@@ -319,21 +203,21 @@ def _run(labels: Sequence[Hashable], at: int, prefix: str) -> dict[int, str]:
     Few columns may be the user's: the run has all columns of a lookup, of a short one or of a tax
     that no release lacks, or it begins and ends with ones that only we put there.
     """
-    for order in (ADDED_COLUMNS, _FORMER_ORDER):
+    for order in (ADDED_COLUMNS, FORMER_ORDER):
         run = _in_order(labels, at, prefix, order)
         names = {*run.values()}
-        if order is _FORMER_ORDER and names >= _OF_EVERY_LOOKUP and not names >= _OF_EVERY_TAX:
-            return {at: name for at, name in run.items() if name not in _TAXES}
-        if names >= _OF_EVERY_LOOKUP:
+        if order is FORMER_ORDER and names >= OF_EVERY_LOOKUP and not names >= OF_EVERY_TAX:
+            return {at: name for at, name in run.items() if name not in TAXES}
+        if names >= OF_EVERY_LOOKUP:
             return run
-        if names >= _OF_EVERY_SHORT_LOOKUP and not names >= {*RANGE_COLUMNS}:
+        if names >= OF_EVERY_SHORT_LOOKUP and not names >= {*RANGE_COLUMNS}:
             # what stands behind them may be the user's
             ours = {*SHORT_COLUMNS, *DETAIL_COLUMNS}
             return {at: name for at, name in run.items() if name in ours}
         if ADDED_COLUMNS[0] in names and max(run.items())[1] in {ADDED_COLUMNS[-1], "lookup_error"}:
             return run
-        if names >= _OF_EVERY_TAX:
-            return {at: name for at, name in run.items() if name in _TAXES}
+        if names >= OF_EVERY_TAX:
+            return {at: name for at, name in run.items() if name in TAXES}
     return {}
 
 
@@ -368,7 +252,7 @@ def _recorded(frame: pd.DataFrame, prefix: str, record: Mapping[str, object]) ->
     """
     labels = list(frame.columns)
     places = {at: str(label) for at, label in enumerate(labels) if label in record}
-    taxes = {prefix + name for name in _TAXES}
+    taxes = {prefix + name for name in TAXES}
     untold = prefix in stored(frame, TERMS) and taxes.isdisjoint(record)
     dtypes = list(frame.dtypes)
     ours, rounded = [], []
@@ -416,7 +300,7 @@ def _kind_of(dtype: str) -> str:
 
 
 def free_columns(
-    frame: pd.DataFrame, prefix: str, names: Iterable[str] = _LOOKED_UP
+    frame: pd.DataFrame, prefix: str, names: Iterable[str] = LOOKED_UP
 ) -> pd.DataFrame:
     """The frame without an earlier lookup of this prefix, ready for the new columns `names`.
 
@@ -497,7 +381,7 @@ def without_tax(
     Raises:
         ColumnTaken: a column of the user's has one of the names, or stands among ours.
     """
-    rest = _without(frame, prefix, _TAXES)
+    rest = _without(frame, prefix, TAXES)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         _refuse_between(frame, prefix, taken)

@@ -19,8 +19,8 @@ from svc_tools.dates import Dates, checked_format, time_zone
 from svc_tools.frames.lookup.deciding import SalesAnswers
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup.sums import PARTS, Answers
-from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.frames.taxes.rounding import ROUNDINGS
+from svc_tools.lookup.columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
 from svc_tools.places import GRAINS
 
 if TYPE_CHECKING:

@@ -9,14 +9,8 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.arrow import chunks_of, scaled
-from svc_tools.frames.lookup_columns import (
-    ADDED,
-    RANGE_COLUMNS,
-    RATE_COLUMNS,
-    columns_of_lookups,
-    remember_columns,
-    stored,
-)
+from svc_tools.frames.lookup_columns import ADDED, columns_of_lookups, remember_columns, stored
+from svc_tools.lookup.columns import RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 _RATES = (*RATE_COLUMNS, *RANGE_COLUMNS)

@@ -18,13 +18,7 @@ import pyarrow as pa
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.enrich import LookupFailedError
-from svc_tools.frames.lookup_columns import (
-    DETAIL_COLUMNS,
-    LOOKUP_COLUMNS,
-    TAX_COLUMNS,
-    TAX_OPTION_COLUMNS,
-    columns_of_lookups,
-)
+from svc_tools.frames.lookup_columns import columns_of_lookups
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -34,6 +28,7 @@ from svc_tools.frames.options import (
 )
 from svc_tools.frames.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import TaxFailedError
+from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS, TAX_OPTION_COLUMNS
 from svc_tools.roles import ColumnError
 from svc_tools.tabular import Chunk
 

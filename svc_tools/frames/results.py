@@ -36,9 +36,10 @@ from svc_tools.frames.arrow import OntoRows
 from svc_tools.frames.columns import Inputs, free_labels, propose
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
-from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, READING, lookup_columns, stored
+from svc_tools.frames.lookup_columns import READING, stored
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
+from svc_tools.lookup.columns import CATEGORY_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import (
     TOO_HIGH,
     as_of_status,

@@ -34,11 +34,7 @@ from svc_tools.display import (
 )
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
-from svc_tools.frames.lookup_columns import (
-    WITH_RATE,
-    require_columns,
-    require_one,
-)
+from svc_tools.frames.lookup_columns import WITH_RATE, require_columns, require_one
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.review_rows import (
     BASES,

@@ -15,12 +15,7 @@ import numpy as np
 from svc_tools.codes import CONFIDENCES, codes_in, unknown_warnings
 from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.arrow import Coded, coded, combined, first_column
-from svc_tools.frames.lookup_columns import (
-    NOTE,
-    WITH_RATE,
-    require_columns,
-    stored,
-)
+from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, require_columns, stored
 from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
 from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.review_rows import warnings_counted

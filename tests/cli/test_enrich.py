@@ -26,7 +26,7 @@ from support.waiting import read_until, until
 
 from svc_tools import progress
 from svc_tools.cli.enrich import FileProgress
-from svc_tools.frames.lookup_columns import ADDED_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS
 
 PLACES = 60
 TELLING = """

@@ -17,7 +17,7 @@ import svc_tools  # noqa: F401 - registers df.svc
 from svc_tools.codes import codes_of
 from svc_tools.excel.registry import EXAMPLES
 from svc_tools.excel.values import OMITTED, ErrorCell
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
+from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import STATUSES
 
 DAY = "2026-07-01"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, decode, encode, result_columns
 from svc_tools.lookup import Found, Outcome, refused
+from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import Component, as_of_status, review_reasons
 from svc_tools.places import Question, same_place
 from svc_tools.text_dtype import text_dtype

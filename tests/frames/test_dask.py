@@ -26,7 +26,7 @@ from support.systems import posix
 import svc_tools
 import svc_tools.frames.dask
 from svc_tools.frames.dask import ChangedDataError
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
+from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.roles import DatesAmbiguous
 from svc_tools.text_dtype import text_dtype
 

@@ -24,7 +24,7 @@ from support.faults import KEY, answer, echo, serving
 from svc_sdk import Svc
 from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup_columns import ADDED_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS
+from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.roles import DatesAmbiguous, NoUsableRows
 from svc_tools.tabular import open_table
 

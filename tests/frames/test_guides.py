@@ -13,7 +13,10 @@ from support.frames import dollars, found, tax_of
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
-from svc_tools.frames.lookup_columns import (
+from svc_tools.frames.review import REVIEW_COLUMNS
+from svc_tools.frames.taxes.rounding import ROUNDINGS
+from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
+from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
     COLUMN_MEANINGS,
     DETAIL_COLUMNS,
@@ -22,9 +25,6 @@ from svc_tools.frames.lookup_columns import (
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
-from svc_tools.frames.review import REVIEW_COLUMNS
-from svc_tools.frames.taxes.rounding import ROUNDINGS
-from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
 from svc_tools.places import STATES
 
 DOCS = Path(__file__).parents[2] / "docs"

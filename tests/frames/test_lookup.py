@@ -22,8 +22,8 @@ from support.faults import answer, echo, echoing
 import svc_tools
 from svc_sdk import AsyncSvc
 from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals, units_of
-from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.queries import distinct_rows
+from svc_tools.lookup.columns import CATEGORY_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 MIXED = pd.DataFrame(

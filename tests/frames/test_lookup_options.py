@@ -20,10 +20,10 @@ from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import decode, lookups_of
+from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
 from svc_tools.roles import DatesAmbiguous
 from svc_tools.text_dtype import text_dtype
 

@@ -16,7 +16,7 @@ from support.frames import rated
 
 import svc_tools
 from svc_tools.frames.files.enriching import enrich_file
-from svc_tools.frames.lookup_columns import (
+from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
     LOOKUP_COLUMNS,
     SALE_COLUMNS,

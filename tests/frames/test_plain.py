@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from support.frames import half, line, looked_up, lost, money, taxed, units
 
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
+from svc_tools.lookup.columns import LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 MOMENT = datetime(2026, 8, 3, 14, 30, 15, 250_000, UTC)

@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 
 import svc_tools
 from svc_tools.frames import LookupFailedError, SvcAccessor, TaxFailedError
-from svc_tools.frames.lookup_columns import TAX_COLUMNS
+from svc_tools.lookup.columns import TAX_COLUMNS
 from svc_tools.nexus import read_register
 from svc_tools.roles import ColumnError
 

@@ -11,8 +11,8 @@ import pytest
 import svc_tools
 from svc_tools.demo import orders
 from svc_tools.frames.files.enriching import enrich_file
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, SHORT_COLUMNS, TAX_OPTION_COLUMNS
 from svc_tools.frames.summary import summarize
+from svc_tools.lookup.columns import LOOKUP_COLUMNS, SHORT_COLUMNS, TAX_OPTION_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 TEN = [

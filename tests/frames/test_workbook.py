@@ -20,11 +20,11 @@ from support.tools import convert
 
 from svc_tools.csv_files import FileError
 from svc_tools.frames import SvcAccessor, enrich_file
-from svc_tools.frames.lookup_columns import ADDED_COLUMNS
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
 from svc_tools.frames.summary import RATE_NOTES
+from svc_tools.lookup.columns import ADDED_COLUMNS
 
 
 @pytest.fixture

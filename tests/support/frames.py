@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from svc_tools.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.lookup_columns import RANGE_COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.frames.results import encode
+from svc_tools.lookup.columns import RANGE_COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import Component
 from svc_tools.text_dtype import text_dtype
 

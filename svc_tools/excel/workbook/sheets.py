@@ -36,7 +36,7 @@ from svc_tools.excel.workbook.writing import (
     error_by,
     error_rule,
 )
-from svc_tools.frames.lookup_columns import COLUMN_MEANINGS
+from svc_tools.lookup.columns import COLUMN_MEANINGS
 from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 
 if TYPE_CHECKING:

@@ -18,12 +18,7 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
-from svc_tools.frames.lookup_columns import (
-    LEVEL_TAX_COLUMNS,
-    rates_of,
-    require_columns,
-    require_one,
-)
+from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import codes_of_rows
@@ -38,6 +33,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     sales_of,
     taxed_rows,
 )
+from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
 from svc_tools.places import STATES, state_code
 from svc_tools.text_dtype import text_dtype
 

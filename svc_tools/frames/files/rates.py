@@ -18,14 +18,11 @@ from svc_tools.config import Source
 from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
 from svc_tools.frames.lookup.saved_layout import filled
 from svc_tools.frames.lookup_columns import (
-    ADDED_COLUMNS,
     NOTE,
-    TAX_OPTION_COLUMNS,
     added_positions,
     free_columns,
     require_columns,
     require_one,
-    tax_columns,
     without_tax,
 )
 from svc_tools.frames.odd_cells import rows_of
@@ -35,6 +32,7 @@ from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember,
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax
+from svc_tools.lookup.columns import ADDED_COLUMNS, TAX_OPTION_COLUMNS, tax_columns
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 from svc_tools.tabular import Chunk
 

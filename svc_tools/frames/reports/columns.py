@@ -11,18 +11,18 @@ import pandas as pd
 from svc_tools.display import plain
 from svc_tools.exports import recognized
 from svc_tools.frames.arrow import MONEY, coded, combined, decimals, first_column
-from svc_tools.frames.lookup_columns import (
+from svc_tools.frames.lookup_columns import require_columns
+from svc_tools.frames.money import dollars, money
+from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
+from svc_tools.frames.row_states import inputs_of
+from svc_tools.frames.taxes.due import terms_of
+from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
     LEVEL_TAX_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,
     SALE_COLUMNS,
-    require_columns,
 )
-from svc_tools.frames.money import dollars, money
-from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
-from svc_tools.frames.row_states import inputs_of
-from svc_tools.frames.taxes.due import terms_of
 from svc_tools.roles import is_personal
 from svc_tools.text_dtype import text_dtype
 

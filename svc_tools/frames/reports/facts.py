@@ -11,19 +11,14 @@ import pandas as pd
 from svc_tools.codes import DELIVERY_DOUBTS, codes_in, meaning_of, what_to_do
 from svc_tools.display import counted, exact_dollars
 from svc_tools.frames.arrow import coded, first_column
-from svc_tools.frames.lookup_columns import (
-    COLUMN_MEANINGS,
-    LEVEL_TAX_COLUMNS,
-    RANGE_COLUMNS,
-    rates_of,
-    require_columns,
-)
+from svc_tools.frames.lookup_columns import rates_of, require_columns
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.row_states import completed, inputs_of, places_of_rows, states_of_rows
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
+from svc_tools.lookup.columns import COLUMN_MEANINGS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:

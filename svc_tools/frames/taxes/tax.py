@@ -24,16 +24,12 @@ from svc_tools.frames.layouts import of_tax_for_layout
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import (
     LAYOUT,
-    LEVEL_TAX_COLUMNS,
-    RANGE_COLUMNS,
-    SALE_COLUMNS,
     names_of_lookup,
     placed,
     remember_columns,
     require_columns,
     require_one,
     stored,
-    tax_columns,
     without_tax,
 )
 from svc_tools.frames.results import reading_of, remember_reading
@@ -62,6 +58,7 @@ from svc_tools.frames.taxes.tax_lines import (
     read_lines,
     rows_of_states,
 )
+from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS, RANGE_COLUMNS, SALE_COLUMNS, tax_columns
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
 from svc_tools.text_dtype import text_dtype
