@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -11,7 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.dates import FORMATS, ZONES, Dates, NoDate, checked_format, iso_day, time_zone
+from svc_tools.dates import (
+    FORMATS,
+    ZONES,
+    DateStyle,
+    DateTerms,
+    NoDate,
+    checked_format,
+    decide,
+    iso_day,
+    read,
+    read_one,
+    these,
+    time_zone,
+)
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.places import Cells, question
 from svc_tools.roles import DatesAmbiguous
@@ -41,8 +55,9 @@ CLOCKS = ["", " 14:03", " 14:03:11", ", 2:03 PM", " 02:03:11 pm", "T14:03:11", "
 ZONED = [*CLOCKS, " 14:03:11 -0400", "T14:03:11-04:00", " 14:03 PST", " 2:03:11 PM EDT"]
 
 
-def days(values, *arguments, **named):
-    return Dates(*arguments, **named).read(values).days
+def days(values, *terms, **known):
+    """The days of a column of these values; `known` are the fields of its style."""
+    return read(values, replace(DateTerms(*terms).style(), **known), these).days
 
 
 @given(DAYS, st.sampled_from(NAMED + TWO_DIGITS), st.sampled_from(ZONED))
@@ -64,18 +79,17 @@ def test_a_column_is_read_in_its_own_order_or_not_at_all(written, forms, random)
     random.shuffle(cells)
     if all(day.day <= 12 for day in written) and any(day.day != day.month for day in written):
         with pytest.raises(DatesAmbiguous) as refused:
-            Dates().read(cells)
+            days(cells)
         assert refused.value.kind == "either"
         assert refused.value.shown
         assert all(value in cells for value in refused.value.shown)
     else:
-        found = Dates().read(cells).days
+        found = days(cells)
         assert sorted(day for day in found if isinstance(day, date)) == sorted(written)
-    told = [day for day in Dates(order).read(cells).days if isinstance(day, date)]
+    told = [day for day in days(cells, order) if isinstance(day, date)]
     assert sorted(told) == sorted(written)
-    convention = Dates()
-    convention.month_first = order == "month first"
-    kept = [day for day in convention.read(cells).days if isinstance(day, date)]
+    convention = days(cells, month_first=order == "month first")
+    kept = [day for day in convention if isinstance(day, date)]
     assert sorted(kept) == sorted(written)
 
 
@@ -103,9 +117,8 @@ def test_cells_that_decide_differently_are_both_shown():
 
 
 def test_the_cells_decide_before_the_convention_of_an_export():
-    dates = Dates()
-    dates.month_first = True
-    assert dates.read(["15/01/2026", "02/01/2026"]).days == [date(2026, 1, 15), date(2026, 1, 2)]
+    found = days(["15/01/2026", "02/01/2026"], month_first=True)
+    assert found == [date(2026, 1, 15), date(2026, 1, 2)]
 
 
 @pytest.mark.parametrize("cell", [datetime(2026, 2, 1), date(2026, 2, 1), 46054])  # noqa: DTZ001
@@ -126,9 +139,7 @@ def test_two_digits_with_hyphens_may_be_the_year():
     # a cell that cannot begin with the year decides for all
     assert days(["15-01-26", "15-01-2026"]) == [date(2026, 1, 15)] * 2
     assert days(["01-15-26", "02-03-26"]) == [date(2026, 1, 15), date(2026, 2, 3)]
-    settled = Dates()
-    settled.settle()
-    assert not isinstance(settled.read(["26-02-24"]).days[0], date)
+    assert not isinstance(days(["26-02-24"], undecided=False)[0], date)
 
 
 def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
@@ -137,23 +148,29 @@ def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
 
 def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
     parts = [["2026-05-01"], ["02/03/2026"], ["13/03/2026"]]
-    read = []
+    asked = []
 
-    def whole():
-        read.append(1)
+    def every(values):
+        asked.append(values)
         return parts
 
-    dates = Dates()
-    dates.whole = whole
-    assert dates.read(parts[0]).days == [date(2026, 5, 1)]
-    assert not read
-    assert [dates.read(part).days for part in parts[1:]] == [
-        [date(2026, 3, 2)],
-        [date(2026, 3, 13)],
-    ]
-    assert len(read) == 1
-    later = Dates.from_json(dates.as_json())
-    assert later.read(["02/03/2026"]).days == [date(2026, 3, 2)]
+    style, found = DateStyle(), []
+    for part in parts:
+        result = read(part, style, every)
+        style, found = result.style, found + result.days
+    assert found == [date(2026, 5, 1), date(2026, 3, 2), date(2026, 3, 13)]
+    assert asked == [parts[1]]
+    assert style == decide(parts, DateStyle())
+    later = DateStyle.from_json(style.as_json())
+    assert read(["02/03/2026"], later).days == [date(2026, 3, 2)]
+
+
+def test_a_part_is_not_read_before_its_column_has_decided():
+    for value in ("02/03/2026", "13/03/2026", 46143):
+        with pytest.raises(RuntimeError, match="before"):
+            read(["2026-05-01", value], DateStyle())
+        assert read([value], DateStyle().settled()).days  # by itself
+    assert read(["2026-05-01", "May 2, 2026", None, "soon"], DateStyle()).style.undecided
 
 
 @pytest.mark.parametrize(
@@ -171,9 +188,9 @@ def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
     ],
 )
 def test_a_time_in_utc_has_the_date_of_the_zone_that_counts(cell, day):
-    for dates in (Dates(tz=CHICAGO), Dates(home=CHICAGO)):
-        assert dates.day(cell) == day
-    assert Dates().day(cell) == (day and date(2024, 3, 1))
+    for terms in (DateTerms(tz=CHICAGO), DateTerms(home=CHICAGO)):
+        assert read_one(cell, terms.style()) == day
+    assert read_one(cell, DateStyle()) == (day and date(2024, 3, 1))
 
 
 @given(
@@ -182,27 +199,24 @@ def test_a_time_in_utc_has_the_date_of_the_zone_that_counts(cell, day):
 )
 def test_the_times_whose_month_depends_on_the_zone_are_those_of_another_month(moment, home):
     moment = moment.replace(tzinfo=UTC)
-    read = Dates(home=time_zone(home)).read([moment])
+    found = read([moment], DateTerms(home=time_zone(home) or UTC).style())
     where = [ZoneInfo(home)] if home not in {None, "UTC"} else map(ZoneInfo, ZONES)
-    assert bool(read.other_month) == any(
+    assert bool(found.other_month) == any(
         moment.astimezone(zone).month != moment.month for zone in where
     )
-    assert read.utc == [0]
+    assert found.utc == [0]
 
 
 def test_the_times_of_an_export_in_utc_are_in_utc():
-    dates = Dates(home=CHICAGO)
-    dates.zone = UTC
-    assert dates.read(["2026-05-01 03:00", "2026-05-01", "5/31/26 4:00 AM", "5/1/26"]).days == [
+    cells = ["2026-05-01 03:00", "2026-05-01", "5/31/26 4:00 AM", "5/1/26"]
+    assert days(cells, home=CHICAGO, zone=UTC) == [
         date(2026, 4, 30),
         date(2026, 5, 1),
         date(2026, 5, 30),
         date(2026, 5, 1),
     ]
-    saved_again = Dates(home=CHICAGO)
-    saved_again.zone = UTC
     # a day number with a fraction is a time, too: 01:00, the day alone, 12:00
-    assert saved_again.read(["46143.041667", "46143", "46143.5"]).days == [
+    assert days(["46143.041667", "46143", "46143.5"], home=CHICAGO, zone=UTC) == [
         date(2026, 4, 30),
         date(2026, 5, 1),
         date(2026, 5, 1),
@@ -211,7 +225,7 @@ def test_the_times_of_an_export_in_utc_are_in_utc():
 
 def test_a_time_at_the_end_of_time_is_an_error_of_its_cell():
     with pytest.raises(ValueError, match="out of range"):
-        Dates(tz=CHICAGO).day(datetime(1, 1, 1, tzinfo=UTC))
+        read_one(datetime(1, 1, 1, tzinfo=UTC), DateTerms(tz=CHICAGO).style())
 
 
 @pytest.mark.parametrize("date_format", [*FORMATS, "%m/%d/%Y", "%d.%m.%y %H:%M", "%j %Y"])
@@ -286,10 +300,9 @@ def test_so_are_reasons_about_places(role, cells):
 @pytest.mark.parametrize("kind", BAD)
 def test_reasons_that_differ_in_the_cell_are_counted_as_one(kind):
     given = {"format": ["%d.%m.%Y"], "order": ["month first"]}.get(kind, [])
-    dates = Dates(*given, tz=CHICAGO)
-    if kind == "undecided":
-        dates.settle()
-    reasons = [("invalid", f"as_of: {one}", 1) for one in dates.read(BAD[kind]).days]
+    known = {"undecided": False} if kind == "undecided" else {}
+    found = days(BAD[kind], *given, tz=CHICAGO, **known)
+    reasons = [("invalid", f"as_of: {one}", 1) for one in found]
     (alike,) = counted_alike(reasons)
     assert alike[2] == len(BAD[kind])
     assert repr(str(BAD[kind][0])) in alike[1]
@@ -311,7 +324,8 @@ def test_a_zone_that_is_none_is_refused(name):
 
 def test_fixed_offsets_are_no_utc():
     west = timezone(timedelta(hours=-5))
-    assert Dates(home=CHICAGO).day(datetime(2026, 5, 1, 1, tzinfo=west)) == date(2026, 5, 1)
+    moment = datetime(2026, 5, 1, 1, tzinfo=west)
+    assert read_one(moment, DateTerms(home=CHICAGO).style()) == date(2026, 5, 1)
 
 
 def test_reading_dates_loads_no_pandas():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from itertools import dropwhile
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from svc_tools.cells import text_of_formula
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
-from svc_tools.dates import Dates, NoDate, time_zone
+from svc_tools.dates import DateTerms, NoDate, read, these, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.extras import needs, not_pandas
 from svc_tools.places import state_code
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.csv_files import Row
-    from svc_tools.dates import Day
+    from svc_tools.dates import DateStyle, Day
 
 Checked = TypeVar("Checked")
 NexusType = Literal["physical", "economic", "marketplace"]
@@ -270,12 +270,13 @@ def read_register(
     """
     if isinstance(source, Register):
         return source
-    dates = Dates(date_format, time_zone(tz))
+    role = "registered_at"
+    style = DateTerms(date_format, time_zone(tz)).style(role, role)
     if isinstance(source, str | Path):
         sheet = read_sheet(Path(source), RegisterError) or [(0, [])]
         labels, *rows = [cells for _, cells in sheet]
         places = checked_names(sheet, partial(_places, required=True), RegisterError)
-        dates.from_1904 = counts_from_1904(Path(source))
+        style = replace(style, from_1904=counts_from_1904(Path(source)))
     else:
         labels, rows = _of_mappings(source)
         places = _places([str(label or "") for label in labels], required=bool(rows))
@@ -285,7 +286,7 @@ def read_register(
         {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
         for cells in rows
     ]
-    days = _days([values.get("registered_at") for values in every], dates, problems)
+    days = _days([values.get(role) for values in every], style, problems)
     for number, (cells, values, day) in enumerate(zip(rows, every, days, strict=True), 1):
         if any(cell_of(cell) is not None for cell in cells[len(labels) :]):
             problems.append(f"row {number} has more cells than the header; quote text with commas")
@@ -390,11 +391,10 @@ def nexus_type_of(value: object) -> NexusType | None:
     return _TYPES.get(" ".join(re.split(r"[\s_-]+", str(value).strip().casefold())))
 
 
-def _days(cells: Sequence[object], dates: Dates, problems: list[str]) -> list[Day]:
+def _days(cells: Sequence[object], style: DateStyle, problems: list[str]) -> list[Day]:
     """The days of a column of registrations, which all of its cells decide together."""
-    dates.role = dates.column = "registered_at"
     try:
-        return dates.read(cells).days
+        return read(cells, style, these).days
     except DatesAmbiguous as error:
         problems.append(f"{error.fact}; give the date format, or write dates as 2026-05-31")
         return [None] * len(cells)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 
 from svc_tools import nexus
-from svc_tools.dates import Dates
+from svc_tools.dates import DateStyle, read, these
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.roles import DatesAmbiguous
@@ -103,11 +103,11 @@ def test_the_first_look_at_a_file_says_how_its_days_are_counted():
 def test_day_numbers_of_1904_are_read_as_openpyxl_writes_them(moments):
     whole = [moment.replace(hour=moment.hour % 23, microsecond=0) for moment in moments]
     numbers = [to_excel(moment, CALENDAR_MAC_1904) for moment in whole]
-    dates = Dates()
-    dates.from_1904 = True
-    assert dates.read(numbers).days == [moment.date() for moment in whole]
-    again = Dates.from_json(dates.as_json())
-    assert again.read(numbers).days == [moment.date() for moment in whole]
+    found = read(numbers, DateStyle(from_1904=True), these)
+    assert found.days == [moment.date() for moment in whole]
+    assert found.from_1904 == [*range(len(numbers))]
+    again = read(numbers, DateStyle.from_json(found.style.as_json()))
+    assert again.days == found.days
 
 
 ISO = ["2026-09-10", "2026-09-10 00:00:00", "2026-09-10T08:15:00", "2026/09/10", "20260910"]
@@ -163,7 +163,7 @@ def test_partitions_of_dask_decide_together(embedded):
     ],
 )
 def test_columns_in_which_nothing_was_exchanged_are_read(days):
-    found = Dates().read(days).days
+    found = read(days, DateStyle(), these).days
     assert all(isinstance(day, date) and day.month in {9, 10} for day in found)
 
 
@@ -184,6 +184,6 @@ def test_what_a_spreadsheet_made_of_day_first_texts_is_never_read_wrongly(days, 
     wrong = any(day.day <= 12 and day.day != day.month for day in days)
     if wrong and any(texts):
         with pytest.raises(DatesAmbiguous):
-            Dates().read(cells)
+            read(cells, DateStyle(), these)
     elif not wrong:
-        assert Dates().read(cells).days == days
+        assert read(cells, DateStyle(), these).days == days

@@ -40,7 +40,7 @@ from svc_tools.text_dtype import text_dtype
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import Dates
+    from svc_tools.dates import DateTerms
     from svc_tools.display import Head, Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.options import AmountOptions
@@ -88,7 +88,7 @@ def filing(
     *,
     period: Period | None,
     date: Hashable | None,
-    dates: Dates,
+    dates: DateTerms,
     amount: Hashable | None,
     prefix: str,
     options: AmountOptions,
