@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED
 
+import svc_tools
 from svc_tools.dates import (
     FORMATS,
     ZONES,
@@ -31,25 +36,7 @@ from svc_tools.places import Cells, question
 from svc_tools.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
-DAYS = st.dates(date(1982, 3, 1), date(2060, 12, 31))
-NAMED = [
-    "{0:%Y-%m-%d}",
-    "{0:%Y%m%d}",
-    "{0:%Y/%m/%d}",
-    "{0.year}/{0.month}/{0.day}",
-    "{0:%Y.%m.%d}",
-    "{0:%b %d, %Y}",
-    "{0:%B} {0.day}, {0.year}",
-    "{0:%a}, {0:%b}. {0.day}, {0.year}",
-    "{0.day} {0:%b} {0.year}",
-    "{0:%d-%b-%Y}",
-    "{0:%d%b%Y}",
-    "{0:%A}, {0:%d} {0:%B} {0.year}",
-]
-"""Forms that have one meaning each."""
 TWO_DIGITS = ["{0:%d-%b-%y}", "{0:%b} {0.day}, '{0:%y}"]
-MONTH_FIRST = ["{0:%m/%d/%Y}", "{0.month}/{0.day}/{0.year}", "{0:%m-%d-%Y}", "{0:%m.%d.%Y}"]
-DAY_FIRST = ["{0:%d/%m/%Y}", "{0.day}/{0.month}/{0.year}", "{0:%d-%m-%Y}", "{0:%d.%m.%Y}"]
 SHORT = {"month first": "{0:%m/%d/%y}", "day first": "{0:%d/%m/%y}"}
 CLOCKS = ["", " 14:03", " 14:03:11", ", 2:03 PM", " 02:03:11 pm", "T14:03:11", " 14:03:11.250"]
 ZONED = [*CLOCKS, " 14:03:11 -0400", "T14:03:11-04:00", " 14:03 PST", " 2:03:11 PM EDT"]
@@ -163,6 +150,70 @@ def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
     assert style == decide(parts, DateStyle())
     later = DateStyle.from_json(style.as_json())
     assert read(["02/03/2026"], later).days == [date(2026, 3, 2)]
+
+
+def in_words(days):
+    return [None if day is None else str(day) for day in days]
+
+
+def outcome(parts):
+    """What a column gives that is read in these parts: days, the note, and the error if any."""
+    style, found = DateTerms(home=CHICAGO).style("as_of", "sold", zone=UTC), []
+    try:
+        for part in parts:
+            result = read(part, style, lambda _: [dict.fromkeys(one) for one in parts])
+            style, found = result.style, found + in_words(result.days)
+    except DatesAmbiguous as error:
+        return error.kind, error.shown, error.role, error.column
+    return found, style.note, style.settled()
+
+
+@settings(max_examples=300)
+@given(COLUMNS, st.data())
+def test_any_parts_of_a_column_are_read_as_the_whole_of_it(cells, data):
+    cuts = data.draw(st.lists(st.integers(0, len(cells)), max_size=4).map(sorted))
+    parts = [cells[start:end] for start, end in pairwise([0, *cuts, len(cells)])]
+    whole = outcome([cells])
+    assert outcome([[cell] for cell in cells]) == whole
+    assert outcome(parts) == whole
+
+
+def test_a_number_that_is_no_day_counts_once_however_often_it_stands_in_the_parts():
+    cells = [*range(46_100, 46_110), 7, 7]
+    found, note, _ = outcome([cells[:6], cells[6:11], cells[11:]])
+    assert "46100 is 2026-03-19" in note
+    assert found[:2] == ["2026-03-19", "2026-03-20"]
+    assert found[-1].startswith("'7' is a number")
+
+
+def test_what_an_earlier_release_stored_is_read_as_it_was():
+    zones = {"tz": None, "home": "UTC", "zone": "America/Chicago"}
+    stored = {"date_format": None, "order": "day first", "counts_days": True, **zones}
+    style = DateStyle.from_json(stored)
+    assert read(["02/03/2026", 46143], style).days == [date(2026, 3, 2), date(2026, 5, 1)]
+    assert style.as_json() == {**stored, "from_1904": False}
+
+
+@pytest.mark.parametrize("value", [DateTerms(), DateStyle(), read([], DateStyle())])
+def test_nothing_of_a_decision_is_set_after_it_is_made(value):
+    for one in fields(value):
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, one.name, None)
+
+
+def test_no_module_sets_what_a_style_of_dates_holds():
+    names = {one.name for one in fields(DateStyle)}
+    source = Path(svc_tools.__file__).parent
+    found = [
+        f"{path.relative_to(source)}:{node.lineno} sets {node.attr}"
+        for path in sorted(source.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+        if node.attr in names and ast.unparse(node.value) != "self"
+    ]
+    assert not found
+    dates = ast.parse((source / "dates.py").read_text(encoding="utf-8"))
+    assert not any("__setattr__" in ast.unparse(node) for node in ast.walk(dates))
 
 
 def test_a_part_is_not_read_before_its_column_has_decided():
