@@ -22,7 +22,7 @@ from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.dates import DateTerms, NoDate, read, these, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.extras import needs, not_pandas
-from svc_tools.places import state_code
+from svc_tools.places import us_state
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import in_which_row, read_rows
 from svc_tools.text_dtype import text_dtype
@@ -380,12 +380,6 @@ def _places(labels: Sequence[str], *, required: bool) -> dict[str, int]:
     return {name: labels.index(str(label)) for name, label in found.columns.items()}
 
 
-def state_of(value: object) -> str | None:
-    """The postal code of a state that a cell names; `None` for anything else."""
-    code = state_code(value) if isinstance(value, str) else None
-    return code if isinstance(code, str) else None
-
-
 def nexus_type_of(value: object) -> NexusType | None:
     """The type that a cell names; `None` for anything else."""
     return _TYPES.get(" ".join(re.split(r"[\s_-]+", str(value).strip().casefold())))
@@ -403,7 +397,7 @@ def _days(cells: Sequence[object], style: DateStyle, problems: list[str]) -> lis
 def _record(
     number: int, cells: Mapping[str, object | None], day: Day, problems: list[str]
 ) -> Registration | None:
-    state = state_of(cells.get("state"))
+    state = us_state(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
     if isinstance(day, NoDate):
         problems.append(f"row {number}: registered_at {day}")

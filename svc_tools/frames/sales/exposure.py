@@ -521,30 +521,28 @@ class DailyTotals:
         return cents
 
     def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
-        unread = Unread(len(frame))
-        if "state" in self._columns.values:  # noqa: PD011 - no frame's
-            code = state_code(str(self._columns.values["state"]))  # noqa: PD011
-            return np.full(len(frame), _STATES.index(str(code)), np.int64), unread
-        column = frame[self._columns.columns["state"]]
-        codes, values = factorized(column)
+        unread, label = Unread(len(frame)), self._columns.columns.get("state")
+        if label is None:  # one state for all rows
+            codes = np.zeros(len(frame), np.intp)
+            values: list[object] = [self._columns.values["state"]]  # noqa: PD011 - no frame's
+        else:
+            codes, values = factorized(frame[label])
         numbers = np.full(len(values) + 1, _UNKNOWN, np.int64)
-        outside = np.zeros(len(values) + 1, bool)
         blank = np.zeros(len(values) + 1, bool)
         blank[-1] = True
         for place, value in enumerate(values):
             code = state_code(value) if isinstance(value, str) else None
             blank[place] = text_of(value) is None
-            outside[place] = isinstance(code, Elsewhere)
-            if isinstance(code, str):
-                numbers[place] = _STATES.index(code)
-            elif outside[place]:
-                numbers[place] = _OUTSIDE
+            if code is not None:
+                numbers[place] = _OUTSIDE if isinstance(code, Elsewhere) else _STATES.index(code)
         states = numbers[codes]
-        unknown = states < 0
-        cell = column.iloc
+
+        def cell(row: int) -> object:
+            return values[codes[row]]
+
         unread.add(blank[codes], "state: missing")
-        unread.add(outside[codes], "state: outside of the 50 states and DC", lambda row: cell[row])
-        unread.add(unknown, "state: not known", lambda row: cell[row])
+        unread.add(states == _OUTSIDE, "state: outside of the 50 states and DC", cell)
+        unread.add(states == _UNKNOWN, "state: not known", cell)
         return states, unread
 
     def _marketplace(self, frame: pd.DataFrame, counts: np.ndarray) -> np.ndarray:
