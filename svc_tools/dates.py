@@ -169,26 +169,15 @@ class DateTerms:
     home: tzinfo = UTC
 
     def __post_init__(self) -> None:
-        """Refuse a format that is none."""
+        """Check the format."""
         checked_format(self.date_format)
 
-    def style(
-        self,
-        role: str = "as_of",
-        column: Hashable = None,
-        *,
-        month_first: bool | None = None,
-        zone: tzinfo | None = None,
-    ) -> DateStyle:
+    def style(self, role: str = "as_of", column: Hashable = None) -> DateStyle:
         """How a column is read, as far as that is known before its cells decide."""
         given = self.date_format
         order: _Order | None = given if given in get_args(_Order) else None  # type: ignore[assignment]  # as checked
-        return DateStyle(
-            *(given, self.tz, self.home, role, column, month_first, zone),
-            order=order,
-            counts_days=order is not None,
-            undecided=given is None,
-        )
+        known = DateStyle(given, self.tz, self.home, role, column, order=order)
+        return replace(known, counts_days=order is not None, undecided=given is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +268,11 @@ class DateStyle(DateTerms):
             undecided=False,
         )
 
+    @property
+    def since(self) -> timedelta:
+        """How long after day 0 the day numbers are counted from."""
+        return _UP_TO_1904 if self.from_1904 else timedelta()
+
     def counting(self, zone: tzinfo | str) -> tzinfo | None:
         """The zone whose date counts for a time in this zone; `None` for the date as written."""
         return self.tz or (self.home if is_utc(zone) else None)
@@ -328,7 +322,7 @@ def read(values: Iterable[object], style: DateStyle, every: Every = not_decided)
 
     Raises:
         DatesAmbiguous: the column could be month first or day first, or it is both.
-        RuntimeError: it was to decide, and `every` is not given.
+        RuntimeError: it must decide, and `every` is not given.
     """
     cells = list(values)
     form = style.date_format if style.order is None else None
@@ -365,7 +359,7 @@ def decide(parts: Iterable[Iterable[object]], style: DateStyle) -> DateStyle:
     """
     if not style.undecided:
         return style
-    seen = _Seen(_since(style))
+    seen = _Seen(style.since)
     for values in parts:
         for value in values:
             seen.see(value)
@@ -403,11 +397,6 @@ def _ambiguous(
     return DatesAmbiguous(style.role, style.column, values, kind)
 
 
-def _since(style: DateStyle) -> timedelta:
-    """How long after day 0 the day numbers are counted from."""
-    return _UP_TO_1904 if style.from_1904 else timedelta()
-
-
 def _day(one: _Parsed, value: object, at: int, result: Read) -> Day:
     """The day of a cell that is not just a date; what it rests on is noted."""
     if isinstance(one, datetime):
@@ -419,7 +408,7 @@ def _day(one: _Parsed, value: object, at: int, result: Read) -> Day:
             return _no_date(value, _A_NUMBER)
         if result.style.from_1904:
             result.from_1904.append(at)
-        day = one.day + _since(result.style)
+        day = one.day + result.style.since
         return _of_moment(day, at, result) if isinstance(day, datetime) else day
     return one
 
@@ -482,7 +471,7 @@ class _Seen:
         """Cells that are a date in either order, or the same one in both."""
         self.numbered: dict[str, date] = {}
         self.numbers: set[object] = set()
-        """The other numbers, each once: a part of the column has its values once."""
+        """The other numbers, each once: several parts of a column may have it."""
         self.years_first = True
         """Whether all of these cells may begin with the year."""
         self.converted: list[str] = []

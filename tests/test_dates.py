@@ -158,7 +158,8 @@ def in_words(days):
 
 def outcome(parts):
     """What a column gives that is read in these parts: days, the note, and the error if any."""
-    style, found = DateTerms(home=CHICAGO).style("as_of", "sold", zone=UTC), []
+    style = replace(DateTerms(home=CHICAGO).style("as_of", "sold"), zone=UTC)
+    found = []
     try:
         for part in parts:
             result = read(part, style, lambda _: [dict.fromkeys(one) for one in parts])

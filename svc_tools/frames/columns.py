@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date
 from functools import partial
 from itertools import islice
@@ -175,14 +175,12 @@ def _no_place(frame: pd.DataFrame, export: Export | None) -> ColumnMissing:
 def style_of(
     dates: DateTerms, role: str, label: Hashable, export: Export | None, frame: pd.DataFrame
 ) -> DateStyle:
-    """How a column of dates is read: by the convention of an export whose date of the sale it is.
-
-    Its cells may still decide.
-    """
+    """How a column of dates is read: by the convention of an export of which it is the date."""
+    style = dates.style(role, label)
     if export is None or export.found(frame.columns).get("as_of", export) != label:
-        return dates.style(role, label)
+        return style
     zone = UTC if export.zone == "UTC" else None
-    return dates.style(role, label, month_first=export.month_first, zone=zone)
+    return replace(style, month_first=export.month_first, zone=zone)
 
 
 def _billing_note(export: Export, frame: pd.DataFrame) -> str:

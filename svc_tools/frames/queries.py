@@ -67,14 +67,7 @@ class Queries:
 def read_queries(frame: pd.DataFrame, inputs: Inputs, every: Every = not_decided) -> Queries:
     """The queries of the rows: every distinct place and every distinct date is read once.
 
-    Args:
-        frame: the rows.
-        inputs: which columns and values the queries are made of.
-        every: gives all values of the column of dates where it may still decide, as for
-            `svc_tools.dates.read`.
-
-    Raises:
-        DatesAmbiguous: the column could be month first or day first, or it is both.
+    `every` gives all values of the column of dates, as for `svc_tools.dates.read`.
     """
     frame = Orders(frame, inputs.reading).completed(inputs.columns)
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
