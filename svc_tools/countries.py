@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from svc_tools.cells import text_of
-from svc_tools.places import Cells, Refusal, normal_zip, state_code, states_of, where
+from svc_tools.places import Cells, Refusal, normal_zip, state_code, states_of, us_state, where
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, plain_name, question_of_columns
 
@@ -356,8 +356,8 @@ def doubt(label: Hashable, columns: Mapping[str, Hashable], rows: Rows) -> Quest
 def _contradicting(country: str, place: Mapping[str, object]) -> str:
     """The state and the ZIP Code of a row that contradict its country; empty where none do."""
     given = text_of(place.get("state"))
-    code = state_code(country if given is None and "state" not in place else given or "")
-    if not isinstance(code, str):
+    code = us_state(country if given is None and "state" not in place else given or "")
+    if code is None:
         return ""
     if "zip" not in place:
         return "" if given is None or given.upper() == country.upper() else given

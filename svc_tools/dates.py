@@ -17,10 +17,10 @@ from __future__ import annotations
 import re
 import zoneinfo
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, TypeAlias, get_args
 
 from svc_tools.cells import text_of
 
@@ -118,6 +118,8 @@ _OUT_OF_RANGE = "is out of range"
 
 Day: TypeAlias = date | NoDate | None
 """The day of a cell, why it has none, or `None` where it is missing."""
+Every: TypeAlias = "Callable[[Sequence[object]], Iterable[Iterable[object]]]"
+"""Gives all values of a column, in parts, of which those that it is called with are some."""
 
 
 class _Numeric(NamedTuple):
@@ -147,99 +149,66 @@ class _Number(NamedTuple):
     day: date | datetime | None
 
 
-@dataclass(slots=True)
-class Read:
-    """The days of some values, in their order, and what they rest on.
+@dataclass(frozen=True, slots=True)
+class DateTerms:
+    """What the user says of dates.
 
     Attributes:
-        days: the day of each value.
-        utc: positions of the times in UTC, where no zone was given for them.
-        other_month: those of them whose month depends on the zone.
-        moved: positions of the times whose day is that of another zone than their own.
-        midnight: those of them that are midnight in their own zone.
-    """
-
-    days: list[Day]
-    utc: list[int] = field(default_factory=list)
-    other_month: list[int] = field(default_factory=list)
-    moved: list[int] = field(default_factory=list)
-    midnight: list[int] = field(default_factory=list)
-
-
-class Dates:
-    """How the dates of one column are read: decided once, from all of its cells.
-
-    Args:
         date_format: one of `FORMATS`, or a format of `strptime`; `None` for all forms above.
         tz: the zone in which every time with a zone has its date. By default one with an offset
             has the date that is written, and one in UTC that in `home`.
-        home: the seller's zone; `None` for UTC.
+        home: the seller's zone.
 
     Raises:
         ValueError: `date_format` does not give year, month and day.
         TypeError: it is no text.
     """
 
-    def __init__(
-        self,
-        date_format: str | None = None,
-        tz: tzinfo | None = None,
-        home: tzinfo | None = None,
-    ) -> None:
-        self.date_format, self.tz, self.home = checked_format(date_format), tz, home or UTC
-        self.role: str = "as_of"
-        self.column: Hashable = None
-        self.month_first: bool | None = None
-        """How the export writes its dates, where the cells could be either."""
-        self.zone: tzinfo | None = None
-        """The zone of the export's times that are written without one."""
-        self.from_1904 = False
-        """Whether the day numbers are those of a workbook that counts from 1904-01-01."""
-        self.moved_from_1904 = False
-        """Whether some of them were read so."""
-        self.whole: Callable[[], Iterable[Iterable[object]]] | None = None
-        """Reads all values of the column, where `read` is given some of them at a time."""
-        self._order: _Order | None = None
-        if date_format in get_args(_Order):
-            self._order = date_format  # type: ignore[assignment]  # as checked
-        self._counts_days = self._order is not None
-        self._settled = date_format is not None
-        self._note = ""
+    date_format: str | None = None
+    tz: tzinfo | None = None
+    home: tzinfo = UTC
 
-    def settle(self) -> None:
-        """Decide nothing from now on: the next values may be some of the column's only."""
-        self._settled, self.whole = True, None
+    def __post_init__(self) -> None:
+        """Check the format."""
+        checked_format(self.date_format)
 
-    def read(self, values: Iterable[object]) -> Read:
-        """The days of these values: all of the column, or some where `whole` reads it.
+    def style(self, role: str = "as_of", column: Hashable = None) -> DateStyle:
+        """How a column is read, as far as that is known before its cells decide."""
+        given = self.date_format
+        order: _Order | None = given if given in get_args(_Order) else None  # type: ignore[assignment]  # as checked
+        known = DateStyle(given, self.tz, self.home, role, column, order=order)
+        return replace(known, counts_days=order is not None, undecided=given is None)
 
-        Raises:
-            DatesAmbiguous: the column could be month first or day first, or it is both.
-        """
-        every = list(values)
-        form = self.date_format if self._order is None else None
-        found = [_parsed(value, form) for value in every]
-        if not self._settled and any(isinstance(one, _Numeric | _Number) for one in found):
-            self._decide([every] if self.whole is None else self.whole())
-        read = Read([])
-        add = read.days.append
-        for at, one in enumerate(found):
-            if type(one) is date or one is None:
-                add(one)
-            else:
-                add(self._day(one, every[at], at, read))
-        return read
 
-    def day(self, value: object) -> date | None:
-        """The day of one value by itself; `None` where it is missing.
+@dataclass(frozen=True, slots=True)
+class DateStyle(DateTerms):
+    """How the dates of one column are read: what the user says of them, and what is decided.
 
-        Raises:
-            ValueError: it is not a date, or it has two meanings.
-        """
-        found = self.read([value]).days[0]
-        if isinstance(found, NoDate):
-            raise ValueError(f"{self.role}: {found}")  # noqa: TRY004 - a value, whatever its type
-        return found
+    Attributes:
+        role: what the column is, for messages.
+        column: its label; `None` for a single value.
+        month_first: how its export writes dates, where the cells could be either.
+        zone: the zone of its export's times that are written without one.
+        from_1904: whether its day numbers are those of a workbook that counts from 1904-01-01.
+        order: the order of dates such as 03/04/2026; `None` where each has its only meaning.
+        counts_days: whether numbers are the day numbers of a spreadsheet.
+        undecided: whether `decide` may still find these two from the cells.
+        note: what it found, in words.
+    """
+
+    role: str = "as_of"
+    column: Hashable = None
+    month_first: bool | None = None
+    zone: tzinfo | None = None
+    from_1904: bool = False
+    order: _Order | None = None
+    counts_days: bool = False
+    undecided: bool = True
+    note: str = ""
+
+    def settled(self) -> DateStyle:
+        """The same, for values that decide nothing: some of the column's, or one by itself."""
+        return replace(self, undecided=False)
 
     def notes(self, rests: Mapping[str, int]) -> list[str]:
         """How the column was read, in sentences.
@@ -248,7 +217,7 @@ class Dates:
             rests: rows by what their day rests on, named as the attributes of `Read`.
         """
         head = f"{self.role}: column {self.column!r}"
-        notes = [f"{head} {self._note}"] if self._note else []
+        notes = [f"{head} {self.note}"] if self.note else []
         utc, other_month = rests.get("utc", 0), rests.get("other_month", 0)
         if utc and is_utc(self.home):
             notes.append(
@@ -274,8 +243,8 @@ class Dates:
         zones = {"tz": self.tz, "home": self.home, "zone": self.zone}
         return {
             "date_format": self.date_format,
-            "order": self._order,
-            "counts_days": self._counts_days,
+            "order": self.order,
+            "counts_days": self.counts_days,
             "from_1904": self.from_1904,
             **{name: None if zone is None else str(zone) for name, zone in zones.items()},
         }
@@ -288,116 +257,203 @@ class Dates:
             ValueError: something of it is not known here, such as a zone.
             KeyError: it is incomplete.
         """
-        zones = {name: time_zone(stored[name]) for name in ("tz", "home", "zone")}
-        made = cls(stored["date_format"], zones["tz"], zones["home"])
-        made.zone, made._order = zones["zone"], stored["order"]
-        made._counts_days = bool(stored["counts_days"])
-        made.from_1904 = bool(stored.get("from_1904"))  # older releases did not store it
-        made.settle()
-        return made
+        return cls(
+            stored["date_format"],
+            time_zone(stored["tz"]),
+            time_zone(stored["home"]) or UTC,
+            zone=time_zone(stored["zone"]),
+            from_1904=bool(stored.get("from_1904")),  # older releases did not store it
+            order=stored["order"],
+            counts_days=bool(stored["counts_days"]),
+            undecided=False,
+        )
+
+    @property
+    def since(self) -> timedelta:
+        """How long after day 0 the day numbers are counted from."""
+        return _UP_TO_1904 if self.from_1904 else timedelta()
 
     def counting(self, zone: tzinfo | str) -> tzinfo | None:
         """The zone whose date counts for a time in this zone; `None` for the date as written."""
         return self.tz or (self.home if is_utc(zone) else None)
 
-    def _day(self, one: _Parsed, value: object, at: int, read: Read) -> Day:
-        """The day of a cell that is not just a date."""
-        if isinstance(one, datetime):
-            return self._of_moment(one, at, read)
-        if isinstance(one, _Numeric):
-            return self._of_numeric(one, value, at, read)
-        if isinstance(one, _Number):
-            if not self._counts_days or one.day is None:
-                return _no_date(value, _A_NUMBER)
-            day = one.day + self._since
-            self.moved_from_1904 |= self.from_1904
-            return self._of_moment(day, at, read) if isinstance(day, datetime) else day
-        return one
 
-    @property
-    def _since(self) -> timedelta:
-        """How long after day 0 the day numbers are counted from."""
-        return _UP_TO_1904 if self.from_1904 else timedelta()
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The days of some values, in their order, and what they rest on.
 
-    def _of_numeric(self, one: _Numeric, value: object, at: int, read: Read) -> Day:
-        month, day = one.day("month first"), one.day("day first")
-        if self._order is not None:
-            found, why = one.day(self._order), f"is not a date if it is read {self._order}"
+    Attributes:
+        style: how they were read, with what the column has decided.
+        days: the day of each value.
+        utc: positions of the times in UTC, where no zone was given for them.
+        other_month: those of them whose month depends on the zone.
+        moved: positions of the times whose day is that of another zone than their own.
+        midnight: those of them that are midnight in their own zone.
+        from_1904: positions of the day numbers that were counted from 1904.
+    """
+
+    style: DateStyle
+    days: list[Day] = field(default_factory=list)
+    utc: list[int] = field(default_factory=list)
+    other_month: list[int] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
+    midnight: list[int] = field(default_factory=list)
+    from_1904: list[int] = field(default_factory=list)
+
+
+def these(values: Sequence[object]) -> Iterable[Sequence[object]]:
+    """All values of a column, where those that are read are all."""
+    return [values]
+
+
+def not_decided(values: Sequence[object]) -> NoReturn:
+    """Refuse to read values on which a column is to decide and has not: that would be a fault."""
+    raise RuntimeError(f"dates such as {values[0]!r} are read before their column has decided")
+
+
+def read(values: Iterable[object], style: DateStyle, every: Every = not_decided) -> Read:
+    """The days of some values of a column.
+
+    Args:
+        values: all of the column's, or some.
+        style: how it is read.
+        every: gives all values of the column, if it must and may still decide on some of these;
+            `these` where they are all.
+
+    Raises:
+        DatesAmbiguous: the column could be month first or day first, or it is both.
+        RuntimeError: it must decide, and `every` is not given.
+    """
+    cells = list(values)
+    form = style.date_format if style.order is None else None
+    found = [_parsed(value, form) for value in cells]
+    if style.undecided and any(isinstance(one, _Numeric | _Number) for one in found):
+        style = decide(every(cells), style)
+    result = Read(style)
+    add = result.days.append
+    for at, one in enumerate(found):
+        if type(one) is date or one is None:
+            add(one)
         else:
-            found = None if month and day and month != day else month or day
-            why = _UNDECIDED
-            if not month and one.may_begin_with_year():
-                found, why = None, _YEAR_OR_DAY
-        if found is None:
-            return _no_date(value, why if month or day else _NOT_A_DATE)
-        if one.clock is None:
-            return found
-        return self._of_moment(datetime.combine(found, one.clock), at, read)
+            add(_day(one, cells[at], at, result))
+    return result
 
-    def _of_moment(self, moment: datetime, at: int, read: Read) -> Day:
-        """The day of a time; what it rests on is noted."""
-        if moment.tzinfo is None:
-            if self.zone is None:
-                return moment.date()
-            moment = moment.replace(tzinfo=self.zone)
-        target = self.counting(moment.tzinfo)  # type: ignore[arg-type]  # not None here
-        if target is None:
+
+def read_one(value: object, style: DateStyle) -> date | None:
+    """The day of one value, which may decide by itself; `None` where it is missing.
+
+    Raises:
+        ValueError: it is not a date, or it has two meanings.
+    """
+    (found,) = read([value], style, these).days
+    if isinstance(found, NoDate):
+        raise ValueError(f"{style.role}: {found}")  # noqa: TRY004 - a value, whatever its type
+    return found
+
+
+def decide(parts: Iterable[Iterable[object]], style: DateStyle) -> DateStyle:
+    """The style of a column, as all of its values decide it; a decided one as it is.
+
+    Raises:
+        DatesAmbiguous: they do not decide, or are both.
+    """
+    if not style.undecided:
+        return style
+    seen = _Seen(style.since)
+    for values in parts:
+        for value in values:
+            seen.see(value)
+    month, day = seen.only["month first"], seen.only["day first"]
+    either = seen.either
+    if doubt := seen.doubt():
+        dated = seen.converted[:1] if doubt == "exchanged" else []
+        raise _ambiguous(style, [*day, *month, *dated], doubt)
+    order: _Order | None = None
+    if month or day:
+        order = "month first" if month else "day first"
+    elif style.month_first is not None:
+        order = "month first" if style.month_first else "day first"
+    elif either:
+        raise _ambiguous(style, either[:2], "either")
+    counts_days = bool(seen.numbered) and _MANY * len(seen.numbers) <= len(seen.numbered)
+    decided = replace(style, order=order, counts_days=counts_days, undecided=False)
+    notes = []
+    if (month or day or either) and order is not None:
+        shown = (month or day or either)[0]
+        notes.append(f"is read {order}: {shown!r} is {read([shown], decided).days[0]}")
+    if counts_days:
+        shown = next(iter(seen.numbered))
+        notes.append(
+            f"has day numbers of a spreadsheet: {shown} is {read([shown], decided).days[0]}"
+        )
+    return replace(decided, note=" and ".join(notes))
+
+
+def _ambiguous(
+    style: DateStyle, values: Sequence[str], kind: Literal["either", "both", "exchanged", "year"]
+) -> DatesAmbiguous:
+    from svc_tools.roles import DatesAmbiguous  # noqa: PLC0415 - loads 10 ms of patterns
+
+    return DatesAmbiguous(style.role, style.column, values, kind)
+
+
+def _day(one: _Parsed, value: object, at: int, result: Read) -> Day:
+    """The day of a cell that is not just a date; what it rests on is noted."""
+    if isinstance(one, datetime):
+        return _of_moment(one, at, result)
+    if isinstance(one, _Numeric):
+        return _of_numeric(one, value, at, result)
+    if isinstance(one, _Number):
+        if not result.style.counts_days or one.day is None:
+            return _no_date(value, _A_NUMBER)
+        if result.style.from_1904:
+            result.from_1904.append(at)
+        day = one.day + result.style.since
+        return _of_moment(day, at, result) if isinstance(day, datetime) else day
+    return one
+
+
+def _of_numeric(one: _Numeric, value: object, at: int, result: Read) -> Day:
+    order = result.style.order
+    month, day = one.day("month first"), one.day("day first")
+    if order is not None:
+        found, why = one.day(order), f"is not a date if it is read {order}"
+    else:
+        found = None if month and day and month != day else month or day
+        why = _UNDECIDED
+        if not month and one.may_begin_with_year():
+            found, why = None, _YEAR_OR_DAY
+    if found is None:
+        return _no_date(value, why if month or day else _NOT_A_DATE)
+    if one.clock is None:
+        return found
+    return _of_moment(datetime.combine(found, one.clock), at, result)
+
+
+def _of_moment(moment: datetime, at: int, result: Read) -> Day:
+    """The day of a time."""
+    style = result.style
+    if moment.tzinfo is None:
+        if style.zone is None:
             return moment.date()
-        try:
-            day = moment.astimezone(target).date()
-            if self.tz is None:
-                read.utc.append(at)
-                there = (moment - timedelta(hours=HOURS_BEHIND)).date() if is_utc(target) else day
-                if there.month != moment.month:
-                    read.other_month.append(at)
-        except (OverflowError, ValueError):  # the first and the last possible day
-            return _no_date(moment, _OUT_OF_RANGE)
-        if not same_zone(target, moment.tzinfo):
-            read.moved.append(at)
-            if moment.time() == time.min:
-                read.midnight.append(at)
-        return day
-
-    def _ambiguous(
-        self, values: Sequence[str], kind: Literal["either", "both", "exchanged", "year"]
-    ) -> DatesAmbiguous:
-        from svc_tools.roles import DatesAmbiguous  # noqa: PLC0415 - loads 10 ms of patterns
-
-        return DatesAmbiguous(self.role, self.column, values, kind)
-
-    def _decide(self, parts: Iterable[Iterable[object]]) -> None:
-        """Decide from all values whether the month or the day is first, and on day numbers.
-
-        Raises:
-            DatesAmbiguous: they do not decide, or are both.
-        """
-        seen = _Seen(self._since)
-        for values in parts:
-            for value in values:
-                seen.see(value)
-        self._counts_days = bool(seen.numbered) and _MANY * seen.numbers <= len(seen.numbered)
-        month, day = seen.only["month first"], seen.only["day first"]
-        either = seen.either
-        if doubt := seen.doubt():
-            dated = seen.converted[:1] if doubt == "exchanged" else []
-            raise self._ambiguous([*day, *month, *dated], doubt)
-        if month or day:
-            self._order = "month first" if month else "day first"
-        elif self.month_first is not None:
-            self._order = "month first" if self.month_first else "day first"
-        elif either:
-            raise self._ambiguous(either[:2], "either")
-        self._settled = True
-        notes = []
-        if (month or day or either) and self._order is not None:
-            shown = (month or day or either)[0]
-            notes.append(f"is read {self._order}: {shown!r} is {self.read([shown]).days[0]}")
-        if self._counts_days:
-            shown = next(iter(seen.numbered))
-            notes.append(
-                f"has day numbers of a spreadsheet: {shown} is {self.read([shown]).days[0]}"
-            )
-        self._note = " and ".join(notes)
+        moment = moment.replace(tzinfo=style.zone)
+    target = style.counting(moment.tzinfo)  # type: ignore[arg-type]  # not None here
+    if target is None:
+        return moment.date()
+    try:
+        day = moment.astimezone(target).date()
+        if style.tz is None:
+            result.utc.append(at)
+            there = (moment - timedelta(hours=HOURS_BEHIND)).date() if is_utc(target) else day
+            if there.month != moment.month:
+                result.other_month.append(at)
+    except (OverflowError, ValueError):  # the first and the last possible day
+        return _no_date(moment, _OUT_OF_RANGE)
+    if not same_zone(target, moment.tzinfo):
+        result.moved.append(at)
+        if moment.time() == time.min:
+            result.midnight.append(at)
+    return day
 
 
 _NAMED_MONTH = re.compile("[A-Za-z]{3}")
@@ -414,7 +470,8 @@ class _Seen:
         self.others = 0
         """Cells that are a date in either order, or the same one in both."""
         self.numbered: dict[str, date] = {}
-        self.numbers = 0
+        self.numbers: set[object] = set()
+        """The other numbers, each once: several parts of a column may have it."""
         self.years_first = True
         """Whether all of these cells may begin with the year."""
         self.converted: list[str] = []
@@ -436,7 +493,7 @@ class _Seen:
             self._see_date(found, value)
         elif isinstance(found, _Number):
             if found.day is None:
-                self.numbers += 1
+                self.numbers.add(value)
             else:
                 self._see_date(found.day + self._since, value)
                 self.numbered[str(value)] = found.day
@@ -643,11 +700,8 @@ def one_day(name: str, text: date | str) -> date:
     Raises:
         ValueError: it is not a date, or it has two meanings.
     """
-    dates = Dates()
-    dates.settle()
-    dates.role = name
     try:
-        found = dates.day(text)
+        found = read_one(text, DateTerms().style(name).settled())
     except ValueError as error:
         raise ValueError(str(error).removesuffix(_OF_COLUMNS)) from None
     if found is None:

@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError, fields, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED
 
-from svc_tools.dates import FORMATS, ZONES, Dates, NoDate, checked_format, iso_day, time_zone
+import svc_tools
+from svc_tools.dates import (
+    FORMATS,
+    ZONES,
+    DateStyle,
+    DateTerms,
+    NoDate,
+    checked_format,
+    decide,
+    iso_day,
+    read,
+    read_one,
+    these,
+    time_zone,
+)
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.places import Cells, question
 from svc_tools.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
-DAYS = st.dates(date(1982, 3, 1), date(2060, 12, 31))
-NAMED = [
-    "{0:%Y-%m-%d}",
-    "{0:%Y%m%d}",
-    "{0:%Y/%m/%d}",
-    "{0.year}/{0.month}/{0.day}",
-    "{0:%Y.%m.%d}",
-    "{0:%b %d, %Y}",
-    "{0:%B} {0.day}, {0.year}",
-    "{0:%a}, {0:%b}. {0.day}, {0.year}",
-    "{0.day} {0:%b} {0.year}",
-    "{0:%d-%b-%Y}",
-    "{0:%d%b%Y}",
-    "{0:%A}, {0:%d} {0:%B} {0.year}",
-]
-"""Forms that have one meaning each."""
 TWO_DIGITS = ["{0:%d-%b-%y}", "{0:%b} {0.day}, '{0:%y}"]
-MONTH_FIRST = ["{0:%m/%d/%Y}", "{0.month}/{0.day}/{0.year}", "{0:%m-%d-%Y}", "{0:%m.%d.%Y}"]
-DAY_FIRST = ["{0:%d/%m/%Y}", "{0.day}/{0.month}/{0.year}", "{0:%d-%m-%Y}", "{0:%d.%m.%Y}"]
 SHORT = {"month first": "{0:%m/%d/%y}", "day first": "{0:%d/%m/%y}"}
 CLOCKS = ["", " 14:03", " 14:03:11", ", 2:03 PM", " 02:03:11 pm", "T14:03:11", " 14:03:11.250"]
 ZONED = [*CLOCKS, " 14:03:11 -0400", "T14:03:11-04:00", " 14:03 PST", " 2:03:11 PM EDT"]
 
 
-def days(values, *arguments, **named):
-    return Dates(*arguments, **named).read(values).days
+def days(values, *terms, **known):
+    """The days of a column of these values; `known` are the fields of its style."""
+    return read(values, replace(DateTerms(*terms).style(), **known), these).days
 
 
 @given(DAYS, st.sampled_from(NAMED + TWO_DIGITS), st.sampled_from(ZONED))
@@ -64,18 +66,17 @@ def test_a_column_is_read_in_its_own_order_or_not_at_all(written, forms, random)
     random.shuffle(cells)
     if all(day.day <= 12 for day in written) and any(day.day != day.month for day in written):
         with pytest.raises(DatesAmbiguous) as refused:
-            Dates().read(cells)
+            days(cells)
         assert refused.value.kind == "either"
         assert refused.value.shown
         assert all(value in cells for value in refused.value.shown)
     else:
-        found = Dates().read(cells).days
+        found = days(cells)
         assert sorted(day for day in found if isinstance(day, date)) == sorted(written)
-    told = [day for day in Dates(order).read(cells).days if isinstance(day, date)]
+    told = [day for day in days(cells, order) if isinstance(day, date)]
     assert sorted(told) == sorted(written)
-    convention = Dates()
-    convention.month_first = order == "month first"
-    kept = [day for day in convention.read(cells).days if isinstance(day, date)]
+    convention = days(cells, month_first=order == "month first")
+    kept = [day for day in convention if isinstance(day, date)]
     assert sorted(kept) == sorted(written)
 
 
@@ -103,9 +104,8 @@ def test_cells_that_decide_differently_are_both_shown():
 
 
 def test_the_cells_decide_before_the_convention_of_an_export():
-    dates = Dates()
-    dates.month_first = True
-    assert dates.read(["15/01/2026", "02/01/2026"]).days == [date(2026, 1, 15), date(2026, 1, 2)]
+    found = days(["15/01/2026", "02/01/2026"], month_first=True)
+    assert found == [date(2026, 1, 15), date(2026, 1, 2)]
 
 
 @pytest.mark.parametrize("cell", [datetime(2026, 2, 1), date(2026, 2, 1), 46054])  # noqa: DTZ001
@@ -126,9 +126,7 @@ def test_two_digits_with_hyphens_may_be_the_year():
     # a cell that cannot begin with the year decides for all
     assert days(["15-01-26", "15-01-2026"]) == [date(2026, 1, 15)] * 2
     assert days(["01-15-26", "02-03-26"]) == [date(2026, 1, 15), date(2026, 2, 3)]
-    settled = Dates()
-    settled.settle()
-    assert not isinstance(settled.read(["26-02-24"]).days[0], date)
+    assert not isinstance(days(["26-02-24"], undecided=False)[0], date)
 
 
 def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
@@ -137,23 +135,94 @@ def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
 
 def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
     parts = [["2026-05-01"], ["02/03/2026"], ["13/03/2026"]]
-    read = []
+    asked = []
 
-    def whole():
-        read.append(1)
+    def every(values):
+        asked.append(values)
         return parts
 
-    dates = Dates()
-    dates.whole = whole
-    assert dates.read(parts[0]).days == [date(2026, 5, 1)]
-    assert not read
-    assert [dates.read(part).days for part in parts[1:]] == [
-        [date(2026, 3, 2)],
-        [date(2026, 3, 13)],
+    style, found = DateStyle(), []
+    for part in parts:
+        result = read(part, style, every)
+        style, found = result.style, found + result.days
+    assert found == [date(2026, 5, 1), date(2026, 3, 2), date(2026, 3, 13)]
+    assert asked == [parts[1]]
+    assert style == decide(parts, DateStyle())
+    later = DateStyle.from_json(style.as_json())
+    assert read(["02/03/2026"], later).days == [date(2026, 3, 2)]
+
+
+def in_words(days):
+    return [None if day is None else str(day) for day in days]
+
+
+def outcome(parts):
+    """What a column gives that is read in these parts: days, the note, and the error if any."""
+    style = replace(DateTerms(home=CHICAGO).style("as_of", "sold"), zone=UTC)
+    found = []
+    try:
+        for part in parts:
+            result = read(part, style, lambda _: [dict.fromkeys(one) for one in parts])
+            style, found = result.style, found + in_words(result.days)
+    except DatesAmbiguous as error:
+        return error.kind, error.shown, error.role, error.column
+    return found, style.note, style.settled()
+
+
+@settings(max_examples=300)
+@given(COLUMNS, st.data())
+def test_any_parts_of_a_column_are_read_as_the_whole_of_it(cells, data):
+    cuts = data.draw(st.lists(st.integers(0, len(cells)), max_size=4).map(sorted))
+    parts = [cells[start:end] for start, end in pairwise([0, *cuts, len(cells)])]
+    whole = outcome([cells])
+    assert outcome([[cell] for cell in cells]) == whole
+    assert outcome(parts) == whole
+
+
+def test_a_number_that_is_no_day_counts_once_however_often_it_stands_in_the_parts():
+    cells = [*range(46_100, 46_110), 7, 7]
+    found, note, _ = outcome([cells[:6], cells[6:11], cells[11:]])
+    assert "46100 is 2026-03-19" in note
+    assert found[:2] == ["2026-03-19", "2026-03-20"]
+    assert found[-1].startswith("'7' is a number")
+
+
+def test_what_an_earlier_release_stored_is_read_as_it_was():
+    zones = {"tz": None, "home": "UTC", "zone": "America/Chicago"}
+    stored = {"date_format": None, "order": "day first", "counts_days": True, **zones}
+    style = DateStyle.from_json(stored)
+    assert read(["02/03/2026", 46143], style).days == [date(2026, 3, 2), date(2026, 5, 1)]
+    assert style.as_json() == {**stored, "from_1904": False}
+
+
+@pytest.mark.parametrize("value", [DateTerms(), DateStyle(), read([], DateStyle())])
+def test_nothing_of_a_decision_is_set_after_it_is_made(value):
+    for one in fields(value):
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, one.name, None)
+
+
+def test_no_module_sets_what_a_style_of_dates_holds():
+    names = {one.name for one in fields(DateStyle)}
+    source = Path(svc_tools.__file__).parent
+    found = [
+        f"{path.relative_to(source)}:{node.lineno} sets {node.attr}"
+        for path in sorted(source.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+        if node.attr in names and ast.unparse(node.value) != "self"
     ]
-    assert len(read) == 1
-    later = Dates.from_json(dates.as_json())
-    assert later.read(["02/03/2026"]).days == [date(2026, 3, 2)]
+    assert not found
+    dates = ast.parse((source / "dates.py").read_text(encoding="utf-8"))
+    assert not any("__setattr__" in ast.unparse(node) for node in ast.walk(dates))
+
+
+def test_a_part_is_not_read_before_its_column_has_decided():
+    for value in ("02/03/2026", "13/03/2026", 46143):
+        with pytest.raises(RuntimeError, match="before"):
+            read(["2026-05-01", value], DateStyle())
+        assert read([value], DateStyle().settled()).days  # by itself
+    assert read(["2026-05-01", "May 2, 2026", None, "soon"], DateStyle()).style.undecided
 
 
 @pytest.mark.parametrize(
@@ -171,9 +240,9 @@ def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
     ],
 )
 def test_a_time_in_utc_has_the_date_of_the_zone_that_counts(cell, day):
-    for dates in (Dates(tz=CHICAGO), Dates(home=CHICAGO)):
-        assert dates.day(cell) == day
-    assert Dates().day(cell) == (day and date(2024, 3, 1))
+    for terms in (DateTerms(tz=CHICAGO), DateTerms(home=CHICAGO)):
+        assert read_one(cell, terms.style()) == day
+    assert read_one(cell, DateStyle()) == (day and date(2024, 3, 1))
 
 
 @given(
@@ -182,27 +251,24 @@ def test_a_time_in_utc_has_the_date_of_the_zone_that_counts(cell, day):
 )
 def test_the_times_whose_month_depends_on_the_zone_are_those_of_another_month(moment, home):
     moment = moment.replace(tzinfo=UTC)
-    read = Dates(home=time_zone(home)).read([moment])
+    found = read([moment], DateTerms(home=time_zone(home) or UTC).style())
     where = [ZoneInfo(home)] if home not in {None, "UTC"} else map(ZoneInfo, ZONES)
-    assert bool(read.other_month) == any(
+    assert bool(found.other_month) == any(
         moment.astimezone(zone).month != moment.month for zone in where
     )
-    assert read.utc == [0]
+    assert found.utc == [0]
 
 
 def test_the_times_of_an_export_in_utc_are_in_utc():
-    dates = Dates(home=CHICAGO)
-    dates.zone = UTC
-    assert dates.read(["2026-05-01 03:00", "2026-05-01", "5/31/26 4:00 AM", "5/1/26"]).days == [
+    cells = ["2026-05-01 03:00", "2026-05-01", "5/31/26 4:00 AM", "5/1/26"]
+    assert days(cells, home=CHICAGO, zone=UTC) == [
         date(2026, 4, 30),
         date(2026, 5, 1),
         date(2026, 5, 30),
         date(2026, 5, 1),
     ]
-    saved_again = Dates(home=CHICAGO)
-    saved_again.zone = UTC
     # a day number with a fraction is a time, too: 01:00, the day alone, 12:00
-    assert saved_again.read(["46143.041667", "46143", "46143.5"]).days == [
+    assert days(["46143.041667", "46143", "46143.5"], home=CHICAGO, zone=UTC) == [
         date(2026, 4, 30),
         date(2026, 5, 1),
         date(2026, 5, 1),
@@ -211,7 +277,7 @@ def test_the_times_of_an_export_in_utc_are_in_utc():
 
 def test_a_time_at_the_end_of_time_is_an_error_of_its_cell():
     with pytest.raises(ValueError, match="out of range"):
-        Dates(tz=CHICAGO).day(datetime(1, 1, 1, tzinfo=UTC))
+        read_one(datetime(1, 1, 1, tzinfo=UTC), DateTerms(tz=CHICAGO).style())
 
 
 @pytest.mark.parametrize("date_format", [*FORMATS, "%m/%d/%Y", "%d.%m.%y %H:%M", "%j %Y"])
@@ -286,10 +352,9 @@ def test_so_are_reasons_about_places(role, cells):
 @pytest.mark.parametrize("kind", BAD)
 def test_reasons_that_differ_in_the_cell_are_counted_as_one(kind):
     given = {"format": ["%d.%m.%Y"], "order": ["month first"]}.get(kind, [])
-    dates = Dates(*given, tz=CHICAGO)
-    if kind == "undecided":
-        dates.settle()
-    reasons = [("invalid", f"as_of: {one}", 1) for one in dates.read(BAD[kind]).days]
+    known = {"undecided": False} if kind == "undecided" else {}
+    found = days(BAD[kind], *given, tz=CHICAGO, **known)
+    reasons = [("invalid", f"as_of: {one}", 1) for one in found]
     (alike,) = counted_alike(reasons)
     assert alike[2] == len(BAD[kind])
     assert repr(str(BAD[kind][0])) in alike[1]
@@ -311,7 +376,8 @@ def test_a_zone_that_is_none_is_refused(name):
 
 def test_fixed_offsets_are_no_utc():
     west = timezone(timedelta(hours=-5))
-    assert Dates(home=CHICAGO).day(datetime(2026, 5, 1, 1, tzinfo=west)) == date(2026, 5, 1)
+    moment = datetime(2026, 5, 1, 1, tzinfo=west)
+    assert read_one(moment, DateTerms(home=CHICAGO).style()) == date(2026, 5, 1)
 
 
 def test_reading_dates_loads_no_pandas():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import re
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from support.shops import COLUMNS, columns_of
 from svc_tools.exports import EXPORTS, PLACE_ROLES, Lines, fitting, recognized
 from svc_tools.roles import plain_name
 
-SAMPLES = Path(__file__).parent / "data" / "exports"
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "tests" / "data" / "exports"
 OWN = {
     "shopify": "Shopify orders",
     "amazon": "Amazon orders",
@@ -176,6 +178,44 @@ def test_the_table_is_consistent(one) -> None:
     assert [word.casefold() for word in meant] == meant
     for column, of in one.refund.items():
         assert {*of}.isdisjoint(one.sale[column])
+
+
+def contains_tax(export):
+    return any({*one.minus} & {*export.columns.get("collected", ())} for one in export.amount)
+
+
+BRAND = re.compile(r"(.+?)(?: sold)? (?:orders|payments|sales report|activity)\b")
+LISTS = {
+    "docs/index.md": [(r"Read the exports of (.+?) as they are", lambda _: True)],
+    "docs/SHOPS.md": [
+        (r"marks not taxable \((.+?):", lambda one: one.lines.taxable),
+        (r"may have a billing address \((.+?)\)", lambda one: one.billing),
+        (r"contains tax and delivery \((.+?)\)", contains_tax),
+        (r"(An? \w+ report is read .+?) - ", lambda one: one.report),
+        (r"Where dates are in UTC \((.+?)\)", lambda one: one.zone == "UTC"),
+    ],
+    "docs/TAX.md": [(r"not taxable (\w+ and \w+) say of each line", lambda one: one.lines.taxable)],
+    "svc_tools/frames/accessor.py": [
+        (r"export that marks its lines \((.+?)\)", lambda one: one.lines.taxable)
+    ],
+}
+"""The texts that name exports of a kind, by the page, and the kind."""
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "fits"),
+    [(page, *one) for page, some in LISTS.items() for one in some],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_a_text_that_names_exports_names_all_of_their_kind(page, words, fits) -> None:
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    (listed,) = re.findall(words, text)
+    brands = {BRAND.match(one.name)[1]: False for one in EXPORTS}
+    brands |= {BRAND.match(one.name)[1]: True for one in EXPORTS if fits(one)}
+
+    named = {brand: bool(re.search(rf"\b{re.escape(brand)}\b", listed)) for brand in brands}
+
+    assert named == brands
 
 
 def test_the_names_of_exports_differ() -> None:

@@ -147,6 +147,19 @@ def test_the_hooks_are_read_and_use_the_tools_of_the_environment_alone():
     assert {hook["language"] for hook in repository["hooks"]} == {"system"}
 
 
+def test_the_recipes_name_files_and_tests_that_there_are():
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (recipes,) = re.findall(r"^## Recipes$(.+?)^## ", guide, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`([^`]+)`", recipes)
+    paths = [one for one in named if re.fullmatch(r"[\w./]+/[\w.]+", one)]
+    wanted = {one for one in named if re.fullmatch(r"test_\w+", one)}
+    tests = "\n".join(one.read_text(encoding="utf-8") for one in (ROOT / "tests").rglob("*.py"))
+    assert paths
+    assert wanted
+    assert not [one for one in paths if not (ROOT / one).exists()]
+    assert not [one for one in wanted if f"def {one}(" not in tests]
+
+
 def test_the_citation_names_this_version_and_no_person():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == __version__

@@ -42,6 +42,7 @@ from svc_tools.places import (
     same_place,
     state_and_zip,
     state_code,
+    us_state,
     where,
 )
 from svc_tools.service_address import address_checked
@@ -184,8 +185,8 @@ def _state(typed: _Typed, lat: float | None, lng: float | None) -> str:
         ValueError: none is given, and nothing names one; or the place names another one.
     """
     if typed.state is not None:
-        known = state_code(typed.state)
-        if not isinstance(known, str):
+        known = us_state(typed.state)
+        if known is None:
             return typed.state
         texts = {name: getattr(typed, name) for name in ("address", "city", "location")}
         agreed_state(known, _zip(typed.zip, known), **texts)

@@ -44,7 +44,7 @@ from svc_tools.nexus.plan import read_plan
 from svc_tools.nexus.receipt import read_receipt, receipts
 from svc_tools.nexus.register import read_register
 from svc_tools.nexus.service import NotListedError, found_differences, list_register
-from svc_tools.places import state_code
+from svc_tools.places import us_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -458,7 +458,7 @@ def remove_all(
     console = Console(highlight=False)
     with explained(as_json=as_json, interrupted=_CONTINUED):
         if not yes:
-            typed = str(state_code(state))  # it only looks
+            typed = us_state(state)  # it only looks
         elif typed is None and sys.stdin.isatty():
             print_text(console, ALL_TYPES_NOTE)
             typed = typer.prompt(f"Type the code of the state to remove all of {state}")

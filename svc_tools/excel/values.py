@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from svc_tools.config import seller_zone
-from svc_tools.dates import Dates, iso_day
+from svc_tools.dates import DateTerms, iso_day, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -358,9 +358,8 @@ def _day_of_text(text: str) -> date | None:
 
 def _read(text: str, order: str | None) -> date | None:
     """The day of a text in this order, or in any where it has one meaning."""
-    dates = Dates(order, home=seller_zone())
-    dates.settle()
+    style = DateTerms(order, home=seller_zone() or UTC).style().settled()
     try:
-        return dates.day(text)
+        return read_one(text, style)
     except ValueError:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date
 from functools import partial
 from itertools import islice
@@ -20,7 +20,7 @@ import pandas as pd
 
 from svc_tools.cells import text_of
 from svc_tools.countries import find_country
-from svc_tools.dates import Dates
+from svc_tools.dates import DateStyle, DateTerms, decide, read_one
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.deciding import rows_of_file
@@ -59,7 +59,7 @@ class Inputs:
     scalars: Mapping[str, object]
     notes: tuple[str, ...]
     """How the arguments were found, in sentences."""
-    dates: Dates = field(default_factory=Dates)
+    dates: DateStyle = field(default_factory=DateStyle)
     """How the dates of the column `as_of` are read."""
     grain: Grain = "day"
     """Whether the day itself is looked up, or the first one of its month or quarter."""
@@ -80,7 +80,7 @@ class Inputs:
 def find_inputs(
     frame: pd.DataFrame,
     given: Mapping[str, object],
-    dates: Dates | None = None,
+    dates: DateTerms | None = None,
     grain: Grain = "day",
     *,
     rows: Rows | None = None,
@@ -90,7 +90,7 @@ def find_inputs(
 
     An argument is a column label, else a value for all rows; `False` excludes columns. Arguments
     that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `dates`
-    and `grain` define how dates are read, `rows` gives rows of columns that decide what is a
+    and `grain` say how dates are read, `rows` gives rows of columns that decide what is a
     country (by default rows of the frame), and `call` is what takes the arguments, for an error.
 
     Raises:
@@ -101,7 +101,7 @@ def find_inputs(
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
     require_flat(frame)
-    dates = dates or Dates()
+    dates = dates or DateTerms()
     named = {role: value for role, value in given.items() if value is not None}
     columns, scalars = _as_given(frame, named, dates)
     free = [label for label in free_labels(frame) if label not in columns.values()]
@@ -133,8 +133,9 @@ def find_inputs(
         del scalars["as_of"]
     for role, label in columns.items():
         require_one(frame, label, role)
-    dates.column = columns.get("as_of")
-    follow(dates, export, frame)
+    style = style_of(dates, "as_of", columns.get("as_of"), export, frame)
+    if "as_of" in scalars:
+        style = decide([[named["as_of"]]], style)
     if dates.date_format and "as_of" not in {**columns, **scalars}:
         raise ValueError("date_format: no column is the date of the sale; choose it")
     coarse = grain != "day" and "as_of" in {**columns, **scalars}
@@ -147,11 +148,11 @@ def find_inputs(
     reading = (
         rows_of_file(frame, own, columns) if export is None else reading_of_export(export, own)
     )
-    return Inputs(columns, scalars, notes, dates, grain, reading)
+    return Inputs(columns, scalars, notes, style, grain, reading)
 
 
 def _as_given(
-    frame: pd.DataFrame, given: Mapping[str, object], dates: Dates
+    frame: pd.DataFrame, given: Mapping[str, object], dates: DateTerms
 ) -> tuple[dict[str, Hashable], dict[str, object]]:
     """The columns and the values for all rows that are given."""
     columns: dict[str, Hashable] = {}
@@ -171,11 +172,15 @@ def _no_place(frame: pd.DataFrame, export: Export | None) -> ColumnMissing:
     return ColumnMissing("place", list(frame.columns), advice)
 
 
-def follow(dates: Dates, export: Export | None, frame: pd.DataFrame) -> None:
-    """Read dates by the convention of an export where the column is its date of the sale."""
-    if export is not None and export.found(frame.columns).get("as_of", export) == dates.column:
-        dates.month_first = export.month_first
-        dates.zone = UTC if export.zone == "UTC" else None
+def style_of(
+    dates: DateTerms, role: str, label: Hashable, export: Export | None, frame: pd.DataFrame
+) -> DateStyle:
+    """How a column of dates is read: by the convention of an export of which it is the date."""
+    style = dates.style(role, label)
+    if export is None or export.found(frame.columns).get("as_of", export) != label:
+        return style
+    zone = UTC if export.zone == "UTC" else None
+    return replace(style, month_first=export.month_first, zone=zone)
 
 
 def _billing_note(export: Export, frame: pd.DataFrame) -> str:
@@ -443,7 +448,9 @@ _SHOWN = 12
 _EXPECTED = {"state": "a state", "zip": "a ZIP", "lat": "degrees", "lng": "degrees"}
 
 
-def one_value(role: str, value: object, frame: pd.DataFrame, dates: Dates | None = None) -> object:
+def one_value(
+    role: str, value: object, frame: pd.DataFrame, dates: DateTerms | None = None
+) -> object:
     """The value of an argument that is not a column; of a date its day.
 
     Raises:
@@ -474,7 +481,7 @@ def one_value(role: str, value: object, frame: pd.DataFrame, dates: Dates | None
     if not _fits(role, value):
         expected = _EXPECTED.get(role, "text")
         raise ValueError(f"{role}: {value!r} is neither a column ({there}) nor {expected}")
-    return _day(value, there, dates or Dates()) if role == "as_of" else value
+    return _day(value, there, dates or DateTerms()) if role == "as_of" else value
 
 
 def _is_clear(role: str, value: str) -> bool:
@@ -485,7 +492,7 @@ def _is_clear(role: str, value: str) -> bool:
         if role == "zip":
             normal_zip(value, None)
         elif role == "as_of":
-            Dates().day(value)
+            read_one(value, DateTerms().style())
     except ValueError:
         return False
     return role in {"zip", "as_of"}
@@ -501,14 +508,14 @@ def _fits(role: str, value: object) -> bool:
     return role == "as_of" or isinstance(value, str)
 
 
-def _day(value: object, there: str, dates: Dates) -> object:
+def _day(value: object, there: str, dates: DateTerms) -> object:
     expected = "a column's name, a date such as '2026-05-01', or 'today'"
     if value == "today":
         return value
     if not isinstance(value, date | str):
         raise TypeError(f"as_of: expected {expected}, not {type(value).__name__}")
     try:
-        return dates.day(value)
+        return read_one(value, dates.style())
     except ColumnError:
         raise
     except ValueError:

@@ -28,6 +28,7 @@ with needs("ddf.svc", "dask"):
     from dask.delayed import delayed
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
+from svc_tools.dates import these
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
@@ -202,7 +203,7 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())
     frame, counted = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
-    queries = read_queries(frame, inputs)
+    queries = read_queries(frame, inputs, these)
     counts = np.zeros(len(queries.questions), np.int64)
     np.add.at(counts, queries.codes, counted)
     return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)

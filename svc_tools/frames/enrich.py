@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
+from svc_tools.dates import these
 from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.columns import find_inputs, free_labels
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
@@ -81,7 +82,7 @@ def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
     """Look every row up; see `SvcAccessor.lookup` for the meaning of the options."""
     rest = free_columns(frame, options.prefix, options.names)
     inputs = _inputs(frame, options)
-    return enrich_queries(rest, inputs, read_queries(frame, inputs), options)
+    return enrich_queries(rest, inputs, read_queries(frame, inputs, these), options)
 
 
 def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None = None) -> Plan:
@@ -94,7 +95,7 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
         raise ValueError("locked: a locked lookup requests nothing, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
     inputs = _inputs(frame, options)
-    return plan_queries(inputs, read_queries(frame, inputs), options, price)
+    return plan_queries(inputs, read_queries(frame, inputs, these), options, price)
 
 
 def _inputs(frame: pd.DataFrame, options: LookupOptions) -> Inputs:
@@ -114,8 +115,10 @@ def enrich_queries(
         options: those of the lookup.
     """
     places = dict.fromkeys(queries.places())
+    # fewer rows of the frame might not decide, or differently
+    inputs = replace(inputs, dates=queries.dates.settled())
     with _source_of_results(options) as results_from:
-        notes = [*inputs.notes, *_found(inputs, queries), *results_from.notes]
+        notes = [*inputs.notes, *_found(queries), *results_from.notes]
         if options.progress:
             say(notes)
         run = results_from.request(places)
@@ -248,11 +251,11 @@ REPAIRS = {
 """The corrections that are reported, by the attribute of a place that names them."""
 
 
-def _found(inputs: Inputs, queries: Queries) -> list[str]:
+def _found(queries: Queries) -> list[str]:
     """How the dates were read, and how many rows were understood only after a correction."""
     counted = ((text, queries.count(attribute)) for attribute, text in REPAIRS.items())
     repairs = [f"{text}: {count:,}" for text, count in counted if count]
-    return [*inputs.dates.notes(queries.rests), *repairs]
+    return [*queries.dates.notes(queries.rests), *repairs]
 
 
 def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
@@ -354,7 +357,7 @@ def plan_queries(
             cache=cache,
             options=options,
             price=price,
-            notes=(*inputs.notes, *_found(inputs, queries)),
+            notes=(*inputs.notes, *_found(queries)),
         )
 
 

@@ -11,11 +11,12 @@ import difflib
 import inspect
 import warnings
 from dataclasses import dataclass, fields
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
 from svc_tools.config import DELIVERIES, seller_zone
-from svc_tools.dates import Dates, checked_format, time_zone
+from svc_tools.dates import DateTerms, checked_format, time_zone
 from svc_tools.frames.lookup.deciding import SalesAnswers
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup.sums import PARTS, Answers
@@ -150,8 +151,8 @@ class LookupOptions:
         """The arguments that name places and dates."""
         return {role: getattr(self, role) for role in ROLES}
 
-    def dates(self) -> Dates:
-        """How the dates of a column are read: decided by its cells."""
+    def dates(self) -> DateTerms:
+        """What is said of how dates are read; the rest is decided by a column's cells."""
         return dates_of(self.date_format, self.tz)
 
     @property
@@ -160,14 +161,14 @@ class LookupOptions:
         return lookup_columns(detail=self.detail) if self.columns is None else tuple(self.columns)
 
 
-def dates_of(date_format: str | None, tz: str | tzinfo | None) -> Dates:
-    """How the dates of a column are read by these arguments; times in UTC by the seller's zone.
+def dates_of(date_format: str | None, tz: str | tzinfo | None) -> DateTerms:
+    """What these arguments say of dates; times in UTC are those of the seller's zone.
 
     Raises:
         ValueError: the format does not give year, month and day, or there is no such zone.
         TypeError: an argument has the wrong type.
     """
-    return Dates(date_format, time_zone(tz), seller_zone())
+    return DateTerms(date_format, time_zone(tz), seller_zone() or UTC)
 
 
 def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: ANN401 - checked here
@@ -334,8 +335,8 @@ class ExposureOptions:
         )
         object.__setattr__(self, "order", self.transaction)
 
-    def dates(self) -> Dates:
-        """How the dates of the column are read."""
+    def dates(self) -> DateTerms:
+        """What is said of how dates are read."""
         return dates_of(self.date_format, self.tz)
 
     def answers(self, others: Iterable[Hashable] = ()) -> SalesAnswers:

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.dates import HOURS_BEHIND, NoDate, same_zone
+from svc_tools.dates import HOURS_BEHIND, NoDate, not_decided, read, read_one, same_zone
 from svc_tools.frames.arrow import bytes_of, ends_of, is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
@@ -26,7 +26,7 @@ from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_da
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from svc_tools.dates import Dates, Day
+    from svc_tools.dates import DateStyle, Day, Every
     from svc_tools.frames.columns import Inputs
     from svc_tools.places import Grain, Place
 
@@ -47,6 +47,8 @@ class Queries:
     """The places without the date; several queries may share one."""
     part_of: np.ndarray
     """For each query the index of its part."""
+    dates: DateStyle
+    """How the dates were read, with what their column has decided."""
     rests: Counter[str] = field(default_factory=Counter)
     """Rows by what their day rests on, as in `Days`."""
 
@@ -62,29 +64,34 @@ class Queries:
         return int(self.rows[is_so].sum())
 
 
-def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
-    """The queries of the rows: every distinct place and every distinct date is read once."""
+def read_queries(frame: pd.DataFrame, inputs: Inputs, every: Every = not_decided) -> Queries:
+    """The queries of the rows: every distinct place and every distinct date is read once.
+
+    `every` gives all values of the column of dates, as for `svc_tools.dates.read`.
+    """
     frame = Orders(frame, inputs.reading).completed(inputs.columns)
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
-    rests: Counter[str] = Counter()
+    style, rests = inputs.dates, Counter[str]()
     with all_stay():
         codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))
         parts = _places(inputs, columns, count)
         if "as_of" in inputs.columns:
-            by_row, read, rests = _dates(frame[inputs.columns["as_of"]], inputs.dates)
+            found = read_days(frame[inputs.columns["as_of"]], style, every)
+            by_row, days_of = _dates(found)
+            style, rests = found.style, found.rests
             together, first = combined([codes, by_row], len(frame))
-            dated = _Dated(parts, codes[first], read, by_row[first])
+            dated = _Dated(parts, codes[first], days_of, by_row[first])
             codes = together
         elif "as_of" in inputs.scalars:
             one = np.zeros(count, np.intp)
-            day = inputs.dates.day(inputs.scalars["as_of"]) or NO_DATE
+            day = read_one(inputs.scalars["as_of"], style) or NO_DATE
             dated = _Dated(parts, np.arange(count), [day], one)
         else:
             rows = np.bincount(codes, minlength=count)
-            return Queries(codes, parts, rows, [None] * count, parts, np.arange(count))
+            return Queries(codes, parts, rows, [None] * count, parts, np.arange(count), style)
         questions, days = dated.questions(inputs.grain)
     rows = np.bincount(codes, minlength=len(questions))
-    return Queries(codes, questions, rows, days, parts, dated.part_of, rests)
+    return Queries(codes, questions, rows, days, parts, dated.part_of, style, rests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,48 +203,47 @@ class Days:
     Attributes:
         codes: for each row the number of its value; -1 where it is missing.
         each: the day of each value, and `None` as the last one, for the rows without a value.
-        rests: rows by what their day rests on: `utc`, `other_month`, `moved` and `midnight`, as
-            `svc_tools.dates.Read` has them.
+        style: how they were read, with what the column has decided.
+        rests: rows by what their day rests on: `utc`, `other_month`, `moved`, `midnight` and
+            `from_1904`, as `svc_tools.dates.Read` has them.
     """
 
     codes: np.ndarray
     each: list[Day]
+    style: DateStyle
     rests: Counter[str]
 
 
-def read_days(column: pd.Series, dates: Dates) -> Days:
-    """The days of a column; each distinct value is read once.
+def read_days(column: pd.Series, style: DateStyle, every: Every = not_decided) -> Days:
+    """The days of a column's rows; each distinct value is read once.
 
     Raises:
         DatesAmbiguous: the column could be month first or day first, or it is both.
     """
-    found = _by_day(column, dates)
-    if found is not None:
-        return found
+    by_day = _by_day(column, style)
+    if by_day is not None:
+        return by_day
     codes, values = factorized(column)
-    read = dates.read(values)
+    found = read(values, style, every)
     rests: Counter[str] = Counter()
-    if read.utc or read.moved:
+    if found.utc or found.moved or found.from_1904:
         rows = np.bincount(codes[codes >= 0], minlength=len(values))
-        for name in ("utc", "other_month", "moved", "midnight"):
-            rests[name] = int(rows[getattr(read, name)].sum())
-    return Days(codes, [*read.days, None], rests)
+        for name in ("utc", "other_month", "moved", "midnight", "from_1904"):
+            rests[name] = int(rows[getattr(found, name)].sum())
+    return Days(codes, [*found.days, None], found.style, rests)
 
 
-def _dates(
-    column: pd.Series, dates: Dates
-) -> tuple[np.ndarray, list[date | Refusal], Counter[str]]:
-    """For each row the number of its date, the dates, and what they rest on."""
-    found = read_days(column, dates)
+def _dates(found: Days) -> tuple[np.ndarray, list[date | Refusal]]:
+    """For each row the number of its date, and the dates."""
     codes = found.codes
-    read = [_date_or_refusal(day) for day in found.each]
+    dates = [_date_or_refusal(day) for day in found.each]
     numbers: dict[date | Refusal, int] = {}
-    for one in read:
+    for one in dates:
         numbers.setdefault(one, len(numbers))
-    if len(numbers) < len(read) or codes.min(initial=0) < 0:
-        codes = np.array([numbers[one] for one in read], np.int32).take(codes)
-        read = list(numbers)
-    return codes, read, found.rests
+    if len(numbers) < len(dates) or codes.min(initial=0) < 0:
+        codes = np.array([numbers[one] for one in dates], np.int32).take(codes)
+        dates = list(numbers)
+    return codes, dates
 
 
 def _date_or_refusal(day: Day) -> date | Refusal:
@@ -253,7 +259,7 @@ _A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_
 _LARGEST = np.iinfo(np.int64).max
 
 
-def _by_day(column: pd.Series, dates: Dates) -> Days | None:
+def _by_day(column: pd.Series, style: DateStyle) -> Days | None:
     """The days of a column of times, which are few; `None` for other columns."""
     if not pd.api.types.is_datetime64_any_dtype(column.dtype) or not len(column):
         return None
@@ -263,9 +269,9 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     try:
         own = moments = _local(column, unit, zone)
         times = own[~np.isnat(own)].view(np.int64) % _A_DAY[unit]
-        if zone is None and dates.zone is not None and times.any():
-            zone, column = dates.zone, column.dt.tz_localize(dates.zone)
-        target = None if zone is None else dates.counting(zone)
+        if zone is None and style.zone is not None and times.any():
+            zone, column = style.zone, column.dt.tz_localize(style.zone)
+        target = None if zone is None else style.counting(zone)
         if target is not None:
             moments = _local(column.dt.tz_convert(target), unit, target)
     except (ValueError, TypeError, OverflowError):  # the first and the last day of the calendar
@@ -274,7 +280,7 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     # not by NumPy's conversion to days, which is wrong for the first day of the calendar
     numbers = moments.view(np.int64) // _A_DAY[unit]
     if missing.all():
-        return Days(np.full(len(column), -1, np.int32), [None], Counter())
+        return Days(np.full(len(column), -1, np.int32), [None], style, Counter())
     highest = int(numbers.max())
     lowest = int(numbers.min(where=~missing, initial=highest))
     if not _DAYS[0] <= lowest <= highest <= _DAYS[1]:
@@ -283,7 +289,7 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     if target is not None:
         moved = not same_zone(zone, target)
         rests = _rests(own[~missing].view(np.int64), numbers[~missing], _A_DAY[unit], moved=moved)
-        if dates.tz is not None:
+        if style.tz is not None:
             del rests["utc"], rests["other_month"]
     keys = np.where(missing, 0, numbers - (lowest - 1)).astype(np.int32)
     codes, first = numbered(keys, highest - lowest + 2)
@@ -291,7 +297,7 @@ def _by_day(column: pd.Series, dates: Dates) -> Days | None:
     values: list[Day] = [
         date.fromordinal(before + key) if key else None for key in keys[first].tolist()
     ]
-    return Days(codes, [*values, None], rests)
+    return Days(codes, [*values, None], style, rests)
 
 
 def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow

@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import EmbeddedSvc, Source, service_name
-from svc_tools.dates import Dates
+from svc_tools.dates import DateStyle
 from svc_tools.exports import named_export, recognized
 from svc_tools.frames.arrow import OntoRows
 from svc_tools.frames.columns import Inputs, free_labels, propose
@@ -173,7 +173,6 @@ def remember(frame: pd.DataFrame, lookup: UsedLookup) -> None:
 
     A lookup of the same prefix is replaced; those of other prefixes stay.
     """
-    lookup.inputs.dates.settle()  # fewer rows of the frame might not decide, or differently
     before = frame.attrs.get(RESULTS)
     lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
     frame.attrs[RESULTS] = _Remembered({**lookups, lookup.prefix: lookup})
@@ -261,7 +260,7 @@ def _lookup(stored: Mapping[str, Any], labels: Sequence[Hashable]) -> UsedLookup
         reading = Reading() if export is None else reading_of_export(export, labels)
     inputs = Inputs(
         *(stored["columns"], scalars, ()),
-        Dates.from_json(stored["dates"]),
+        DateStyle.from_json(stored["dates"]),
         stored["grain"],
         reading,
     )

@@ -12,7 +12,7 @@ from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.lookup.orders import Orders, may_have_blanks
 from svc_tools.frames.lookup_columns import NOTE, stored
 from svc_tools.frames.results import lookups_of, reading_of
-from svc_tools.places import STATES, Cells, Question, state_code, where
+from svc_tools.places import STATES, Cells, Question, us_state, where
 from svc_tools.roles import place_role
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def known_states(given: Iterable[str]) -> frozenset[str]:
         ValueError: one of them is not one of the 50 states and DC.
     """
     names = [given] if isinstance(given, str) else list(given)
-    codes = [state_code(name) for name in names]
-    for name, code in zip(names, codes, strict=True):
-        if not isinstance(code, str) or code not in STATES:
+    codes = {name: us_state(name) for name in names}
+    for name, code in codes.items():
+        if code is None:
             raise ValueError(
                 f"states: {name!r} is not one of the 50 states and DC; 'TX' or 'Texas'"
             )
-    return frozenset(code for code in codes if isinstance(code, str))
+    return frozenset(filter(None, codes.values()))
 
 
 def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
@@ -163,7 +163,6 @@ def _usual(frame: pd.DataFrame, role: str) -> Hashable | None:
 def _state(resolved: str, state: str, *cells: str) -> str:
     named = resolved or state
     if named.strip():
-        code = state_code(named)
-        return code if isinstance(code, str) and code in STATES else ""
+        return us_state(named) or ""
     found = where(Cells(**dict(zip(_NAMING, cells, strict=True))))
     return found.place.state if isinstance(found, Question) else ""

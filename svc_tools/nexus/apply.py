@@ -23,7 +23,7 @@ from svc_tools.nexus.requests import (
     restorations,
     with_listed_record,
 )
-from svc_tools.places import STATES, state_code
+from svc_tools.places import STATES, us_state
 
 if TYPE_CHECKING:
     import threading
@@ -117,8 +117,8 @@ def remove_state(
             journal cannot be written, or another process is applying.
         SvcError: nothing was changed: the service could not list its records.
     """
-    code = state_code(state)
-    if not isinstance(code, str) or code not in STATES:
+    code = us_state(state)
+    if code is None:
         raise ApplyError(f"{state!r} is not a US state. Nothing was sent")
     if typed.strip() != code:
         raise ApplyError(

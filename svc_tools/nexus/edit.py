@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from svc_tools import config
 from svc_tools.dates import one_day
 from svc_tools.nexus.job import Job
-from svc_tools.nexus.register import DETAILS, FIELDS, NEXUS_TYPES, nexus_type_of, state_of
+from svc_tools.nexus.register import DETAILS, FIELDS, NEXUS_TYPES, nexus_type_of
 from svc_tools.nexus.requests import ApplyError, Change, described
 from svc_tools.nexus.service import ListedRecords, list_records
+from svc_tools.places import us_state
 
 if TYPE_CHECKING:
     import threading
@@ -242,7 +243,7 @@ def _taken(key: _Key, there: ListedRecords, what_to_do: str) -> str:
 
 
 def _key(state: str, nexus_type: str) -> _Key:
-    code, kind = state_of(state), nexus_type_of(nexus_type)
+    code, kind = us_state(state), nexus_type_of(nexus_type)
     if code is None:
         raise ValueError(
             f"state: {state!r} is not a US state; expected a code or a name, such as TX"

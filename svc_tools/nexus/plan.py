@@ -39,8 +39,8 @@ from svc_tools.nexus.register import (
     day_of,
     nexus_type_of,
     read_sheet,
-    state_of,
 )
+from svc_tools.places import us_state
 from svc_tools.roles import plain_name
 from svc_tools.text_dtype import text_dtype
 
@@ -603,7 +603,7 @@ def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
         ValueError: a cell is not valid; the message names it.
     """
     texts = {name: "" if cells[name] is None else str(cells[name]) for name in COLUMNS}
-    state, kind = state_of(texts["state"]), nexus_type_of(texts["nexus_type"])
+    state, kind = us_state(texts["state"]), nexus_type_of(texts["nexus_type"])
     action = _action(texts["remove"])
     decision = texts["decision"].strip()
     if state is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from itertools import dropwhile
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from svc_tools.cells import text_of_formula
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
-from svc_tools.dates import Dates, NoDate, time_zone
+from svc_tools.dates import DateTerms, NoDate, read, these, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.extras import needs, not_pandas
-from svc_tools.places import state_code
+from svc_tools.places import us_state
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import in_which_row, read_rows
 from svc_tools.text_dtype import text_dtype
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.csv_files import Row
-    from svc_tools.dates import Day
+    from svc_tools.dates import DateStyle, Day
 
 Checked = TypeVar("Checked")
 NexusType = Literal["physical", "economic", "marketplace"]
@@ -270,12 +270,13 @@ def read_register(
     """
     if isinstance(source, Register):
         return source
-    dates = Dates(date_format, time_zone(tz))
+    role = "registered_at"
+    style = DateTerms(date_format, time_zone(tz)).style(role, role)
     if isinstance(source, str | Path):
         sheet = read_sheet(Path(source), RegisterError) or [(0, [])]
         labels, *rows = [cells for _, cells in sheet]
         places = checked_names(sheet, partial(_places, required=True), RegisterError)
-        dates.from_1904 = counts_from_1904(Path(source))
+        style = replace(style, from_1904=counts_from_1904(Path(source)))
     else:
         labels, rows = _of_mappings(source)
         places = _places([str(label or "") for label in labels], required=bool(rows))
@@ -285,7 +286,7 @@ def read_register(
         {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
         for cells in rows
     ]
-    days = _days([values.get("registered_at") for values in every], dates, problems)
+    days = _days([values.get(role) for values in every], style, problems)
     for number, (cells, values, day) in enumerate(zip(rows, every, days, strict=True), 1):
         if any(cell_of(cell) is not None for cell in cells[len(labels) :]):
             problems.append(f"row {number} has more cells than the header; quote text with commas")
@@ -379,22 +380,15 @@ def _places(labels: Sequence[str], *, required: bool) -> dict[str, int]:
     return {name: labels.index(str(label)) for name, label in found.columns.items()}
 
 
-def state_of(value: object) -> str | None:
-    """The postal code of a state that a cell names; `None` for anything else."""
-    code = state_code(value) if isinstance(value, str) else None
-    return code if isinstance(code, str) else None
-
-
 def nexus_type_of(value: object) -> NexusType | None:
     """The type that a cell names; `None` for anything else."""
     return _TYPES.get(" ".join(re.split(r"[\s_-]+", str(value).strip().casefold())))
 
 
-def _days(cells: Sequence[object], dates: Dates, problems: list[str]) -> list[Day]:
+def _days(cells: Sequence[object], style: DateStyle, problems: list[str]) -> list[Day]:
     """The days of a column of registrations, which all of its cells decide together."""
-    dates.role = dates.column = "registered_at"
     try:
-        return dates.read(cells).days
+        return read(cells, style, these).days
     except DatesAmbiguous as error:
         problems.append(f"{error.fact}; give the date format, or write dates as 2026-05-31")
         return [None] * len(cells)
@@ -403,7 +397,7 @@ def _days(cells: Sequence[object], dates: Dates, problems: list[str]) -> list[Da
 def _record(
     number: int, cells: Mapping[str, object | None], day: Day, problems: list[str]
 ) -> Registration | None:
-    state = state_of(cells.get("state"))
+    state = us_state(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
     if isinstance(day, NoDate):
         problems.append(f"row {number}: registered_at {day}")

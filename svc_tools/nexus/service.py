@@ -23,8 +23,8 @@ from svc_tools.nexus.register import (
     RegisterError,
     nexus_type_of,
     read_register,
-    state_of,
 )
+from svc_tools.places import us_state
 from svc_tools.service_address import WrongAddressError, address_checked
 from svc_tools.text_dtype import text_dtype
 
@@ -279,7 +279,7 @@ def compared(record: Mapping[str, object], name: str) -> str | None:
         with suppress(ValueError):
             return datetime.fromisoformat(text).date().isoformat()
     if text is not None and name == "state":
-        return state_of(text) or text.upper()
+        return us_state(text) or text.upper()
     if text is not None and name == "nexus_type":
         return nexus_type_of(text) or text.lower()
     return text

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.extras import needs
 from svc_tools.nexus.register import ProblemsError, checked_names, read_sheet
-from svc_tools.places import STATES, state_code
+from svc_tools.places import us_state
 from svc_tools.tabular import cell_text
 
 if TYPE_CHECKING:
@@ -312,11 +312,6 @@ _WHOLE = re.compile(r"\$?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(?:\.0+)?")
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def _state(text: str) -> str | None:
-    code = state_code(text)
-    return code if isinstance(code, str) and code in STATES else None
-
-
 def _iso(text: str) -> date | None:
     try:
         return date.fromisoformat(text) if _ISO.fullmatch(text) else None
@@ -347,7 +342,7 @@ def _one_of(words: object) -> _Reader:
 _DAY = (_iso, "a date such as 2026-05-01")
 _COUNT = (_number, "a whole number")
 _READERS: dict[str, _Reader] = {
-    "state": (_state, "the code or name of a state"),
+    "state": (us_state, "the code or name of a state"),
     "effective_from": _DAY,
     "effective_to": _DAY,
     "sales": _COUNT,

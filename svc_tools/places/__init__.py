@@ -26,6 +26,7 @@ from svc_tools.places.states import (
     state_and_zip,
     state_code,
     states_of,
+    us_state,
 )
 
 __all__ = [
@@ -52,5 +53,6 @@ __all__ = [
     "state_and_zip",
     "state_code",
     "states_of",
+    "us_state",
     "where",
 ]

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from svc_tools.cells import text_of
-from svc_tools.dates import Dates
+from svc_tools.dates import DateStyle, DateTerms, read_one
 from svc_tools.places.countries import country_code
 from svc_tools.places.states import (
     Elsewhere,
@@ -135,11 +135,10 @@ class Question:
     """The row's city where it is not sent: it is compared with the response instead."""
 
 
-_BY_ITSELF = Dates()
-_BY_ITSELF.settle()
+_BY_ITSELF = DateTerms().style().settled()
 
 
-def question(cells: Cells, *, dated: bool, dates: Dates | None = None) -> Question | Refusal:
+def question(cells: Cells, *, dated: bool, dates: DateStyle = _BY_ITSELF) -> Question | Refusal:
     """The query of a row: by address, else coordinates, else ZIP, else place name.
 
     Args:
@@ -152,7 +151,7 @@ def question(cells: Cells, *, dated: bool, dates: Dates | None = None) -> Questi
     if isinstance(undated, Refusal):
         return undated
     try:
-        day = (dates or _BY_ITSELF).day(cells.as_of)
+        day = read_one(cells.as_of, dates)
     except ValueError as error:
         return Refusal("invalid", str(error))
     return on_day(undated, day) if day or not dated else NO_DATE

@@ -174,6 +174,15 @@ def state_code(text: str) -> str | Elsewhere | None:
     return Elsewhere(f"{_PROVINCES[code]} is in Canada")
 
 
+def us_state(value: object) -> str | None:
+    """The postal code of the state (of the 50 and DC) that a value names; `None` for anything else.
+
+    `state_code` says of a text what else it is.
+    """
+    code = state_code(value) if isinstance(value, str) else None
+    return code if isinstance(code, str) else None
+
+
 class ElsewhereError(Exception):
     """A row is of a place outside the states and DC."""
 

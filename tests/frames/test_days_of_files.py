@@ -8,14 +8,17 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
+from support.dates import COLUMNS
 
-from svc_tools import nexus
-from svc_tools.dates import Dates
+import svc_tools
+from svc_tools import nexus, tabular
+from svc_tools.dates import DateStyle, read, these
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
+from svc_tools.frames.sales import exposure as exposing
 from svc_tools.roles import DatesAmbiguous
 
 CASES = Path(__file__).parents[1] / "data" / "sales_files"
@@ -103,11 +106,11 @@ def test_the_first_look_at_a_file_says_how_its_days_are_counted():
 def test_day_numbers_of_1904_are_read_as_openpyxl_writes_them(moments):
     whole = [moment.replace(hour=moment.hour % 23, microsecond=0) for moment in moments]
     numbers = [to_excel(moment, CALENDAR_MAC_1904) for moment in whole]
-    dates = Dates()
-    dates.from_1904 = True
-    assert dates.read(numbers).days == [moment.date() for moment in whole]
-    again = Dates.from_json(dates.as_json())
-    assert again.read(numbers).days == [moment.date() for moment in whole]
+    found = read(numbers, DateStyle(from_1904=True), these)
+    assert found.days == [moment.date() for moment in whole]
+    assert found.from_1904 == [*range(len(numbers))]
+    again = read(numbers, DateStyle.from_json(found.style.as_json()))
+    assert again.days == found.days
 
 
 ISO = ["2026-09-10", "2026-09-10 00:00:00", "2026-09-10T08:15:00", "2026/09/10", "20260910"]
@@ -163,7 +166,7 @@ def test_partitions_of_dask_decide_together(embedded):
     ],
 )
 def test_columns_in_which_nothing_was_exchanged_are_read(days):
-    found = Dates().read(days).days
+    found = read(days, DateStyle(), these).days
     assert all(isinstance(day, date) and day.month in {9, 10} for day in found)
 
 
@@ -184,6 +187,75 @@ def test_what_a_spreadsheet_made_of_day_first_texts_is_never_read_wrongly(days, 
     wrong = any(day.day <= 12 and day.day != day.month for day in days)
     if wrong and any(texts):
         with pytest.raises(DatesAmbiguous):
-            Dates().read(cells)
+            read(cells, DateStyle(), these)
     elif not wrong:
-        assert Dates().read(cells).days == days
+        assert read(cells, DateStyle(), these).days == days
+
+
+ROLES = {"zip": "Zip", "state": "State", "as_of": "Order Date"}
+
+
+def looked_up(frame, client):
+    found = frame.svc.lookup(client=client, progress=False, **ROLES)
+    days = found["lookup_as_of"].map(str, na_action="ignore").fillna("")
+    errors = found["lookup_error"].fillna("")
+    return [*zip(days, errors, strict=True)], found.attrs["svc_lookup"]["notes"]
+
+
+def written(source, client):
+    output = source.with_name("out.csv")
+    run = enrich_file(source, output, lookup=ROLES, client=client, force=True)
+    found = pd.read_csv(output, dtype=str, keep_default_na=False)
+    return [*zip(found["lookup_as_of"], found["lookup_error"], strict=True)], run.notes
+
+
+def exposed(of, source, **arguments):
+    found = of(source, date="Order Date", as_of="2061-01-01", progress=False, **arguments)
+    return found.to_dict("list"), found.attrs["svc_exposure"]["notes"]
+
+
+def outcome(function, *arguments, **named):
+    """What a call gives, with its notes on dates; or its error."""
+    try:
+        found, notes = function(*arguments, **named)
+    except DatesAmbiguous as error:
+        return error.kind, error.shown, error.role, error.column
+    return found, [note for note in notes if "column 'Order Date' " in note]
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(cells=COLUMNS)
+def test_a_file_in_chunks_of_one_row_is_read_as_its_frame(scripted, tmp_path, cells):
+    texts = ["2026-05-01", *("" if cell is None else str(cell) for cell in cells)]
+    frame = pd.DataFrame({"State": "WA", "Zip": "98101", "Order Date": texts, "Amount": "1.00"})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame["Order Date"] = frame["Order Date"].replace("", None)
+    by_frame = outcome(looked_up, frame, scripted)
+    sold = outcome(exposed, lambda one, **how: svc_tools.svc(one).exposure(**how), frame)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tabular, "_BLOCK_BYTES", 1)
+        assert outcome(written, tmp_path / "a.csv", scripted) == by_frame
+        assert outcome(exposed, exposure_of_file, tmp_path / "a.csv") == sold
+        patch.setattr(exposing, "SLICE", 1)
+        assert (
+            outcome(exposed, lambda one, **how: svc_tools.svc(one).exposure(**how), frame) == sold
+        )
+
+
+def test_only_a_file_whose_dates_must_decide_is_read_for_them(scripted, tmp_path, monkeypatch):
+    reads, blocks = [], tabular._CsvTable._blocks
+    monkeypatch.setattr(tabular._CsvTable, "_blocks", lambda one: reads.append(1) or blocks(one))
+    monkeypatch.setattr(tabular, "_BLOCK_BYTES", 1)
+    counts = {}
+    for days in (["2026-09-10", "2026-09-30"], ["2026-09-10", "9/30/2026", "9/10/2026"]):
+        source = csv_file(tmp_path / "a.csv", days)
+        reads.clear()
+        enrich_file(source, tmp_path / "out.csv", lookup=ROLES, client=scripted, force=True)
+        counts[days[1]] = len(reads)
+        reads.clear()
+        exposure_of_file(source, progress=False)
+        counts[days[1], "exposure"] = len(reads)
+    assert counts["9/30/2026"] == counts["2026-09-30"] + 1
+    assert counts["9/30/2026", "exposure"] == counts["2026-09-30", "exposure"] + 1

@@ -12,6 +12,7 @@ import pytest
 from support.command import svc_tools
 
 from svc_tools import tabular
+from svc_tools.exports import EXPORTS
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.lookup_columns import NOTE
 
@@ -445,6 +446,7 @@ SAMPLES = {
         {0: ("14.00", "7.95", "0.88"), 2: ("37.98", "7.95", "3.04")},
     ),
 }
+WITHOUT_SAMPLE = {"WooCommerce orders (Import Export Suite)": "woocommerce.csv has its amounts"}
 MARKETPLACES = {"amazon.txt", "etsy.csv", "tiktok.csv", "ebay.csv"}
 
 
@@ -457,6 +459,12 @@ def read(name: str) -> pd.DataFrame:
         report = pd.read_csv(FOLDER / name, skiprows=1)
         return report[report["Order Number"].str.startswith("11-", na=False)]
     return pd.read_csv(FOLDER / name, sep="\t" if name.endswith(".txt") else ",")
+
+
+def test_every_export_has_a_sample() -> None:
+    assert {*SAMPLES} == {*make_sample_exports.SAMPLES}
+    named = [*(one.name for one in SAMPLES.values()), *WITHOUT_SAMPLE]
+    assert sorted(named) == sorted(one.name for one in EXPORTS)
 
 
 def test_the_samples_are_what_the_script_writes() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import svc_tools
 from svc_tools import tabular
-from svc_tools.dates import Dates
+from svc_tools.dates import DateStyle
 from svc_tools.frames import exposure_of_file
 from svc_tools.frames.options import ExposureOptions
 from svc_tools.frames.sales import exposure as exposing
@@ -305,7 +305,7 @@ def test_daily_totals_are_those_of_a_loop(rows, form, size):
             cell[1] += min(int(amount * 100), 0)
             cell[2] |= {order} if amount >= 0 else set()
     columns = exposing.find_sales_columns(frame, ExposureOptions(once=False))
-    total = exposing.DailyTotals(columns, Dates())
+    total = exposing.DailyTotals(columns, DateStyle())
     for start in range(0, len(frame), size):
         total.take(frame.iloc[start : start + size])
     daily = total.daily()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.faults import answer, serving
 
 from svc_sdk import Svc
-from svc_tools.dates import Dates
+from svc_tools.dates import DateTerms, these
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.queries import read_queries
@@ -103,7 +103,7 @@ def frames(draw):
 
 def by_itself(client, cells, grain, *, dated):
     """What one row gets that is looked up alone."""
-    one = question(Cells(**cells), dated=dated, dates=Dates(tz=CHICAGO))
+    one = question(Cells(**cells), dated=dated, dates=DateTerms(tz=CHICAGO).style())
     if not isinstance(one, Question):
         return one.status, None, one.reason
     arguments = one.place.arguments()
@@ -228,13 +228,15 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
         dates = dates.dt.floor("D")
     frame = pd.DataFrame({"state": "TX", "zip": "78701", "as_of": _cast(dates, _DATED[form])})
     frame = frame.iloc[3:].sample(frac=0.9, random_state=1)
-    asked = read_queries(frame, find_inputs(frame, {}, Dates(tz=CHICAGO)))
+    asked = read_queries(frame, find_inputs(frame, {}, DateTerms(tz=CHICAGO)), these)
     got = [asked.questions[code] for code in asked.codes.tolist()]
     assert [one.place.as_of if isinstance(one, Question) else one.reason for one in got] == [
         one.place.as_of if isinstance(one, Question) else one.reason
         for one in (
             question(
-                Cells(state="TX", zip="78701", as_of=cell), dated=True, dates=Dates(tz=CHICAGO)
+                Cells(state="TX", zip="78701", as_of=cell),
+                dated=True,
+                dates=DateTerms(tz=CHICAGO).style(),
             )
             for cell in frame["as_of"].tolist()
         )

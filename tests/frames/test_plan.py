@@ -18,7 +18,7 @@ from support.faults import answer
 
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_tools.config import Source
-from svc_tools.dates import Dates
+from svc_tools.dates import DateTerms, read_one
 from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.enrich import plan_of
@@ -190,17 +190,18 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
     if tz is not None:
         column, form = column.dt.tz_localize("UTC"), FORMS[form]
     frame = pd.DataFrame({"zip": "78701", "sold": column.astype(form)})
+    style = DateTerms(tz=tz).style()
     asked = read_queries(
-        frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), Dates(tz=tz), grain)
+        frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), style, grain)
     )
     cells = [None if pd.isna(value) else value for value in frame["sold"]]
     for code, value in zip(asked.codes.tolist(), cells, strict=True):
-        expected = question(Cells("TX", "78701", as_of=value), dated=True, dates=Dates(tz=tz))
+        expected = question(Cells("TX", "78701", as_of=value), dated=True, dates=style)
         one, day = asked.questions[code], asked.days[code]
         if expected is NO_DATE:
             assert (one, day) == (NO_DATE, None)
         else:
-            assert day == expected.place.as_of == Dates(tz=tz).day(value)
+            assert day == expected.place.as_of == read_one(value, style)
             assert one == on_day(question(Cells("TX", "78701"), dated=False), first_day(day, grain))
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from support.frames import enriched, line, money, row, taxed
 
-from svc_tools.dates import Dates
+from svc_tools.dates import DateTerms
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.analysis.periods import periods_of_rows
 from svc_tools.frames.row_states import states_of_rows
@@ -127,7 +127,7 @@ MOMENTS = [None if day is None else datetime.combine(day, LATE) for day in DAYS]
 
 
 def of(values, period):
-    (codes, names), _ = periods_of_rows(pd.DataFrame({"sold": values}), "sold", period, Dates())
+    (codes, names), _ = periods_of_rows(pd.DataFrame({"sold": values}), "sold", period, DateTerms())
     return [names[code] for code in codes]
 
 
@@ -162,7 +162,7 @@ def test_every_form_of_date_has_its_period(values):
 )
 def test_times_with_a_zone_have_the_period_of_their_date(values):
     label = "sold"
-    dates = Dates(home=ZoneInfo("America/Chicago"))
+    dates = DateTerms(home=ZoneInfo("America/Chicago"))
     (codes, names), how = periods_of_rows(pd.DataFrame({label: values}), label, "month", dates)
     assert [names[code] for code in codes] == ["2026-05", "", "1969-12", "2026-06"]
     if "UTC" in str(values):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import datetime as dt
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import svc_tools
 from svc_tools.places import (
     STATES,
     Elsewhere,
@@ -20,6 +24,7 @@ from svc_tools.places import (
     first_day,
     normal_zip,
     states_of,
+    us_state,
 )
 
 
@@ -167,3 +172,65 @@ def test_a_place_from_another_process_is_the_same_key_here():
     )
     sent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert {place: 1}[pickle.loads(sent)] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        *((spelling, "TX") for spelling in ("TX", "tx", "Texas", " Tex. ", "US-TX", "Texas (TX)")),
+        *((other, None) for other in ("PR", "Ontario", "AE", "ZZ", "", "-", "nan")),
+        *((other, None) for other in (None, 5, float("nan"), True, dt.date(2026, 5, 1), ["TX"])),
+    ],
+)
+def test_one_function_says_whether_something_names_a_state(given, code):
+    assert us_state(given) == code
+
+
+def test_a_state_for_all_rows_that_is_none_is_said_to_be_outside():
+    sales = pd.DataFrame({"date": ["2026-01-05"], "amount": ["5.00"]})
+    with pytest.raises(ValueError, match=r"outside of the 50 states and DC: 1 row.*'PR'"):
+        svc_tools.svc(sales).exposure(state="PR", progress=False)
+
+
+APART = {
+    "places/states.py": "it is the one place",
+    "nexus/measured_sales.py": "totals have the exact codes: 'Texas' is a fault there",
+}
+
+
+def test_nobody_else_decides_what_a_state_is():
+    source = Path(svc_tools.__file__).parent
+    found = {}
+    for path in sorted(source.rglob("*.py")):
+        name = path.relative_to(source).as_posix()
+        if name.startswith("service/"):  # it is behind its wall, and has its own table of codes
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if reasons := [*decisions(tree)]:
+            found[name] = reasons
+    assert {name: reasons for name, reasons in found.items() if name not in APART} == {}
+    assert found.keys() == APART.keys()
+
+
+def decisions(tree):
+    """Where a module compares with the table of states, or asks of what `state_code` gave."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"set", "frozenset"}:
+            compared = node.args
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            compared = node.comparators
+        else:
+            compared = []
+        if any(ast.unparse(one) in {"STATES", "STATES.keys()"} for one in compared):
+            yield node.lineno
+        if isinstance(node, ast.FunctionDef):
+            body = [*ast.walk(node)]
+            read = {
+                target.id
+                for one in body
+                if isinstance(one, ast.Assign) and "state_code(" in ast.unparse(one.value)
+                for target in one.targets
+                if isinstance(target, ast.Name)
+            }
+            asked = {f"isinstance({one}, str)" for one in read}
+            yield from (one.lineno for one in body if ast.unparse(one) in asked)

@@ -27,7 +27,8 @@ from svc_tools.excel.workbook.writing import (
 from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
-from svc_tools.nexus.register import FIELDS, nexus_type_of, state_of
+from svc_tools.nexus.register import FIELDS, nexus_type_of
+from svc_tools.places import us_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -269,7 +270,7 @@ class _Rows:
         items = {item.key: item for item in receipt.items}
         for at, row in self.all.items():
             state, kind = shown_text(row["state"]), shown_text(row["type"])
-            item = items.get((state_of(state) or state, nexus_type_of(kind) or kind))
+            item = items.get((us_state(state) or state, nexus_type_of(kind) or kind))
             if item is None or (item.action == ADD) is not (at in self.to_add):
                 continue
             self.put("outcome", {at: _outcome(item)})

@@ -34,13 +34,13 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxed_rows,
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
-from svc_tools.places import STATES, state_code
+from svc_tools.places import STATES, us_state
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import Dates
+    from svc_tools.dates import DateTerms
     from svc_tools.display import Head, Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.options import AmountOptions
@@ -88,7 +88,7 @@ def filing(
     *,
     period: Period | None,
     date: Hashable | None,
-    dates: Dates,
+    dates: DateTerms,
     amount: Hashable | None,
     prefix: str,
     options: AmountOptions,
@@ -156,12 +156,12 @@ def _code(state: object) -> str:
             f"state: expected one state, such as 'WA', not {type(state).__name__}; a return is"
             " filed state by state"
         )
-    code = state_code(state)
-    if isinstance(code, str) and code in STATES:
-        return code
-    raise ValueError(
-        f"state: {state!r} is not one of the 50 states and DC; expected a code as 'WA'"
-    )
+    code = us_state(state)
+    if code is None:
+        raise ValueError(
+            f"state: {state!r} is not one of the 50 states and DC; expected a code as 'WA'"
+        )
+    return code
 
 
 def _of_state(states: Coded, code: str) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from svc_tools.dates import these
 from svc_tools.frames.arrow import Coded
 from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.queries import read_days
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.dates import Dates
+    from svc_tools.dates import DateTerms
 
 Period = Literal["month", "quarter", "year"]
 
 
 def periods_of_rows(
-    frame: pd.DataFrame, label: Hashable, period: str, dates: Dates
+    frame: pd.DataFrame, label: Hashable, period: str, dates: DateTerms
 ) -> tuple[Coded, list[str]]:
     """Each row's period, such as 2026-05, 2026Q2 or 2026; empty where it has no readable date.
 
@@ -30,7 +31,7 @@ def periods_of_rows(
         frame: the rows.
         label: the column of dates.
         period: "month", "quarter" or "year".
-        dates: how the column is read.
+        dates: what is said of how the column is read.
 
     Returns:
         The periods, and how the dates were read, in sentences.
@@ -43,13 +44,12 @@ def periods_of_rows(
         raise ValueError(f"period: {period!r} is not known; expected 'month', 'quarter' or 'year'")
     require_columns(frame, (label,), "name the column of dates: date='…'")
     require_one(frame, label, "date")
-    dates.role, dates.column = "date", label
-    read = read_days(frame[label], dates)
+    read = read_days(frame[label], dates.style("date", label), these)
     names = [_name(day, period) if isinstance(day, date) else "" for day in read.each]
     values = sorted({*names, ""}, key=lambda name: (not name, name))
     place = {name: number for number, name in enumerate(values)}
     of_value = np.array([place[name] for name in names], np.int64)
-    return Coded(of_value[read.codes], tuple(values)), dates.notes(read.rests)
+    return Coded(of_value[read.codes], tuple(values)), read.style.notes(read.rests)
 
 
 def undated(rows: np.ndarray | None) -> tuple[str, ...]:

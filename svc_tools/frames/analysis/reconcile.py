@@ -50,7 +50,7 @@ from svc_tools.text_dtype import text_dtype
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import Dates
+    from svc_tools.dates import DateTerms
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.lookup.sale import Dollars
@@ -76,7 +76,7 @@ def reconcile(
     by: Hashable | Sequence[Hashable] | None,
     period: Period | None,
     date: Hashable | None,
-    dates: Dates,
+    dates: DateTerms,
     worst: int,
     prefix: str,
     options: AmountOptions,
@@ -238,7 +238,7 @@ def _group_keys(
     by: Hashable | Sequence[Hashable] | None,
     period: Period | None,
     date: Hashable,
-    dates: Dates,
+    dates: DateTerms,
 ) -> tuple[dict[Hashable, pd.Series], list[str]]:
     """The columns to group by, under their names: the period first; how dates were read."""
     keys: dict[Hashable, pd.Series] = {}

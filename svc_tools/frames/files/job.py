@@ -89,8 +89,10 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.config import Source
+    from svc_tools.dates import DateStyle
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
+    from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
@@ -104,6 +106,9 @@ class FileJob:
 
     Where `ranked`, the totals list the rows to review by dollars, too.
     """
+
+    layout: Layout
+    terms: Terms
 
     def __init__(
         self,
@@ -139,13 +144,13 @@ class FileJob:
             first = self._first()
             self._given = terms
             with names_explained(source, self.rows):
-                self._lay_out(first, inputs_of(first, terms))
+                inputs = inputs_of(first, terms)
+                style = replace(inputs.dates, from_1904=self.rows.from_1904)
+                self._lay_out(first, replace(inputs, dates=style))
             check_report_columns(report_columns, report, self._names())
         except BaseException:
             self.rows.close()
             raise
-        dates = self.layout.inputs.dates
-        dates.whole, dates.from_1904 = self._every_date, self.rows.from_1904
         self.notes = [*self.rows.notes, *self.layout.notes, *self._of_tax]
         self.surveyed = Survey()
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
@@ -195,7 +200,7 @@ class FileJob:
                 self._late.see(whole, surveyed.rows)
                 frame = self._orders.completed(whole.drop(columns=[*self._late.labels]))
                 self._orders.see(frame, self._exempt_rows(frame))
-                queries = read_queries(frame, self.layout.inputs)
+                queries = self._queries(frame)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
                         surveyed.places[one.place] += rows
@@ -209,6 +214,7 @@ class FileJob:
                 surveyed.rows += len(frame)
                 shown.advance(len(frame))
         surveyed.whole = True
+        self._read_dates_by(self.layout.inputs.dates.settled())
         if self._late.rows:
             self._lay_out(self._first(), self.layout.inputs)
             self.notes = list(dict.fromkeys([*self.notes, *self._of_tax]))
@@ -223,7 +229,7 @@ class FileJob:
                 raise NoUsableRows(self.source.name, counted_alike(every), used)
         dates = self.layout.inputs.dates
         self.notes += dates.notes(surveyed.rests)
-        if dates.moved_from_1904:
+        if surveyed.rests["from_1904"]:
             self.notes.append(
                 f"column {dates.column!r} is written as it is: a program that counts from 1900, as"
                 " most do, shows its day numbers as dates four years and a day"
@@ -434,7 +440,16 @@ class FileJob:
         passed = [self.rows.schema.field(position).name for position in self.layout.passed]
         return Counter([*passed, *names_added(self.terms, optional=False)])
 
-    def _every_date(self) -> Iterator[list[object]]:
+    def _queries(self, frame: pd.DataFrame) -> Queries:
+        """The queries of some rows; where the column must decide on their dates, all of it does."""
+        queries = read_queries(frame, self.layout.inputs, self._every_date)
+        self._read_dates_by(queries.dates)
+        return queries
+
+    def _read_dates_by(self, style: DateStyle) -> None:
+        self.layout = replace(self.layout, inputs=replace(self.layout.inputs, dates=style))
+
+    def _every_date(self, _: object) -> Iterator[list[object]]:
         """The distinct values of each chunk in the column of dates; read only if they decide."""
         label = self.layout.inputs.columns["as_of"]
         position = self.rows.schema.names.index(str(label))
@@ -543,6 +558,8 @@ class FileJob:
         if source is None or not source.waits:
             return
         first = self._first()
+        if not self.surveyed.whole:  # its dates may still be to decide
+            self._queries(first)
         rated = enriched_rows(first, self.layout, replace(self._given, tax=None), self._results)
         rates = rates_known(rated, self._given.lookup.prefix)
         terms, source, of_tax = settled(

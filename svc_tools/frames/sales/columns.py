@@ -42,19 +42,19 @@ from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
-from svc_tools.frames.queries import factorized, read_days
+from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, sample_of
 from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Mapping, Sequence
 
-    from svc_tools.dates import Dates, Day
+    from svc_tools.dates import Day
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.sums import Term
     from svc_tools.frames.options import ExposureOptions
+    from svc_tools.frames.queries import Days
 
 ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "order", "country")
 PARTS = ("retail", "taxable")
@@ -390,17 +390,8 @@ _MISSING = "date: missing"
 _ODD = "date: not between 2000 and 2099"
 
 
-def days_of_rows(column: pd.Series, dates: Dates) -> tuple[np.ndarray, Unread, Counter[str]]:
-    """Days since 1970-01-01 (0 where a row has none), why rows have none, and what days rest on.
-
-    Args:
-        column: dates, times, or texts of them.
-        dates: how they are read.
-
-    Raises:
-        DatesAmbiguous: the column could be month first or day first.
-    """
-    read = read_days(column, dates)
+def days_of_rows(column: pd.Series, read: Days) -> tuple[np.ndarray, Unread]:
+    """Days since 1970-01-01 (0 where a row has none), and why rows have none."""
     days, reasons = np.zeros(len(read.each), np.int64), list[str]()
     why_of = np.zeros(len(days), np.int64)
     for at, day in enumerate(read.each):
@@ -415,7 +406,7 @@ def days_of_rows(column: pd.Series, dates: Dates) -> tuple[np.ndarray, Unread, C
     for number, why in enumerate(reasons, 1):
         rows = np.flatnonzero(of_rows == number)
         unread.add_rows(rows, why, None if why == _MISSING else column.iloc)
-    return np.where(why_of == 0, days, 0)[read.codes], unread, read.rests
+    return np.where(why_of == 0, days, 0)[read.codes], unread
 
 
 def _why(day: Day) -> str:

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
-from svc_tools.dates import one_day
+from svc_tools.dates import not_decided, one_day
 from svc_tools.display import counted
 from svc_tools.exports import recognized
-from svc_tools.frames.columns import follow
+from svc_tools.frames.columns import style_of
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
 from svc_tools.frames.lookup.orders import Orders, foreign_rows
@@ -28,7 +28,7 @@ from svc_tools.frames.lookup.sale import Counts
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import ExposureArguments, ExposureOptions, options_of, takes
-from svc_tools.frames.queries import factorized
+from svc_tools.frames.queries import factorized, read_days
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
     LAST_DAY,
@@ -49,7 +49,7 @@ from svc_tools.text_dtype import text_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.dates import Dates
+    from svc_tools.dates import DateStyle, Every
     from svc_tools.frames.lookup.reading import Reading
     from svc_tools.frames.lookup.sale import Dollars, Marks
     from svc_tools.frames.lookup.sums import Term
@@ -160,23 +160,17 @@ SLICE = 500_000
 def daily_sales(frame: pd.DataFrame, options: ExposureOptions | None = None) -> pd.DataFrame:
     """The sales of a frame as totals by state, day and channel."""
     options = options or ExposureOptions()
-    columns, dates = find_sales_columns(frame, options), options.dates()
+    columns = find_sales_columns(frame, options)
     label = columns.columns["date"]
-    _prepare(dates, label, frame)
-    dates.whole = lambda: [factorized(frame[label])[1]]
+    style = style_of(options.dates(), "date", label, recognized(frame.columns), frame)
     narrow = frame[list(columns.read)]
 
     def slices() -> Iterator[pd.DataFrame]:
         for start in range(0, len(narrow), SLICE):
             yield narrow.iloc[start : start + SLICE]
 
-    return _daily_of(columns, slices, dates, several=len(narrow) > SLICE)
-
-
-def _prepare(dates: Dates, label: Hashable, frame: pd.DataFrame) -> None:
-    """Read the dates of this column, by the convention of the export that the frame is."""
-    dates.role, dates.column = "date", label
-    follow(dates, recognized(frame.columns), frame)
+    totals = DailyTotals(columns, style, lambda _: [factorized(frame[label])[1]])
+    return _daily_of(totals, slices, several=len(narrow) > SLICE)
 
 
 def daily_sales_of_file(
@@ -191,7 +185,6 @@ def daily_sales_of_file(
     with closing(open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)) as rows:
         names = list(rows.schema.names)
         first = first_rows(rows)
-        dates = options.dates()
         with names_explained(path, rows):
             columns = find_sales_columns(first, options, semicolons=rows.delimiter == ";")
         positions = [names.index(str(label)) for label in columns.read]
@@ -202,11 +195,14 @@ def daily_sales_of_file(
 
         label = columns.columns["date"]
         of_dates = [names.index(str(label))]
-        _prepare(dates, label, first)
-        dates.from_1904 = rows.from_1904
-        dates.whole = lambda: (factorized(one.iloc[:, 0])[1] for one in frames(of_dates))
+        style = style_of(options.dates(), "date", label, recognized(first.columns), first)
+        totals = DailyTotals(
+            columns,
+            replace(style, from_1904=rows.from_1904),
+            lambda _: (factorized(one.iloc[:, 0])[1] for one in frames(of_dates)),
+        )
         with names_explained(path, rows):
-            return _daily_of(columns, lambda: frames(positions), dates, [*rows.notes])
+            return _daily_of(totals, lambda: frames(positions), [*rows.notes])
 
 
 def first_rows(rows: Table) -> pd.DataFrame:
@@ -222,14 +218,12 @@ def first_rows(rows: Table) -> pd.DataFrame:
 
 
 def _daily_of(
-    columns: SalesColumns,
+    totals: DailyTotals,
     frames: Callable[[], Iterable[pd.DataFrame]],
-    dates: Dates,
     notes: Iterable[str] = (),
     *,
     several: bool = True,
 ) -> pd.DataFrame:
-    totals = DailyTotals(columns, dates)
     if several and totals.of_orders:
         for frame in frames():
             totals.see(frame)
@@ -304,8 +298,10 @@ class DailyTotals:
     The memory depends on the days with sales, not on the rows; orders take eight bytes each.
     """
 
-    def __init__(self, columns: SalesColumns, dates: Dates) -> None:
-        self._columns, self._dates = columns, dates
+    def __init__(
+        self, columns: SalesColumns, dates: DateStyle, every_date: Every = not_decided
+    ) -> None:
+        self._columns, self._dates, self._every_date = columns, dates, every_date
         self._rests: Counter[str] = Counter()
         self._parts = [*columns.parts]
         self._sums: pd.DataFrame | None = None
@@ -352,8 +348,11 @@ class DailyTotals:
         """
         self.rows += len(frame)
         frame, cents, no_amount, of_parts = self._sold(frame)
-        days, no_day, rests = days_of_rows(frame[self._columns.columns["date"]], self._dates)
-        self._rests += rests
+        column = frame[self._columns.columns["date"]]
+        read = read_days(column, self._dates, self._every_date)
+        self._dates = read.style
+        self._rests += read.rests
+        days, no_day = days_of_rows(column, read)
         states, no_state = self._states(frame)
         counts = self.left_out.take([no_amount, no_day, no_state], len(frame))
         self._lose(~counts & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
@@ -522,30 +521,28 @@ class DailyTotals:
         return cents
 
     def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
-        unread = Unread(len(frame))
-        if "state" in self._columns.values:  # noqa: PD011 - no frame's
-            code = state_code(str(self._columns.values["state"]))  # noqa: PD011
-            return np.full(len(frame), _STATES.index(str(code)), np.int64), unread
-        column = frame[self._columns.columns["state"]]
-        codes, values = factorized(column)
+        unread, label = Unread(len(frame)), self._columns.columns.get("state")
+        if label is None:  # one state for all rows
+            codes = np.zeros(len(frame), np.intp)
+            values: list[object] = [self._columns.values["state"]]  # noqa: PD011 - no frame's
+        else:
+            codes, values = factorized(frame[label])
         numbers = np.full(len(values) + 1, _UNKNOWN, np.int64)
-        outside = np.zeros(len(values) + 1, bool)
         blank = np.zeros(len(values) + 1, bool)
         blank[-1] = True
         for place, value in enumerate(values):
             code = state_code(value) if isinstance(value, str) else None
             blank[place] = text_of(value) is None
-            outside[place] = isinstance(code, Elsewhere)
-            if isinstance(code, str):
-                numbers[place] = _STATES.index(code)
-            elif outside[place]:
-                numbers[place] = _OUTSIDE
+            if code is not None:
+                numbers[place] = _OUTSIDE if isinstance(code, Elsewhere) else _STATES.index(code)
         states = numbers[codes]
-        unknown = states < 0
-        cell = column.iloc
+
+        def cell(row: int) -> object:
+            return values[codes[row]]
+
         unread.add(blank[codes], "state: missing")
-        unread.add(outside[codes], "state: outside of the 50 states and DC", lambda row: cell[row])
-        unread.add(unknown, "state: not known", lambda row: cell[row])
+        unread.add(states == _OUTSIDE, "state: outside of the 50 states and DC", cell)
+        unread.add(states == _UNKNOWN, "state: not known", cell)
         return states, unread
 
     def _marketplace(self, frame: pd.DataFrame, counts: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.dates import Dates as DateReading
+from svc_tools.dates import DateTerms
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup.deciding import ANSWERS
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
@@ -110,7 +110,7 @@ class Channel(NamedTuple):
         return direct
 
 
-class Dates(NamedTuple):
+class SaleDays(NamedTuple):
     """The first and the last day that each sale may have, in days since 1970-01-01."""
 
     first: np.ndarray
@@ -123,7 +123,7 @@ class Sales(NamedTuple):
 
     states: tuple[np.ndarray, list[str]]
     """The number of each row's state (-1: not known), and the states by number."""
-    dates: Dates | None
+    dates: SaleDays | None
     channel: Channel | None
     untaxed: np.ndarray
 
@@ -174,7 +174,7 @@ def _is_marketplace(value: object) -> bool | None:
     return True if word in _MARKETPLACE else False if word in _DIRECT else None
 
 
-def sale_dates(frame: pd.DataFrame, name: str) -> Dates:
+def sale_dates(frame: pd.DataFrame, name: str) -> SaleDays:
     """The days that were looked up, with the period that each stands for (`as_of_grain`).
 
     Raises:
@@ -184,11 +184,11 @@ def sale_dates(frame: pd.DataFrame, name: str) -> Dates:
     days, missing = _days(frame[name])
     grain = _grain(frame, name)
     if grain not in _MONTHS:
-        return Dates(days, days, missing)
+        return SaleDays(days, days, missing)
     months = days.astype("datetime64[D]").astype("datetime64[M]")
     start = months - (months.astype(np.int64) % _MONTHS[str(grain)])
     end = (start + _MONTHS[str(grain)]).astype("datetime64[D]") - 1
-    return Dates(start.astype("datetime64[D]").astype(np.int64), end.astype(np.int64), missing)
+    return SaleDays(start.astype("datetime64[D]").astype(np.int64), end.astype(np.int64), missing)
 
 
 def _grain(frame: pd.DataFrame, name: str) -> object:
@@ -201,7 +201,7 @@ def _grain(frame: pd.DataFrame, name: str) -> object:
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """The days of a lookup's column, which may come from a file, and which rows have none."""
-    read = read_days(column, DateReading("month first"))
+    read = read_days(column, DateTerms("month first").style())
     known = [day if isinstance(day, date) else None for day in read.each]
     days = np.array([0 if day is None else _since(day) for day in known], np.int64)
     return days[read.codes], np.array([day is None for day in known])[read.codes]
@@ -220,7 +220,7 @@ def why_not_due(sales: Sales, register: Register | None) -> Reasons:
     return reasons
 
 
-def marketplace_only(sales: Sales, dates: Dates, register: Register) -> np.ndarray:
+def marketplace_only(sales: Sales, dates: SaleDays, register: Register) -> np.ndarray:
     """The sales of a day on which only a marketplace's record covers their state.
 
     Not those that a marketplace made itself, or may have made.
@@ -234,7 +234,7 @@ def marketplace_only(sales: Sales, dates: Dates, register: Register) -> np.ndarr
 
 
 def _by_register(
-    reasons: Reasons, states: tuple[np.ndarray, list[str]], dates: Dates, register: Register
+    reasons: Reasons, states: tuple[np.ndarray, list[str]], dates: SaleDays, register: Register
 ) -> None:
     begin = _begins(states, register.begins())
     unknown = states[0] < 0

@@ -48,15 +48,7 @@ from svc_tools.service.ratebook.imports.reading import (
     without_blank_end,
 )
 from svc_tools.service.ratebook.imports.sst import RATE_COLUMNS, read_sst_rates
-from svc_tools.service.ratebook.imports.states import (
-    CA_COLUMNS,
-    WA_QUARTER_COLUMNS,
-    WA_TABLE_COLUMNS,
-    last_quarter,
-    read_california,
-    read_texas,
-    read_washington,
-)
+from svc_tools.service.ratebook.imports.states import STATE_FILES
 from svc_tools.service.ratebook.names import STATE_CODES
 from svc_tools.service.ratebook.own import OwnBookError
 
@@ -72,10 +64,7 @@ if TYPE_CHECKING:
 
 _READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
     "sst_rates": read_sst_rates,
-    "cdtfa": read_california,
-    "wa_dor": read_washington,
-    "wa_dor_table": read_washington,
-    "tx_taxrates": read_texas,
+    **{one.form: one.read for one in STATE_FILES},
 }
 
 _ENOUGH_PLACES = 20
@@ -376,28 +365,9 @@ FORMS: dict[Form, str] = {
     "sst_rates": "SST rate file: 9 columns without a header, such as"
     " 27,00,053,0.0015,0.0015,0.0015,0.0015,20070101,29991231",
     "sst_boundary": "SST boundary file: 29 columns and more, the first is Z, 4 or A",
-    "cdtfa": "California (CDTFA): a header with Location, Rate, County, Type",
-    "wa_dor": "Washington (Department of Revenue): a header with Name, Code, State, Local, RTA,"
-    " Rate, Effective Date, Expiration Date",
-    "wa_dor_table": "Washington, several quarters: a header with effective, expiration,"
-    " location_code, location, state_rate, local_rate, rta, total_rate",
-    "tx_taxrates": "Texas (Comptroller's taxrates.txt): separated by tabs; its first line has the"
-    " period and the state's rate",
+    **{one.form: one.looks for one in STATE_FILES},
 }
 """Every form that is known, and what it looks like."""
-
-_HEADER_COLUMNS: Mapping[Form, Mapping[str, str]] = {
-    "cdtfa": CA_COLUMNS,
-    "wa_dor": WA_QUARTER_COLUMNS,
-    "wa_dor_table": WA_TABLE_COLUMNS,
-}
-
-_STATE_OF: Mapping[Form, str] = {
-    "cdtfa": "CA",
-    "wa_dor": "WA",
-    "wa_dor_table": "WA",
-    "tx_taxrates": "TX",
-}
 
 _HEAD_BYTES = 256 * 1024
 _HEAD_LINES = 25
@@ -449,8 +419,9 @@ def recognise(path: Path, fips: Mapping[str, str], *, edition: str | None = None
     if not whole:
         head = head[: head.rfind(b"\n") + 1] or head  # the last line of the head is cut
     form, state, quarter = recognise_text(decoded(head), path.name, fips)
-    if state == "WA" and form in _HEADER_COLUMNS:
-        quarter = last_quarter(read_text(path)[0], path.name)
+    for one in STATE_FILES:
+        if one.form == form and one.quarter is not None:
+            quarter = one.quarter(read_text(path)[0], path.name)
     return Recognised(path, form, state, _quarter_of_file(path.name, quarter, edition))
 
 
@@ -467,9 +438,9 @@ def recognise_text(text: str, name: str, fips: Mapping[str, str]) -> tuple[Form,
     rows = _head_rows(text, name)
     for fields in rows:
         columns = {column_name(field) for field in fields}
-        for form, needed in _HEADER_COLUMNS.items():
-            if needed.keys() <= columns:
-                return form, _STATE_OF[form], None
+        for one in STATE_FILES:
+            if one.columns and one.columns.keys() <= columns:
+                return one.form, one.state, None
     for fields in rows:
         form_state = _headerless(fields)
         if form_state:

@@ -46,11 +46,11 @@ from svc_tools.service.ratebook.names import name_key, title_name
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.draft import Draft
-    from svc_tools.service.ratebook.imports.reading import Reading, Recognised
+    from svc_tools.service.ratebook.imports.reading import Form, Reading, Recognised
 
 
 CA_COLUMNS = {"location": "Location", "rate": "Rate", "county": "County", "type": "Type"}
@@ -657,3 +657,54 @@ def _location_names(latest: str, history: list[Quarter]) -> tuple[str, ...]:
     used = (latest, *(quarter.name for quarter in reversed(history)))
     names = (re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", name) for name in used)
     return tuple(dict.fromkeys(title_name(name) for name in names))
+
+
+class StateFile(NamedTuple):
+    """One form of a state's own file."""
+
+    form: Form
+    state: str
+    looks: str
+    """What it looks like, for somebody whose file is not recognized."""
+    read: Callable[[str, Recognised, Book], Reading]
+    columns: Mapping[str, str] = {}
+    """The columns of its header, by which it is known; empty where it has none."""
+    quarter: Callable[[str, str], str | None] | None = None
+    """Reads its quarter where neither its name nor its first line says it."""
+
+
+STATE_FILES = (
+    StateFile(
+        "cdtfa",
+        "CA",
+        "California (CDTFA): a header with Location, Rate, County, Type",
+        read_california,
+        CA_COLUMNS,
+    ),
+    StateFile(
+        "wa_dor",
+        "WA",
+        "Washington (Department of Revenue): a header with Name, Code, State, Local, RTA,"
+        " Rate, Effective Date, Expiration Date",
+        read_washington,
+        WA_QUARTER_COLUMNS,
+        last_quarter,
+    ),
+    StateFile(
+        "wa_dor_table",
+        "WA",
+        "Washington, several quarters: a header with effective, expiration,"
+        " location_code, location, state_rate, local_rate, rta, total_rate",
+        read_washington,
+        WA_TABLE_COLUMNS,
+        last_quarter,
+    ),
+    StateFile(
+        "tx_taxrates",
+        "TX",
+        "Texas (Comptroller's taxrates.txt): separated by tabs; its first line has the"
+        " period and the state's rate",
+        read_texas,
+    ),
+)
+"""Every form of a state's own file; that of a file without a header is told by `importer`."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sqlite3
 from contextlib import closing
 from datetime import date
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ from support.boundary_files import (
 )
 from support.cases import codes
 
+from svc_tools.places import STATES
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.database import (
     editions,
@@ -38,6 +41,7 @@ from svc_tools.service.ratebook.imports.importer import (
 )
 from svc_tools.service.ratebook.imports.overlay import own_tables
 from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
+from svc_tools.service.ratebook.imports.states import STATE_FILES
 from svc_tools.service.ratebook.own import OwnBookError
 from svc_tools.service.ratebook.rating import Absent, rate_area
 
@@ -234,6 +238,14 @@ EXAMPLES = [
     ("table.csv", WA_TABLE, ("wa_dor_table", "WA", "2026Q2")),
     ("taxrates.txt", TX, ("tx_taxrates", "TX", "2026Q3")),
 ]
+
+
+def test_every_form_has_an_example_and_the_page_names_its_state():
+    assert {form for _, _, (form, _, _) in EXAMPLES} == FORMS.keys()
+    page = Path(__file__).parents[4] / "docs" / "OFFICIAL_FILES.md"
+    (known,) = re.findall(r"Files are known by their content: ([^.]+)", page.read_text("utf-8"))
+    for one in STATE_FILES:
+        assert STATES[one.state] in known
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), EXAMPLES)
