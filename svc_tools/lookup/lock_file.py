@@ -415,10 +415,11 @@ def _boolean(value: object) -> bool | None:
     raise ValueError("Input should be a valid boolean")
 
 
+_READERS = {one.fact: {"rate": _units, "truth": _boolean}.get(one.form, _string) for one in FACTS}
 _PLAIN: Mapping[str, tuple[str, Callable[[object], int | str | None]]] = {
-    _NAMES[one.fact]: (one.fact, {"rate": _units, "truth": _boolean}.get(one.form, _string))
-    for one in FACTS
-    if _NAMES[one.fact] not in _Result.model_fields
+    name: (fact, _READERS[fact])
+    for fact, name in _NAMES.items()
+    if name not in _Result.model_fields and fact in _READERS
 }
 """The facts that have no type of their own in `_Result`, and how they are read."""
 

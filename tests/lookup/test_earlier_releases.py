@@ -176,9 +176,13 @@ def test_rows_of_every_length_stand_side_by_side(path, client, of):
 
 def test_what_a_newer_release_stores_besides_is_left(path, client):
     def longer(values, of):
-        if of == "profile" or len(values) != 12:
-            return [*values, "further", None]
-        return [*values, [], [], None, None, "further"]
+        known = len(values)  # without a rate
+        if of == "profile":
+            known = len(cache_store._NO_PROFILE)
+        elif values[0]:
+            known = cache_store._WHOLE + len(cache_store._LATER)
+            values = [*values, [], [], None, None] if len(values) == 12 else values
+        return [*values, *[None] * (known - len(values)), "further", None]
 
     edited(path, longer)
     assert stored(path, client) == RESULTS

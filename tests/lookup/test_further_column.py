@@ -28,21 +28,21 @@ PROGRAM = """
 import dataclasses, importlib.util, json, sys
 from pathlib import Path
 
-def with_a_line(name, behind, line):
-    "Load a module with a further line; columns are inserted in the middle of the table."
+def with_a_line(name, line, before):
+    "Load a module with a further line, before another one."
     spec = importlib.util.find_spec(name)
     source = Path(spec.origin).read_text(encoding="utf-8")
-    assert source.count(behind) == 1
+    assert source.count(before) == 1
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    code = compile(source.replace(behind, behind + line), "with a further line", "exec")
+    code = compile(source.replace(before, line + before), "with a further line", "exec")
     exec(code, vars(module))
 
 given = json.loads(sys.argv[1])
 row = 'Column("further", "{form}", "a further fact", "{sent}", "further", shared={shared}),'
-with_a_line("svc_tools.lookup.columns", "    *_SHORT,\\n", "    " + row.format(**given) + "\\n")
+with_a_line("svc_tools.lookup.columns", row.format(**given), 'Column("state_tax",')
 field = "    further: {type} | None = None\\n".format(**given)
-components = "    components: tuple[Component, ...] = ()\\n"
-with_a_line("svc_tools.lookup.outcomes", components, field)
+outcome = "\\n\\n@dataclass(frozen=True, slots=True)\\nclass Outcome:"
+with_a_line("svc_tools.lookup.outcomes", field, outcome)
 
 import pandas as pd
 import svc_tools
