@@ -1,7 +1,8 @@
-"""Write the tables of codes and of delivery in the documents from the code and the rate book.
+"""Write the tables of codes, columns and delivery in the documents from the code and the rate book.
 
 Run `python -m scripts.write_code_tables` after a change of a meaning or of the book. A table stands
-below a comment `<!-- codes: KIND -->` or `<!-- delivery -->`; its heads stay as they are.
+below a comment `<!-- codes: KIND -->`, `<!-- columns: WHICH -->` or `<!-- delivery -->`; its heads
+stay as they are, and so do the parts of the order of columns, each with its first one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from svc_tools.codes import CODES, Kind, codes_of
+from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.service.ratebook import load_book
 
 if TYPE_CHECKING:
@@ -18,6 +20,17 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1] / "docs"
 _TABLE = re.compile(r"(<!-- codes: (\w+) -->\n\n(\|.*\n)(\|.*\n))((?:\|.*\n)*)")
+_COLUMNS = re.compile(r"(<!-- columns: (\w+) -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
+DTYPES = {
+    "rate": "decimal128(7, 5)",
+    "money": "decimal128(18, 2)",
+    "truth": "boolean",
+    "text": "str",
+    "category": "category",
+    "day": "date32",
+    "moment": "timestamp[us, tz=UTC]",
+}
+"""The form of a column as pandas and Arrow call it."""
 _DELIVERY = re.compile(r"(<!-- delivery -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
 _TREATMENTS = {
     "follows_goods": "taxed as the goods are",
@@ -31,6 +44,24 @@ def _rows(kind: Kind, columns: int) -> Iterator[str]:
     for code in codes_of(kind):
         row = CODES[code]
         yield f"| {' | '.join((f'`{code}`', row.meaning, row.why)[:columns])} |\n"
+
+
+def _columns(which: str, former: str) -> Iterator[str]:
+    if which == "order":
+        yield from _order(former)
+        return
+    names = {"lookup": LOOKUP_COLUMNS, "detail": DETAIL_COLUMNS}[which]
+    for one in COLUMNS:
+        if one.name in names:
+            yield f"| `{one.name}` | `{DTYPES[one.form]}` | {one.meaning} |\n"
+
+
+def _order(former: str) -> Iterator[str]:
+    """The parts of the order of the columns: each begins with the column that it began with."""
+    parts = [row.split(" | ") for row in former.splitlines()]
+    firsts = [ADDED_COLUMNS.index(re.findall(r"`(\w+)`", row)[0]) for _, row in parts]
+    for (part, _), start, end in zip(parts, firsts, [*firsts[1:], None], strict=True):
+        yield f"{part} | {', '.join(f'`{name}`' for name in ADDED_COLUMNS[start:end])} |\n"
 
 
 def _rules() -> Iterator[str]:
@@ -57,8 +88,9 @@ def written(text: str) -> str:
         kind = next(name for name in get_args(Kind) if name == found[2])
         return found[1] + "".join(_rows(kind, found[3].count("|") - 1))
 
-    with_codes = _TABLE.sub(table, text)
-    return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), with_codes)
+    text = _TABLE.sub(table, text)
+    text = _COLUMNS.sub(lambda found: found[1] + "".join(_columns(found[2], found[3])), text)
+    return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), text)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ from svc_tools.excel.values import (
 )
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
+from svc_tools.lookup.columns import COLUMNS
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
@@ -498,10 +499,9 @@ def _single_cell(name: str, argument: object, expected: str) -> Scalar:
 
 def svc_fields(_: Desk, __: Call) -> _Formula:
     """The fields with their forms and meanings, under a heading."""
-    from svc_tools.lookup.columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
-
     yield ()
-    rows: _Grid = [[one, FORMS.get(one, "text"), COLUMN_MEANINGS[one]] for one in LOOKUP_FIELDS]
+    fields = (one for one in COLUMNS if one.name in LOOKUP_FIELDS)
+    rows: _Grid = [[one.name, FORMS.get(one.form, "text"), one.meaning] for one in fields]
     return [["field", "form", "meaning"], *rows]
 
 

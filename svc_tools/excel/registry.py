@@ -63,8 +63,8 @@ class Function:
 
 _LISTED = tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))
 _ARGUMENTS = _LISTED.pop("arguments")
-FORMS = {name: form for form, names in _LISTED.pop("forms").items() for name in names.split()}
-"""How a cell shows a field of a result, by its name; the other fields are text."""
+FORMS: Mapping[str, str] = _LISTED.pop("forms")
+"""How a cell shows a field of a result, by the form of its column; the others are text."""
 
 
 def _function(name: str, listed: Mapping[str, Any]) -> Function:

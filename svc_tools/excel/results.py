@@ -11,12 +11,14 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
 from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
+from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.lookup.outcomes import (
     as_of_status,
     parsed_day,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Cell, Scalar
     from svc_tools.lookup import Found, Outcome
+    from svc_tools.lookup.columns import Column
     from svc_tools.places import Question
 
 _RETRY_HINTS = {
@@ -157,11 +160,12 @@ def _found(take: Callable[[FieldSource, Found], Cell]) -> Callable[[FieldSource]
     return read
 
 
-def _rate(name: str, take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]:
+def _rate(column: Column) -> Callable[[FieldSource], Cell]:
     """A part of the rate that is complete, also where the result lacks another part."""
+    name = column.name
 
     def read(_: FieldSource, found: Found) -> Cell:
-        units = take(found)
+        units: int | None = getattr(found, column.fact)
         missing = (PARTIAL_CODES.get(code, ()) for code in found.warnings)
         # a city has one rate; of districts a figure may not be all of that part
         is_whole = name == "city_rate" and bool(units)
@@ -174,13 +178,13 @@ def _rate(name: str, take: Callable[[Found], int | None]) -> Callable[[FieldSour
     return _found(read)
 
 
-def _whole(take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]:
+def _whole(column: Column) -> Callable[[FieldSource], Cell]:
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
     def read(one: FieldSource, found: Found) -> Cell:
         if one.outcome.status == "partial":
             return PARTIAL
-        units = take(found)
+        units: int | None = getattr(found, column.fact)
         return None if units is None else rate_cell(units)
 
     return _found(read)
@@ -196,37 +200,35 @@ def _edition(one: FieldSource) -> Cell:
     return (found.edition if found else None) or one.desk.service.edition
 
 
-LOOKUP_FIELDS: dict[str, Callable[[FieldSource], Cell]] = {
-    "combined_rate": _whole(lambda found: found.combined),
-    "lookup_status": lambda one: one.outcome.status,
+_COMPUTED: dict[str, Callable[[FieldSource], Cell]] = {
     "needs_review": lambda one: bool(one.reasons),
     "lookup_review_reason": lambda one: "; ".join(one.reasons) or None,
-    "lookup_error": lambda one: one.outcome.error,
-    "confidence": _found(lambda _, found: found.confidence),
-    "state_rate": _rate("state_rate", lambda found: found.state),
-    "county_rate": _rate("county_rate", lambda found: found.county),
-    "city_rate": _rate("city_rate", lambda found: found.city),
-    "combined_district_rate": _rate("combined_district_rate", lambda found: found.districts),
-    "rate_low": _whole(lambda found: found.low),
-    "rate_high": _whole(lambda found: found.high),
-    "freight_taxable": _found(lambda _, found: found.freight_taxable),
     "warnings": _found(lambda one, _: "; ".join(one.warnings) or None),
-    "resolved_state": _found(lambda _, found: found.resolved_state),
-    "resolved_zip": _found(lambda _, found: found.resolved_zip),
-    "resolved_city": _found(lambda _, found: found.resolved_city),
-    "resolved_county": _found(lambda _, found: found.resolved_county),
-    "resolved_via": _found(lambda _, found: found.resolved_via),
     "lookup_as_of": lambda one: _iso(one.as_of),
     "as_of_status": _found(
         lambda one, found: as_of_status(found, one.as_of, one.as_of, one.outcome.looked_up_at)
     ),
-    "effective_date": _found(lambda _, found: _iso(parsed_day(found.effective_date))),
-    "effective_date_basis": _found(lambda _, found: found.effective_date_basis),
     "lookup_source": _source,
     "lookup_edition": _edition,
     "looked_up_at": lambda one: moment(one.outcome.looked_up_at),
-    "support_reference": lambda one: one.outcome.support_reference,
 }
+
+
+def _reader(column: Column) -> Callable[[FieldSource], Cell]:
+    """How a field is read."""
+    if column.name in _COMPUTED:
+        return _COMPUTED[column.name]
+    if column.outcome:
+        return attrgetter(f"outcome.{column.outcome}")
+    if column.form == "rate":
+        return _rate(column) if column.name in RATE_COLUMNS[1:] else _whole(column)
+    if column.form == "day":
+        return _found(lambda _, found: _iso(parsed_day(getattr(found, column.fact))))
+    fact: Callable[[Found], Cell] = attrgetter(column.fact)
+    return _found(lambda _, found: fact(found))
+
+
+LOOKUP_FIELDS = {one.name: _reader(one) for one in COLUMNS if one.name in LOOKUP_COLUMNS}
 """How each field is read, in the order of an enriched frame."""
 
 

@@ -10,10 +10,8 @@ import pyarrow as pa
 
 from svc_tools.frames.arrow import chunks_of, scaled
 from svc_tools.frames.lookup_columns import ADDED, columns_of_lookups, remember_columns, stored
-from svc_tools.lookup.columns import RANGE_COLUMNS, RATE_COLUMNS
+from svc_tools.lookup.columns import RATES
 from svc_tools.text_dtype import text_dtype
-
-_RATES = (*RATE_COLUMNS, *RANGE_COLUMNS)
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -49,7 +47,7 @@ def _of_decimals(column: pd.Series) -> np.ndarray | None:
 def _of_added(column: pd.Series, name: str) -> pd.Series:
     """A column that a lookup or a tax added, in a standard type."""
     kind = getattr(column.dtype, "pyarrow_dtype", None)
-    if name.endswith(_RATES) and not pd.api.types.is_float_dtype(column.dtype):
+    if name.endswith(RATES) and not pd.api.types.is_float_dtype(column.dtype):
         return pd.to_numeric(column).astype("float64")  # text: lookup(rates="string")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.astype(text_dtype())

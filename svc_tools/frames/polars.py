@@ -28,7 +28,7 @@ from svc_tools.frames.options import (
 )
 from svc_tools.frames.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import TaxFailedError
-from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS, TAX_OPTION_COLUMNS
+from svc_tools.lookup.columns import LOOKED_UP, TAXES
 from svc_tools.roles import ColumnError
 from svc_tools.tabular import Chunk
 
@@ -81,7 +81,7 @@ class PolarsSvcAccessor:
             return self.plan(**arguments)
         with self._in_words(arguments):
             made = self.to_pandas().svc.lookup(**arguments)
-        return self._result(made, arguments.get("prefix", ""), _OF_LOOKUPS)
+        return self._result(made, arguments.get("prefix", ""), LOOKED_UP)
 
     @takes(LookupArguments, LookupOptions)
     def plan(
@@ -116,7 +116,7 @@ class PolarsSvcAccessor:
         """
         with self._in_words({"amount": amount, **arguments}):
             made = self.to_pandas().svc.tax(amount, progress=progress, **arguments)
-        return self._result(made, arguments.get("prefix", ""), _OF_TAXES)
+        return self._result(made, arguments.get("prefix", ""), TAXES)
 
     def review(
         self, *, amount: Hashable | None = None, share: int = 90, prefix: str = ""
@@ -180,14 +180,10 @@ class PolarsSvcAccessor:
                 error.advice = _ADVICE[error.code].format(vars(error).get("column"))
             raise
         except (LookupFailedError, TaxFailedError) as error:
-            names = _OF_TAXES if isinstance(error, TaxFailedError) else _OF_LOOKUPS
+            names = TAXES if isinstance(error, TaxFailedError) else LOOKED_UP
             prefix = str(arguments.get("prefix", ""))
             error.frame = self._result(error.frame, prefix, names)  # type: ignore[assignment]
             raise
-
-
-_OF_LOOKUPS = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS)
-_OF_TAXES = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
 
 
 _ADVICE = {

@@ -22,6 +22,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -39,7 +40,7 @@ from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup_columns import READING, stored
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
-from svc_tools.lookup.columns import CATEGORY_COLUMNS, lookup_columns
+from svc_tools.lookup.columns import COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import (
     TOO_HIGH,
     as_of_status,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Run
+    from svc_tools.lookup.columns import Column
     from svc_tools.places import Place
 
 
@@ -97,8 +99,8 @@ def result_columns(
     values = _Values(queries, outcomes, who, today)
     onto = OntoRows(queries.codes)
     every = lookup_columns(detail=detail)
-    wanted = every if names is None else [name for name in every if name in names]
-    return {name: _column(name, values, onto, rates) for name in wanted}
+    wanted = {*every}.intersection(every if names is None else names)
+    return {one.name: _column(one, values, onto, rates) for one in COLUMNS if one.name in wanted}
 
 
 def outcomes_of(queries: Queries, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
@@ -465,51 +467,47 @@ def _local_day(moment: datetime) -> date:
     return moment.astimezone().date()
 
 
-_NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
+_NOTHING = SimpleNamespace(**dict.fromkeys(one.name for one in fields(Found)))
 """Stands for a missing `Found`: every field of it is `None`."""
 
 
-_UNITS = {
-    "combined_rate": "combined",
-    "state_rate": "state",
-    "county_rate": "county",
-    "city_rate": "city",
-    "combined_district_rate": "districts",
-    "rate_low": "low",
-    "rate_high": "high",
-}
-_CODED: dict[str, Callable[[_Values], _Coded]] = {
-    "as_of_status": _Values.as_of_statuses,
+_FEW: dict[str, Callable[[_Values], _Coded]] = {
+    "needs_review": lambda values: values.reasons.of(lambda reason: reason is not None),
     "lookup_review_reason": lambda values: values.reasons,
+    "as_of_status": _Values.as_of_statuses,
     "lookup_source": _Values.sources,
     "lookup_edition": _Values.editions,
 }
-_TRUTHS: dict[str, Callable[[_Values], _Coded]] = {
-    "freight_taxable": lambda values: values.coded("freight_taxable"),
-    "needs_review": lambda values: values.reasons.of(lambda reason: reason is not None),
-}
-_VALUES: dict[str, Callable[[_Values], list[Any]]] = {
-    "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
-    "effective_date": lambda values: values.coded("effective_date").of(parsed_day).each(),
-    "lookup_as_of": lambda values: values.days_looked_up,
-    "lookup_status": lambda values: values.result("status"),
-    "lookup_error": lambda values: values.result("error"),
-    "support_reference": lambda values: values.result("support_reference"),
+_EACH: dict[str, Callable[[_Values], list[Any]]] = {
     "lookup_jurisdictions": lambda values: list(map(encode, values.components())),
+    "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
+    "lookup_as_of": lambda values: values.days_looked_up,
 }
+"""How the columns are computed that show no fact of the response as it is."""
 
 
-def _column(name: str, values: _Values, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
-    if name in _UNITS:
-        return onto.rates(values.field(_UNITS[name]), rates)
-    if name in CATEGORY_COLUMNS:
-        return onto.categories(*(_CODED[name](values) if name in _CODED else values.coded(name)))
-    if name == "looked_up_at":
+def _column(column: Column, values: _Values, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
+    name, form = column.name, column.form
+    if form == "rate":
+        return onto.rates(values.field(column.fact), rates)
+    if form == "moment":
         return onto.moments(*values.moments)
-    if name in _TRUTHS:
-        return onto.truths(*_TRUTHS[name](values))
-    column = _VALUES[name](values) if name in _VALUES else values.field(name)
-    return onto.days(column) if name in {"effective_date", "lookup_as_of"} else onto.texts(column)
+    if form in {"truth", "category"}:
+        few = _FEW[name](values) if name in _FEW else values.coded(column.fact)
+        return onto.truths(*few) if form == "truth" else onto.categories(*few)
+    each = _each(column, values)
+    return onto.days(each) if form == "day" else onto.texts(each)
+
+
+def _each(column: Column, values: _Values) -> list[Any]:
+    """The value of each query."""
+    if column.name in _EACH:
+        return _EACH[column.name](values)
+    if column.outcome:
+        return values.result(column.outcome)
+    if column.form == "day":
+        return values.coded(column.fact).of(parsed_day).each()
+    return values.field(column.fact)
 
 
 def encode(components: Sequence[Component]) -> str | None:

@@ -4,10 +4,10 @@ What many results share (the publisher, the edition, the dates, the warnings) is
 body of a result names it by number and holds the rest. Both are JSON. Every row carries a checksum
 over everything that it depends on, because SQLite itself does not notice a changed byte.
 
-Results were paid for, so they stay through every release. A further value of a result is appended
-to `_MORE` or to `Profile`, and no schema number changes: what a row lacks is missing, and what a
-row of a newer release has more is left. Other tables are a further step in `_STEPS`, which an older
-file takes when it is opened.
+Results were paid for, so they stay through every release. A further field of `Found` stands behind
+the others in bodies and profiles, and no schema number changes: what a row lacks is missing, and
+what a row of a newer release has more is left. Other tables are a further step in `_STEPS`, which
+an older file takes when it is opened.
 
 The file is private to its user. One that is damaged is set aside and a new one made; one of a newer
 release or of another program is left as it is. Processes that find the same damage agree by a lock,
@@ -30,8 +30,9 @@ from itertools import count, repeat
 from json.encoder import encode_basestring_ascii
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from svc_tools.lookup.columns import SHARED
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.operating_system import (
     can_lock_open_files,
@@ -106,32 +107,28 @@ COMPANIONS = ("-wal", "-shm", "-journal")
 
 NO_PROFILE = 0
 """The profile of a result without a rate."""
-_OWN = (
-    "combined",
-    "state",
-    "county",
-    "city",
-    "districts",
-    "resolved_zip",
-    "resolved_city",
-    "resolved_county",
-    "low",
-    "high",
-)
-"""The fields that are not shared with other results; a body has them in this order.
-
-None is added to them: those of `_MORE` stand behind them.
-"""
-_MORE: tuple[tuple[()] | None, ...] = ((), (), None, None)
-"""Where they are missing: the places, the parts, the reference and the code behind the others."""
-_OF_OUTCOME = 2
-"""How many of a profile's fields are those of `Outcome`; the others are those of `Found`."""
+_FIELDS = tuple(field.name for field in fields(Found))
+_OLDEST = _FIELDS[: _FIELDS.index("components")]
+"""Those of the first release, but for its last one; what is behind that one is later."""
+_SHARED = tuple(name for name in _FIELDS if name in SHARED)
+"""The fields that a profile has, behind the status and the error."""
+_OWN = tuple(name for name in _OLDEST if name not in {*SHARED, "accepted_places"})
+"""The fields that every body has, behind the number of its profile and the moment."""
+_MORE: list[list[object] | None] = [[], [], None, None]
+"""What stands behind them: the places, the parts, the reference and the code, here missing."""
+_LATER = tuple(name for name in _FIELDS[len(_OLDEST) + 1 :] if name not in SHARED)
+"""The fields behind those."""
+_OF_OUTCOME = ("status", "error")
 _PLAIN = 2 + len(_OWN)
 """How many values a body has, unless it has more."""
+_WHOLE = _PLAIN + len(_MORE)
 _NOTHING = (None,) * (_PLAIN - 3)
 """What a result lacks behind its combined rate, if anything."""
+_NO_PROFILE = (None, None, *(() if name == "warnings" else None for name in _SHARED))
+_WARNINGS = _NO_PROFILE.index(())
 _NO_PART = (None,) * len(fields(Component))
 _own_values = attrgetter(*_OWN)
+_shared_values = attrgetter(*_SHARED)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _write = json.JSONEncoder(separators=(",", ":")).encode
@@ -184,40 +181,14 @@ _FAULTS = (sqlite3.Error, DamageError, UnicodeDecodeError)
 """What a file raises; the last where a message of SQLite quotes bytes that are no text."""
 
 
-class Profile(NamedTuple):
-    """What many results have in common; a further field is the last one."""
-
-    status: Any
-    error: str | None
-    freight_taxable: bool | None
-    confidence: str | None
-    warnings: tuple[str, ...]
-    resolved_via: str | None
-    effective_date: str | None
-    effective_date_basis: str | None
-    resolved_state: str | None
-    source: str | None
-    edition: str | None
+Profile: TypeAlias = tuple[object, ...]
+"""What many results have in common: `_OF_OUTCOME` and `_SHARED`."""
 
 
 def profile_of(outcome: Outcome) -> Profile | None:
     """The shared part of a result; `None` where it has no rate."""
     found = outcome.found
-    if found is None:
-        return None
-    return Profile(
-        outcome.status,
-        outcome.error,
-        found.freight_taxable,
-        found.confidence,
-        found.warnings,
-        found.resolved_via,
-        found.effective_date,
-        found.effective_date_basis,
-        found.resolved_state,
-        found.source,
-        found.edition,
-    )
+    return None if found is None else (outcome.status, outcome.error, *_shared_values(found))
 
 
 def write_profile(profile: Profile) -> str:
@@ -228,11 +199,8 @@ def write_profile(profile: Profile) -> str:
 def read_profile(text: str) -> Profile:
     """A profile from its text."""
     values = _whole(json.loads(text), _NO_PROFILE)
-    values[4] = tuple(values[4])
-    return Profile(*values)
-
-
-_NO_PROFILE = (*(None,) * 4, (), *(None,) * (len(Profile._fields) - 5))
+    values[_WARNINGS] = tuple(values[_WARNINGS])
+    return tuple(values)
 
 
 def _whole(values: Sequence[Any], missing: Sequence[Any]) -> list[Any]:
@@ -248,9 +216,10 @@ def row_of(outcome: Outcome, profile: int, responded_at: datetime) -> list[objec
     if found is None:
         return [NO_PROFILE, at, outcome.status, outcome.error, *failure]
     row: list[object] = [profile, at, *_own_values(found)]
-    if found.accepted_places or found.components or failure != (None, None):
+    last = [*failure, *(getattr(found, name) for name in _LATER)]
+    if found.accepted_places or found.components or last.count(None) < len(last):
         parts = [(one.level, one.name, one.code, one.units) for one in found.components]
-        row += [found.accepted_places, parts, *failure]
+        row += [found.accepted_places, parts, *last]
     return row
 
 
@@ -314,36 +283,39 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
     numbers, moments, *own = list(zip(*rows, strict=False))[:_PLAIN]
     shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
     missing = repeat(None)
+    for at in range(_WHOLE, _WHOLE + len(_LATER)):
+        own.append(tuple(row[at] if len(row) > at else None for row in rows))
     # a place mostly has the same rate on many days: equal ones share one object
     values: list[tuple[Any, ...]] = list(zip(numbers, *own, strict=True))
-    for index, row in enumerate(rows):
-        if len(row) > _PLAIN:
-            values[index] = (*values[index], index)  # it has more, and shares nothing
+    longer = ((at, row[_PLAIN:_WHOLE]) for at, row in enumerate(rows) if len(row) > _PLAIN)
+    more = {at: further for at, further in longer if further != _MORE}
+    for index in more:
+        values[index] = (*values[index], index)  # it shares nothing
     distinct = list(dict.fromkeys(values))
     one_each = dict(zip(distinct, _founds(distinct, profiles), strict=True))
     found = list(map(one_each.__getitem__, values))
-    _set(Outcome, outcomes, zip(Profile._fields, shared[:_OF_OUTCOME], strict=False))
+    _set(Outcome, outcomes, zip(_OF_OUTCOME, shared, strict=False))
     _set(Outcome, outcomes, [("support_reference", missing), ("error_code", missing)])
     _set(Outcome, outcomes, [("found", found), ("looked_up_at", _moments(moments))])
     _set(Outcome, outcomes, [("cached", repeat(object=True))])
-    for index, row in enumerate(rows):
-        if len(row) > _PLAIN:
-            places, parts, reference, code = _whole(row[_PLAIN:], _MORE)
-            components = tuple(Component(*_whole(part, _NO_PART)) for part in parts)
-            one, whole = [found[index]], [outcomes[index]]
-            _set(Found, one, [("accepted_places", [tuple(places)]), ("components", [components])])
-            _set(Outcome, whole, [("support_reference", [reference]), ("error_code", [code])])
+    for index, further in more.items():
+        places, parts, reference, code = _whole(further, _MORE)
+        components = tuple(Component(*_whole(part, _NO_PART)) for part in parts)
+        one, whole = [found[index]], [outcomes[index]]
+        _set(Found, one, [("accepted_places", [tuple(places)]), ("components", [components])])
+        _set(Outcome, whole, [("support_reference", [reference]), ("error_code", [code])])
     return outcomes
 
 
 def _founds(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) -> list[Found]:
-    """`Found` of rows: the number of a profile and the values of `_OWN`."""
+    """`Found` of rows: the number of a profile and the values of `_OWN` and `_LATER`."""
     found = list(map(object.__new__, repeat(Found, len(rows))))
-    numbers, *own = list(zip(*rows, strict=False))[: 1 + len(_OWN)]
+    names = (*_OWN, *_LATER)
+    numbers, *own = list(zip(*rows, strict=False))[: 1 + len(names)]
     shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
     nothing = repeat(())
-    _set(Found, found, zip(_OWN, own, strict=True))
-    _set(Found, found, zip(Profile._fields[_OF_OUTCOME:], shared[_OF_OUTCOME:], strict=True))
+    _set(Found, found, zip(names, own, strict=True))
+    _set(Found, found, zip(_SHARED, shared[len(_OF_OUTCOME) :], strict=True))
     _set(Found, found, [("accepted_places", nothing), ("components", nothing)])
     return found
 

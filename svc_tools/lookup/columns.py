@@ -1,106 +1,187 @@
-"""The columns that a lookup and a tax add: their names, order and meaning. No pandas."""
+"""The table of the columns that a lookup and a tax add. No pandas.
+
+A row says everything about a column. The names below, the cache, lock files, the frame, the fields
+of the spreadsheet and docs/COLUMNS.md come from it. What is computed has code besides, where it is
+shown: in `frames.results` and `excel.results`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-RATE_COLUMNS = (
-    "combined_rate",
-    "state_rate",
-    "county_rate",
-    "city_rate",
-    "combined_district_rate",
-)
-"""The columns that hold rates: fractions with five decimals (0.08250 is 8.25%)."""
-RANGE_COLUMNS = ("rate_low", "rate_high")
-"""The lowest and highest combined rate among the places that fit the query."""
-LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
-"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
-SALE_COLUMNS = ("sale_amount", "sale_shipping", "sale_taxable")
-"""The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
-TAX_OPTION_COLUMNS = ("tax_due", "tax_due_reason", *SALE_COLUMNS, "shipping_tax")
-"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
-DETAIL_COLUMNS = ("lookup_jurisdictions",)
-"""The columns that `lookup(detail=True)` adds to the others."""
-COLUMN_MEANINGS = {
-    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25%",
-    "tax": "the tax at the destination, US dollars; empty where it is not known, never 0 then",
-    "tax_due": "the tax that the seller owes, US dollars",
-    "lookup_status": "the status of the row: ok, partial, or why there is no rate",
-    "needs_review": "whether the rate requires review before it is used",
-    "lookup_review_reason": "why, as codes",
-    "tax_review": "why the tax requires review, as codes",
-    "tax_due_reason": "why no tax is due, or why that is not known",
-    "lookup_error": "the reason where there is no whole rate",
-    "tax_error": "why there is no tax",
-    "confidence": "how certain the rate is: exact, high, medium, low, none",
-    "taxable_amount": "what the tax is on, US dollars",
-    "exempt_amount": "what of the sale is not taxed, US dollars",
-    "sale_amount": "what the goods cost, as the columns of the export give it, US dollars",
-    "sale_shipping": "the delivery charged, as the columns of the export give it, US dollars",
-    "sale_taxable": "what of sale_amount the export does not mark as not taxable, US dollars",
-    "state_rate": "the rate's part for the state",
-    "county_rate": "the rate's part for the county",
-    "city_rate": "the rate's part for the city",
-    "combined_district_rate": "the rate's part for special districts",
-    "state_tax": "the state's part of the tax",
-    "county_tax": "the county's part of the tax",
-    "city_tax": "the city's part of the tax",
-    "combined_district_tax": "the special districts' part of the tax",
-    "shipping_tax": "the part of the tax that is on delivery",
-    "rate_low": "the lowest rate where the result compares several places",
-    "rate_high": "the highest rate where the result compares several places",
-    "tax_low": "the lowest tax: several rates may fit, or delivery may be taxed or not",
-    "tax_high": "the highest tax, likewise",
-    "at_stake": "the difference of the two, US dollars",
-    "freight_taxable": "whether separately stated delivery is taxable",
-    "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
-    "warnings": "advisories of the response, as codes",
-    "resolved_state": "the state that the rate is for",
-    "resolved_zip": "the ZIP Code that the rate is for",
-    "resolved_city": "the postal city of the ZIP, or the place named",
-    "resolved_county": "the county that the rate is for",
-    "resolved_via": "how the place was found",
-    "lookup_as_of": "the day that was looked up",
-    "as_of_status": "verified: the response itself proves that the rate was law on that day",
-    "effective_date": "the day from which the rate is law, where its publisher says so",
-    "effective_date_basis": "what that day rests on",
-    "lookup_source": "where the rate is from",
-    "lookup_edition": "the edition of that source",
-    "looked_up_at": "when the service responded (UTC)",
-    "support_reference": "what to quote to the service's support",
-}
-"""Every added column without the prefix, with its meaning, in the order in which they stand: the
-rate, the tax and whether they can be used, then their parts, then where they are from.
+Form = Literal["rate", "money", "truth", "text", "category", "day", "moment"]
+"""What the cells of a column hold; a category is a text of which few differ."""
+Part = Literal[
+    "lookup",
+    "rate",  # of a lookup: the rate, and its parts by level of jurisdiction
+    "range",  # of a lookup: the lowest and highest combined rate among the places that fit
+    "detail",  # of `lookup(detail=True)`
+    "tax",
+    "level",  # of a tax: its parts by level of jurisdiction, which add up to it
+    "option",  # of a tax with `nexus=`, `channel=` or `shipping=`
+    "sale",  # of a tax of computed amounts, as those of a recognized export: the amounts
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An added column.
+
+    Attributes:
+        name: its name without the prefix.
+        form: what its cells hold.
+        meaning: what they mean.
+        sent: where the response has it, as SPEC 2 names it.
+        fact: the field of `Found` that it shows; what shows none is computed.
+        shared: whether many places have the same, so that the cache holds it once for all of them.
+        outcome: the field of `Outcome` that it shows.
+        part: what adds it. What a lookup adds is about the order's place and day, the same in each
+            of its rows; what a tax adds is about the row alone.
+    """
+
+    name: str
+    form: Form
+    meaning: str
+    sent: str = ""
+    fact: str = ""
+    shared: bool = False
+    outcome: str = ""
+    part: Part = "lookup"
+
+
+_SHORT = (
+    Column("combined_rate", "rate", "the whole rate, a fraction: 0.08250 is 8.25%",
+           "rate.combined_rate", "combined", part="rate"),
+    Column("tax", "money", "the tax at the destination, US dollars; empty where it is not known,"
+           " never 0 then", part="tax"),
+    Column("tax_due", "money", "the tax that the seller owes, US dollars", part="option"),
+    Column("lookup_status", "text", "the status of the row: ok, partial, or why there is no rate",
+           outcome="status"),
+    Column("needs_review", "truth", "whether the rate requires review before it is used"),
+    Column("lookup_review_reason", "category", "why, as codes"),
+    Column("tax_review", "text", "why the tax requires review, as codes", part="tax"),
+    Column("tax_due_reason", "text", "why no tax is due, or why that is not known", part="option"),
+    Column("lookup_error", "text", "the reason where there is no whole rate", outcome="error"),
+    Column("tax_error", "text", "why there is no tax", part="tax"),
+    Column("confidence", "category", "how certain the rate is: exact, high, medium, low, none",
+           "meta.confidence", "confidence", shared=True),
+    Column("taxable_amount", "money", "what the tax is on, US dollars", part="tax"),
+    Column("exempt_amount", "money", "what of the sale is not taxed, US dollars", part="tax"),
+    Column("sale_amount", "money", "what the goods cost, as the columns of the export give it,"
+           " US dollars", part="sale"),
+    Column("sale_shipping", "money", "the delivery charged, as the columns of the export give it,"
+           " US dollars", part="sale"),
+    Column("sale_taxable", "money", "what of sale_amount the export does not mark as not taxable,"
+           " US dollars", part="sale"),
+    Column("state_rate", "rate", "the rate's part for the state",
+           "rate.state_rate", "state", part="rate"),
+    Column("county_rate", "rate", "the rate's part for the county",
+           "rate.county_rate", "county", part="rate"),
+    Column("city_rate", "rate", "the rate's part for the city",
+           "rate.city_rate", "city", part="rate"),
+    Column("combined_district_rate", "rate", "the rate's part for special districts",
+           "rate.combined_district_rate", "districts", part="rate"),
+)  # fmt: skip
+COLUMNS = (
+    *_SHORT,
+    Column("state_tax", "money", "the state's part of the tax", part="level"),
+    Column("county_tax", "money", "the county's part of the tax", part="level"),
+    Column("city_tax", "money", "the city's part of the tax", part="level"),
+    Column("combined_district_tax", "money", "the special districts' part of the tax",
+           part="level"),
+    Column("shipping_tax", "money", "the part of the tax that is on delivery", part="option"),
+    Column("rate_low", "rate", "the lowest rate where the result compares several places",
+           "candidates", "low", part="range"),
+    Column("rate_high", "rate", "the highest rate where the result compares several places",
+           "candidates", "high", part="range"),
+    Column("tax_low", "money", "the lowest tax: several rates may fit, or delivery may be taxed or"
+           " not", part="tax"),
+    Column("tax_high", "money", "the highest tax, likewise", part="tax"),
+    Column("at_stake", "money", "the difference of the two, US dollars", part="tax"),
+    Column("freight_taxable", "truth", "whether separately stated delivery is taxable",
+           "rate.freight_taxable", "freight_taxable", shared=True),
+    Column("lookup_jurisdictions", "text", "each jurisdiction's part of the rate with its official"
+           " code (JSON)", "components", "components", part="detail"),
+    Column("warnings", "text", "advisories of the response, as codes",
+           "meta.warnings", "warnings", shared=True),
+    Column("resolved_state", "text", "the state that the rate is for",
+           "rate.state", "resolved_state", shared=True),
+    Column("resolved_zip", "text", "the ZIP Code that the rate is for", "rate.zip", "resolved_zip"),
+    Column("resolved_city", "text", "the postal city of the ZIP, or the place named",
+           "rate.city", "resolved_city"),
+    Column("resolved_county", "text", "the county that the rate is for", "rate.county",
+           "resolved_county"),
+    Column("resolved_via", "category", "how the place was found",
+           "meta.resolved_via", "resolved_via", shared=True),
+    Column("lookup_as_of", "day", "the day that was looked up"),
+    Column("as_of_status", "category", "verified: the response itself proves that the rate was law"
+           " on that day"),
+    Column("effective_date", "day", "the day from which the rate is law, where its publisher says"
+           " so", "meta.effective_date", "effective_date", shared=True),
+    Column("effective_date_basis", "category", "what that day rests on",
+           "meta.effective_date_basis", "effective_date_basis", shared=True),
+    Column("lookup_source", "category", "where the rate is from",
+           "meta.source", "source", shared=True),
+    Column("lookup_edition", "category", "the edition of that source",
+           "meta.edition", "edition", shared=True),
+    Column("looked_up_at", "moment", "when the service responded (UTC)", outcome="looked_up_at"),
+    Column("support_reference", "text", "what to quote to the service's support",
+           outcome="support_reference"),
+)  # fmt: skip
+"""Every added column in the order in which they stand: the rate, the tax and whether they can be
+used, then their parts, then where they are from. `_SHORT` are those of `columns="short"`.
 
 In a file, what stands before the first, or behind the last, is the user's. So a further name never
 is the first or the last, nor the last of the short ones.
 """
+FACTS = tuple(one for one in COLUMNS if one.fact)
+"""Those that show a field of `Found` (some with code of their own)."""
+SHARED = frozenset(one.fact for one in FACTS if one.shared)
+
+
+def _of(*parts: Part) -> tuple[str, ...]:
+    return tuple(one.name for one in COLUMNS if one.part in parts)
+
+
+COLUMN_MEANINGS = {one.name: one.meaning for one in COLUMNS}
 ADDED_COLUMNS = tuple(COLUMN_MEANINGS)
 """Every column that a lookup or a tax adds, in the order in which they stand."""
-TAX_COLUMNS = (
-    *("tax", "tax_review", "tax_error", "taxable_amount", "exempt_amount"),
-    *(*LEVEL_TAX_COLUMNS, "tax_low", "tax_high", "at_stake"),
-)
+RATE_COLUMNS = _of("rate")
+"""The whole rate and its parts: fractions with five decimals (0.08250 is 8.25%)."""
+RANGE_COLUMNS = _of("range")
+"""The lowest and highest combined rate among the places that fit the query."""
+RATES = tuple(one.name for one in COLUMNS if one.form == "rate")
+"""All columns that hold rates."""
+LEVEL_TAX_COLUMNS = _of("level")
+"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
+SALE_COLUMNS = _of("sale")
+"""The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
+TAX_OPTION_COLUMNS = _of("option", "sale")
+"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
+TAX_COLUMNS = _of("tax", "level")
 """The columns that `df.svc.tax()` adds, without the prefix."""
 TAXES = frozenset({*TAX_COLUMNS, *TAX_OPTION_COLUMNS})
-LOOKED_UP = tuple(name for name in ADDED_COLUMNS if name not in TAXES)
-LOOKUP_COLUMNS = tuple(name for name in LOOKED_UP if name not in DETAIL_COLUMNS)
+DETAIL_COLUMNS = _of("detail")
+"""The columns that `lookup(detail=True)` adds to the others."""
+LOOKUP_COLUMNS = _of("lookup", "rate", "range")
 """Every column that a lookup adds, without the prefix."""
-SHORT_COLUMNS = ADDED_COLUMNS[: ADDED_COLUMNS.index(RATE_COLUMNS[-1]) + 1]
+LOOKED_UP = _of("lookup", "rate", "range", "detail")
+SHORT_COLUMNS = tuple(one.name for one in _SHORT)
 """What `columns="short"` adds: ten columns of the lookup, and those of a tax among them."""
-_SHORT_LOOKUP = tuple(name for name in SHORT_COLUMNS if name in LOOKUP_COLUMNS)
 FORMER_ORDER = (
-    *(*RATE_COLUMNS, *RANGE_COLUMNS, "freight_taxable", "confidence", "warnings", "resolved_via"),
+    *("combined_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate"),
+    *("rate_low", "rate_high", "freight_taxable", "confidence", "warnings", "resolved_via"),
     *("effective_date", "effective_date_basis", "resolved_state", "resolved_zip"),
     *("resolved_city", "resolved_county", "lookup_as_of", "as_of_status", "needs_review"),
     *("lookup_review_reason", "lookup_status", "lookup_error", "support_reference"),
     *("lookup_source", "lookup_edition", "looked_up_at", "tax", "tax_error", "taxable_amount"),
-    *("exempt_amount", *LEVEL_TAX_COLUMNS, "tax_low", "tax_high", "at_stake", "tax_review"),
-    *("shipping_tax", "tax_due", "tax_due_reason"),
+    *("exempt_amount", "state_tax", "county_tax", "city_tax", "combined_district_tax"),
+    *("tax_low", "tax_high", "at_stake", "tax_review", "shipping_tax", "tax_due"),
+    "tax_due_reason",
 )
 """The order in which earlier versions wrote the columns; no name is added to it."""
 OF_EVERY_LOOKUP = frozenset(
@@ -108,19 +189,9 @@ OF_EVERY_LOOKUP = frozenset(
 )
 OF_EVERY_SHORT_LOOKUP = frozenset(
     {"lookup_status", "needs_review", "lookup_review_reason", "lookup_error", "confidence"}
-).union(RATE_COLUMNS)
+).union(FORMER_ORDER[:5])
 OF_EVERY_TAX = frozenset({"tax", "tax_review", "tax_error", "taxable_amount", "exempt_amount"})
 """By these a lookup, a short one and a tax are recognized in a file; no name is added to them."""
-CATEGORY_COLUMNS = (
-    "confidence",
-    "resolved_via",
-    "effective_date_basis",
-    "as_of_status",
-    "lookup_review_reason",
-    "lookup_source",
-    "lookup_edition",
-)
-"""Those with few distinct texts: they are of dtype `category`, which saves memory."""
 
 
 def lookup_columns(*, detail: bool) -> tuple[str, ...]:
@@ -130,7 +201,7 @@ def lookup_columns(*, detail: bool) -> tuple[str, ...]:
 
 def is_short(names: Collection[str]) -> bool:
     """Whether columns (without the prefix) are those of a lookup with `columns="short"`."""
-    return set(_SHORT_LOOKUP) <= set(names) and not set(RANGE_COLUMNS) & set(names)
+    return set(names) >= OF_EVERY_SHORT_LOOKUP and not set(RANGE_COLUMNS) & set(names)
 
 
 def tax_columns(names: Collection[str]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
 from svc_tools.display import printable
 from svc_tools.lookup.cache_store import place_key
+from svc_tools.lookup.columns import FACTS
 from svc_tools.lookup.expiry import CLOCK_SKEW
 from svc_tools.lookup.outcomes import (
     Component,
@@ -47,24 +48,15 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.places import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 _FORMAT = "svclock"
-_VERSION = 1
-"""What the lines hold. A further field of a line is the next version, which reads those before."""
+_FIELDS = tuple(field.name for field in fields(Found))
+_VERSION = len(_FIELDS) - _FIELDS.index("components")
+"""What the lines hold. A further field of a line is the next version, which reads those before: so
+is one of `Found`, where it stands behind those of the first version."""
 _NEWER = "a newer release of svc-tools wrote it; upgrade to that one, or freeze the lookup again"
 _AGAIN = "freeze the lookup again, or fetch the file again from where it was stored"
-
-_RATES = {
-    "combined": "combined_rate",
-    "state": "state_rate",
-    "county": "county_rate",
-    "city": "city_rate",
-    "districts": "combined_district_rate",
-    "low": "rate_low",
-    "high": "rate_high",
-}
-"""The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
 
 
 class LockFileError(ValueError):
@@ -305,7 +297,6 @@ def _plausible(place: Place) -> Place:
 
 
 _Rate = Annotated[int, BeforeValidator(_units)]
-_MaybeRate = Annotated[int | None, BeforeValidator(_units)]
 
 
 _Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
@@ -340,26 +331,13 @@ class _Jurisdiction(_Part):
 
 
 class _Result(_Part):
+    """What was found: the facts with types of their own; the others are as the table says."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
     combined_rate: _Rate
-    state_rate: _MaybeRate = None
-    county_rate: _MaybeRate = None
-    city_rate: _MaybeRate = None
-    combined_district_rate: _MaybeRate = None
-    freight_taxable: bool | None = None
-    confidence: str | None = None
     warnings: tuple[str, ...] = ()
-    resolved_via: str | None = None
-    effective_date: str | None = None
-    effective_date_basis: str | None = None
-    resolved_state: str | None = None
-    resolved_zip: str | None = None
-    resolved_city: str | None = None
-    resolved_county: str | None = None
-    source: str | None = None
-    edition: str | None = None
     accepted_places: tuple[str, ...] = ()
-    rate_low: _MaybeRate = None
-    rate_high: _MaybeRate = None
     components: tuple[_Jurisdiction, ...] = ()
 
 
@@ -377,7 +355,9 @@ class _Line(_Part):
 
 
 _OUTCOME = ("status", "error", "support_reference", "error_code", "looked_up_at")
-_FOUND = {field.name: _RATES.get(field.name, field.name) for field in fields(Found)}
+_RATES = {one.fact: one.name for one in FACTS if one.form == "rate"}
+"""The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
+_NAMES = {name: _RATES.get(name, name) for name in _FIELDS}
 """What a line calls the fields of `Found`."""
 _PLACE = tuple(field.name for field in fields(Place))
 
@@ -392,7 +372,7 @@ def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
     if outcome.looked_up_at is not None:
         line["looked_up_at"] = outcome.looked_up_at.astimezone(UTC).isoformat()
     if (found := outcome.found) is not None:
-        result = {name: getattr(found, column) for column, name in _FOUND.items()}
+        result = {name: getattr(found, column) for column, name in _NAMES.items()}
         result |= {name: units_to_rate(result[name]) for name in _RATES.values()}
         result["components"] = [
             _present({"level": one.level, "name": one.name, "code": one.code})
@@ -418,10 +398,55 @@ def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
         read = _Line.model_validate_json(line)
     except ValidationError as error:
         raise ValueError(_first_fault(error)) from None
-    found = None
-    if (result := read.answer) is not None:
-        values = {column: getattr(result, name) for column, name in _FOUND.items()}
-        values["components"] = tuple(Component(*dict(one).values()) for one in result.components)
-        found = Found(**values)
     values = {name: getattr(read, name) for name in _OUTCOME}
+    found = None if read.answer is None else _found(read.answer)
     return read.question, Outcome(**values, found=found, cached=True), read.detail
+
+
+def _string(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError("Input should be a valid string")
+
+
+def _boolean(value: object) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    raise ValueError("Input should be a valid boolean")
+
+
+_READERS = {one.fact: {"rate": _units, "truth": _boolean}.get(one.form, _string) for one in FACTS}
+_PLAIN: Mapping[str, tuple[str, Callable[[object], int | str | None]]] = {
+    name: (fact, _READERS[fact])
+    for fact, name in _NAMES.items()
+    if name not in _Result.model_fields and fact in _READERS
+}
+"""The facts that have no type of their own in `_Result`, and how they are read."""
+
+
+def _found(answer: _Result) -> Found:
+    """What was found.
+
+    Raises:
+        ValueError: a fact is of another form, or not known to this release.
+    """
+    plain: dict[str, Any] = dict.fromkeys(fact for fact, _ in _PLAIN.values())
+    unknown: list[str] = []
+    for name, value in (answer.model_extra or {}).items():
+        if name not in _PLAIN:
+            unknown.append(name)
+            continue
+        fact, read = _PLAIN[name]
+        try:
+            plain[fact] = read(value)
+        except ValueError as error:
+            raise ValueError(f"answer.{name}: {error}") from None
+    if unknown:
+        raise ValueError(f"answer.{unknown[0]}: not known to this release; {_NEWER}")
+    return Found(
+        combined=answer.combined_rate,
+        warnings=answer.warnings,
+        accepted_places=answer.accepted_places,
+        components=tuple(Component(*dict(one).values()) for one in answer.components),
+        **plain,
+    )

@@ -14,7 +14,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from svc_sdk import (
     Advisory,
@@ -29,6 +30,7 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
+from svc_sdk.models import Meta, Rate
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
 from svc_tools.codes import (
     CODES,
@@ -58,12 +60,14 @@ from svc_tools.display import (
     printable,
     prose,
 )
+from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.places import ONE_RATE_STATES, country_code, country_name, same_place
 from svc_tools.service_address import WrongAddressError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from svc_tools.lookup.columns import Column
     from svc_tools.places import Place, Refusal
 
 Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"]
@@ -76,7 +80,7 @@ STOPPED = "it was stopped"
 _US = "US"
 _LONGEST = 40
 """Characters of a country that is not known which a sentence quotes."""
-_PARTS = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
+_PARTS = RATE_COLUMNS[1:]
 TOO_HIGH = rate_to_units(HIGHEST_RATE)
 """Units above which a combined rate requires review."""
 _BREAKS = re.compile(r"\s+")
@@ -103,6 +107,9 @@ class Found:
 
     `low` and `high` are the lowest and the highest combined rate among the candidates, where the
     response names several; else missing. `components` is empty but for a full response.
+
+    The cache and lock files hold the fields in this order: a further one is the last, and has a row
+    in `columns.COLUMNS`.
     """
 
     combined: int
@@ -211,38 +218,23 @@ def without_rates(response: TaxResponse) -> TaxResponse:
 
 
 def _found(response: TaxResponse) -> Found:
-    rate, meta = response.rate, response.meta
-    extra = meta.model_extra or {}
-    combined = rate_units("combined_rate", rate.combined_rate)
+    combined = rate_units("combined_rate", response.rate.combined_rate)
     if combined is None:
         raise ValueError("it has no combined_rate")
-    freight = rate.freight_taxable
-    places = extra.get("accepted_places")
+    places = (response.meta.model_extra or {}).get("accepted_places")
     low, high = _range(response, combined)
+    plain: dict[str, Any] = {fact: read(response) for fact, read in _READERS.items()}
     return Found(
         combined=combined,
-        state=rate_units("state_rate", rate.state_rate),
-        county=_part(response, "county_rate"),
-        city=_part(response, "city_rate"),
-        districts=_part(response, "combined_district_rate"),
-        freight_taxable=freight if isinstance(freight, bool) else None,
         confidence=_clean(confidence_of(response)),
         warnings=_warnings(response),
-        resolved_via=_clean(meta.resolved_via),
-        effective_date=_clean(meta.effective_date),
-        effective_date_basis=_clean(meta.effective_date_basis),
-        resolved_state=_clean(rate.state),
-        resolved_zip=_clean(rate.zip),
-        resolved_city=_clean(rate.city),
-        resolved_county=_clean(rate.county),
-        source=_text(extra.get("source")),
-        edition=_text(extra.get("edition")),
         accepted_places=tuple(_clean(str(one)) for one in places)
         if isinstance(places, list)
         else (),
         low=low,
         high=high,
         components=_components(response),
+        **plain,
     )
 
 
@@ -394,8 +386,38 @@ def with_sum_checked(outcome: Outcome) -> Outcome:
     return replace(outcome, found=replace(found, warnings=(*found.warnings, NO_SUM)))
 
 
+def _truth(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
 def _text(value: object) -> str | None:
     return _clean(value) if isinstance(value, str) and value else None
+
+
+def _reader(column: Column) -> Callable[[TaxResponse], int | str | None]:
+    """How the fact of a column is read where it is in a response as it is.
+
+    It is missing where the response has something of another form.
+    """
+    part, name = column.sent.split(".")
+    if name not in (Rate if part == "rate" else Meta).model_fields:  # SPEC 2 does not have it
+        extra = attrgetter(f"{part}.model_extra")
+        of = {"rate": _units_or_none, "truth": _truth}.get(column.form, _text)
+        return lambda response: of((extra(response) or {}).get(name))
+    if column.form == "rate":
+        return lambda response: _part(response, name)
+    value = attrgetter(column.sent)
+    if column.form == "truth":
+        return lambda response: _truth(value(response))
+    return lambda response: _clean(value(response))
+
+
+_READERS = {
+    one.fact: _reader(one)
+    for one in FACTS
+    if "." in one.sent and one.fact not in {"combined", "confidence", "warnings"}
+}
+"""How the facts are read that a response has as they are; the others are computed."""
 
 
 def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:

@@ -23,9 +23,10 @@ import svc_tools
 from svc_sdk import AsyncSvc
 from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals, units_of
 from svc_tools.frames.queries import distinct_rows
-from svc_tools.lookup.columns import CATEGORY_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
+CATEGORIES = [one.name for one in COLUMNS if one.form == "category"]
 MIXED = pd.DataFrame(
     {
         "order": ["a", "b", "c", "d", "e", "f"],
@@ -401,9 +402,9 @@ def test_frames_of_no_row_and_of_one_have_all_columns_in_their_form(scripted, ro
     result = looked(frame, scripted)
     whole = looked(pd.DataFrame({"state": ["TX"] * 3, "zip": ["78701"] * 3}), scripted)
     for name in LOOKUP_COLUMNS:
-        if name not in CATEGORY_COLUMNS:
+        if name not in CATEGORIES:
             assert result[name].dtype == whole[name].dtype, name
-        assert (result[name].dtype == "category") is (name in CATEGORY_COLUMNS), name
+        assert (result[name].dtype == "category") is (name in CATEGORIES), name
     assert len(result) == rows
 
 
@@ -422,7 +423,7 @@ def texts(embedded):
     return frame.svc.lookup(client=embedded, as_of="2026-02-01", cache=False, progress=False)
 
 
-@pytest.mark.parametrize("name", CATEGORY_COLUMNS)
+@pytest.mark.parametrize("name", CATEGORIES)
 def test_columns_of_few_texts_work_as_text_does(texts, name, tmp_path):
     column = texts[name]
     text = column.astype(text_dtype())

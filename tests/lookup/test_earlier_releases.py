@@ -176,9 +176,13 @@ def test_rows_of_every_length_stand_side_by_side(path, client, of):
 
 def test_what_a_newer_release_stores_besides_is_left(path, client):
     def longer(values, of):
-        if of == "profile" or len(values) != 12:
-            return [*values, "further", None]
-        return [*values, [], [], None, None, "further"]
+        known = len(values)  # without a rate
+        if of == "profile":
+            known = len(cache_store._NO_PROFILE)
+        elif values[0]:
+            known = cache_store._WHOLE + len(cache_store._LATER)
+            values = [*values, [], [], None, None] if len(values) == 12 else values
+        return [*values, *[None] * (known - len(values)), "further", None]
 
     edited(path, longer)
     assert stored(path, client) == RESULTS
@@ -231,19 +235,22 @@ def test_the_lock_file_of_an_earlier_version_is_read(path, version, client, monk
 
 
 def test_a_further_field_of_a_line_is_a_further_version():
-    """Whoever adds one raises the version of lock files, and this list with it."""
-    fields = {
-        1: "answer detail error error_code looked_up_at question status support_reference"
+    """One of `Found` raises the version of lock files; of another one it is raised with this list.
+
+    What each release knows beyond the first is refused by those before it, as of a newer one.
+    """
+    first = (
+        "answer detail error error_code looked_up_at question status support_reference"
         " accepted_places city_rate combined_district_rate combined_rate components confidence"
         " county_rate edition effective_date effective_date_basis freight_taxable rate_high"
         " rate_low resolved_city resolved_county resolved_state resolved_via resolved_zip source"
         " state_rate warnings code level name rate address as_of city lat lng location mode"
-        " state zip",
-    }
-    models = (lock_file._Line, lock_file._Result, lock_file._Jurisdiction)
-    known = {name for model in models for name in model.model_fields}
-    known |= {field.name for field in dataclasses.fields(Place)}
-    assert known == {*fields[lock_file._VERSION].split()}
+        " state zip"
+    )
+    known = {*lock_file._Line.model_fields, *lock_file._Jurisdiction.model_fields}
+    known |= {field.name for field in dataclasses.fields(Place)} | {*lock_file._NAMES.values()}
+    assert known >= {*first.split()}
+    assert len(known - {*first.split()}) + 1 == lock_file._VERSION
 
 
 def rewritten(path, folder, line, **changes):
@@ -259,7 +266,8 @@ def rewritten(path, folder, line, **changes):
 
 
 @pytest.mark.parametrize(
-    ("line", "changes"), [(0, {"version": 2}), (0, {"version": 10**9}), (1, {"further": 1})]
+    ("line", "changes"),
+    [(0, {"version": lock_file._VERSION + 1}), (0, {"version": 10**9}), (1, {"further": 1})],
 )
 def test_a_lock_file_of_a_newer_release_is_refused_as_such(tmp_path, client, line, changes):
     made = rewritten(LOCKS[0], tmp_path, line, **changes)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.answers import NOW, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
 
+from svc_tools.lookup import lock_file
 from svc_tools.lookup.lock_file import (
     LockFileError,
     line_of,
@@ -24,6 +25,7 @@ from svc_tools.lookup.outcomes import Component, Outcome, reasons_on
 from svc_tools.places import Place
 
 FROZEN = datetime(2026, 5, 31, 18, 0, tzinfo=UTC)
+NEXT = lock_file._VERSION + 1
 UNDATED = Place("WA", "coordinates", lat=47.6205, lng=-122.3493)
 PARTIAL = Outcome(
     "partial",
@@ -93,7 +95,7 @@ def test_it_is_plain_text_in_the_specifications_words():
     head, *answers, last = [json.loads(line) for line in text().splitlines()]
     assert head == {
         "format": "svclock",
-        "version": 1,
+        "version": lock_file._VERSION,
         "frozen_at": "2026-05-31T18:00:00+00:00",
         "today": "2026-05-20",
         "service": "https://rates.example",
@@ -320,7 +322,7 @@ def test_another_file_is_refused(path, content):
         ({"source": {}}, "source"),
         ({"account": 7}, "account"),
         ({"answers": "4"}, "answers"),
-        ({"version": 2}, "version 2; this release reads version 1"),
+        ({"version": NEXT}, f"version {NEXT}; this release reads version {NEXT - 1}"),
     ],
 )
 def test_a_head_that_cannot_be_read_is_refused(path, head, problem):

@@ -9,6 +9,7 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from svc_tools.config import Source
+from svc_tools.lookup.columns import FACTS
 from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome
 from svc_tools.places import Place
 from svc_tools.places.place import Mode
@@ -46,20 +47,14 @@ PLACES = _ZIPS | st.builds(
 """Any place that the types allow, not only those that cells can mean."""
 
 COMPONENTS = st.builds(Component, level=_TEXT, name=_TEXT, code=_MAYBE, units=_UNITS)
-_TEXTS = (
-    *("confidence", "resolved_via", "effective_date", "effective_date_basis", "source", "edition"),
-    *("resolved_state", "resolved_zip", "resolved_city", "resolved_county"),
-)
-FOUND = st.builds(
-    Found,
-    combined=_UNITS,
-    **dict.fromkeys(("state", "county", "city", "districts", "low", "high"), st.none() | _UNITS),
-    **dict.fromkeys(_TEXTS, _MAYBE),
-    freight_taxable=st.none() | st.booleans(),
-    warnings=st.lists(_TEXT, max_size=3).map(tuple),
-    accepted_places=st.lists(_TEXT, max_size=2).map(tuple),
-    components=st.lists(COMPONENTS, max_size=2).map(tuple),
-)
+_OF_FORMS = {"rate": st.none() | _UNITS, "truth": st.none() | st.booleans()}
+_FACTS = {one.fact: _OF_FORMS.get(one.form, _MAYBE) for one in FACTS} | {
+    "combined": _UNITS,
+    "warnings": st.lists(_TEXT, max_size=3).map(tuple),
+    "accepted_places": st.lists(_TEXT, max_size=2).map(tuple),
+    "components": st.lists(COMPONENTS, max_size=2).map(tuple),
+}
+FOUND = st.builds(Found, **_FACTS)
 OUTCOMES = st.builds(
     Outcome,
     status=st.sampled_from(STATUSES),

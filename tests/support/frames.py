@@ -11,7 +11,7 @@ import pyarrow as pa
 from svc_tools.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.results import encode
-from svc_tools.lookup.columns import RANGE_COLUMNS, RATE_COLUMNS, lookup_columns
+from svc_tools.lookup.columns import COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import Component
 from svc_tools.text_dtype import text_dtype
 
@@ -20,7 +20,7 @@ MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
 DAY = pd.ArrowDtype(pa.date32())
 SOLD = date(2026, 5, 17)
 _LEVELS = ("state", "county", "city", "district")
-_BOOLEAN = {"freight_taxable", "needs_review"}
+_FORMS = {one.name: one.form for one in COLUMNS}
 
 
 def parts(*texts):
@@ -108,11 +108,10 @@ def looked_up(lines, *, prefix="", detail=True, index=None, **columns):
 
 
 def _column(name, values):
-    if name in RATE_COLUMNS or name in RANGE_COLUMNS:
+    if _FORMS[name] == "rate":
         return pd.array(dollars(values), dtype=RATE)
-    if name in {"lookup_as_of", "effective_date"}:
-        return pd.array(values, dtype=DAY)
-    return pd.array(values, dtype="boolean" if name in _BOOLEAN else text_dtype())
+    kinds = {"day": DAY, "truth": "boolean"}
+    return pd.array(values, dtype=kinds.get(_FORMS[name], text_dtype()))
 
 
 def taxed(lines, amounts, *, prefix="", detail=True, index=None, terms=None, **columns):

@@ -45,6 +45,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     shipping_of_rows,
     taxed_rows,
 )
+from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -289,12 +290,7 @@ def _reasons(
     return Coded(codes, tuple(values))
 
 
-_PARTS = {
-    "state": "state_rate",
-    "county": "county_rate",
-    "city": "city_rate",
-    "districts": "combined_district_rate",
-}
+_PARTS = {one.fact: one.name for one in FACTS if one.name in RATE_COLUMNS[1:]}
 
 
 def _evidence(

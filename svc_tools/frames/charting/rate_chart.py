@@ -16,6 +16,7 @@ from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
 from svc_tools.frames.lookup_columns import rates_of, truths_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RATE_NOTE_SHORT
+from svc_tools.lookup.columns import RANGE_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -137,7 +138,7 @@ def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
 def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.ndarray]:
     """The lowest and the highest rate of each row; its rate where it has no range."""
     ranges = []
-    for name in ("rate_low", "rate_high"):
+    for name in RANGE_COLUMNS:
         bound = rates_of(frame, f"{prefix}{name}")
         ranges.append(np.where(bound.missing, units, bound.units))
     return ranges

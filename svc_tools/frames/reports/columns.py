@@ -18,9 +18,8 @@ from svc_tools.frames.row_states import inputs_of
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
-    LEVEL_TAX_COLUMNS,
-    RANGE_COLUMNS,
-    RATE_COLUMNS,
+    COLUMNS,
+    RATES,
     SALE_COLUMNS,
 )
 from svc_tools.roles import is_personal
@@ -36,10 +35,7 @@ _MAIN = tuple(
     or name in {"at_stake", "warnings"}
 )
 """The added columns that follow the user's on the sheet Lines, and are printed."""
-_MONEY = (
-    *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
-    *("tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
-)
+_MONEY = tuple(one.name for one in COLUMNS if one.form == "money" and one.part != "sale")
 _MOST_NAMED = 40
 """Columns left out that are named; of the others the number is."""
 
@@ -217,7 +213,7 @@ def _index_levels(frame: pd.DataFrame) -> Iterable[tuple[Hashable, pd.Series]]:
 
 def _kinds(prefix: str) -> Mapping[str, str]:
     return (
-        {f"{prefix}{name}": "rate" for name in (*RATE_COLUMNS, *RANGE_COLUMNS)}
+        {f"{prefix}{name}": "rate" for name in RATES}
         | {f"{prefix}{name}": "money" for name in _MONEY}
         | {f"{prefix}warnings": "wrapped", f"{prefix}looked_up_at": "utc"}
         | {f"{prefix}lookup_status": "indented"}  # it follows a number

@@ -17,7 +17,7 @@ from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of_rows
-from svc_tools.lookup.columns import LOOKUP_COLUMNS, RATE_COLUMNS
+from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.roles import FlagsAmbiguous
 from svc_tools.text_dtype import text_dtype
 
@@ -184,7 +184,7 @@ def read_lines(
     )
     rates = rates_of(frame, rate)
     levels = tuple(rates_of(frame, prefix + name) for name in RATE_COLUMNS[1:])
-    low, high = (rates_of(frame, prefix + name) for name in ("rate_low", "rate_high"))
+    low, high = (rates_of(frame, prefix + name) for name in RANGE_COLUMNS)
     _refuse_too_large(inputs, goods, shipping, (rates, low, high))
     for cents in (goods, exempt.cents, shipping):
         cents[inputs.given] = 0
