@@ -156,6 +156,19 @@ def test_a_file_that_is_stopped_while_read_or_written_writes_nothing(  # noqa: P
     assert (again.cached, again.totals.statuses) == (asked, {"ok": 400})
 
 
+def test_a_file_that_is_stopped_before_its_dates_and_amounts_are_decided_writes_nothing(
+    scripted, faults, tmp_path, cache, stop
+):
+    amounts = [f"{100 + day}.00,{(100 + day) * 0.0825 / 1.0825:.2f}" for day in range(9)]
+    rows = [f"TX,78701,0{1 + day}/14/2026,{amounts[day]}" for day in range(9)]
+    source = tmp_path / "a.csv"
+    source.write_text("\n".join(["State,Zip,Order Date,Order Amount,Sales Tax", *rows]))
+    stop.set()
+    run = enrich_file(source, tmp_path / "out.csv", tax={}, client=scripted, cache=cache, stop=stop)
+    assert (run.stopped, run.written, run.totals.rows) == (STOPPED, None, 0)
+    assert not faults.seen
+
+
 PLACES = 3_000
 START = """
 import asyncio, sys, threading

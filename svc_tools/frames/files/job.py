@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     from svc_tools.dates import DateStyle
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
-    from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
@@ -200,7 +199,8 @@ class FileJob:
                 self._late.see(whole, surveyed.rows)
                 frame = self._orders.completed(whole.drop(columns=[*self._late.labels]))
                 self._orders.see(frame, self._exempt_rows(frame))
-                queries = self._queries(frame)
+                queries = read_queries(frame, self.layout.inputs, self._every_date)
+                self._read_dates_by(queries.dates)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
                         surveyed.places[one.place] += rows
@@ -440,12 +440,6 @@ class FileJob:
         passed = [self.rows.schema.field(position).name for position in self.layout.passed]
         return Counter([*passed, *names_added(self.terms, optional=False)])
 
-    def _queries(self, frame: pd.DataFrame) -> Queries:
-        """The queries of some rows; where the column must decide on their dates, all of it does."""
-        queries = read_queries(frame, self.layout.inputs, self._every_date)
-        self._read_dates_by(queries.dates)
-        return queries
-
     def _read_dates_by(self, style: DateStyle) -> None:
         self.layout = replace(self.layout, inputs=replace(self.layout.inputs, dates=style))
 
@@ -555,11 +549,9 @@ class FileJob:
             ColumnAmbiguous: it is still open.
         """
         source = self.layout.source
-        if source is None or not source.waits:
+        if source is None or not source.waits or not self.surveyed.whole:
             return
         first = self._first()
-        if not self.surveyed.whole:  # its dates may still be to decide
-            self._queries(first)
         rated = enriched_rows(first, self.layout, replace(self._given, tax=None), self._results)
         rates = rates_known(rated, self._given.lookup.prefix)
         terms, source, of_tax = settled(
