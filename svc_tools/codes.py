@@ -11,12 +11,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, Self
 
 from svc_sdk.rates import rate_to_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from svc_sdk.models import Advisory, TaxResponse
 
@@ -37,23 +38,142 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One row of the table.
+_FLAGS = ("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input")
+
+
+def _set_flags(status: Status, flags: Collection[str]) -> None:
+    for flag in _FLAGS:
+        setattr(status, flag, flag in flags)
+
+
+class Status(StrEnum):
+    """The status of a row, from the best to the least known.
+
+    A member is one row: the text in `lookup_status`, and the flags that are true of it. They are
+    the only place that says what a status means: ask `status.usable`, never for a text. A status
+    equals its text, prints as it and is pickled as it.
 
     Attributes:
-        code: the status, code or word as it stands in a column or a response.
+        usable: it has a whole rate.
+        partial: it has a rate that lacks a part.
+        known: the service has said what it knows of the place, if only that it has no rate.
+        attempted: the run came to it.
+        again: another run may find more.
+        review: it requires review by itself.
+        abroad: the place is outside the states and DC.
+        of_input: the row names no usable place or date.
+    """
+
+    OK = "ok", "usable", "known", "attempted"
+    PARTIAL = "partial", "partial", "known", "attempted", "review"
+    UNRESOLVED = "unresolved", "known", "attempted", "review"
+    INVALID = "invalid", "of_input", "attempted", "review"
+    UNSUPPORTED = "unsupported", "abroad", "attempted", "review"
+    FAILED = "failed", "attempted", "again", "review"
+    NOT_ATTEMPTED = "not_attempted", "again", "review"
+
+    _value_: str
+    usable: bool
+    partial: bool
+    known: bool
+    attempted: bool
+    again: bool
+    review: bool
+    abroad: bool
+    of_input: bool
+
+    def __new__(cls, text: str, *flags: str) -> Self:
+        """A status with these flags."""
+        one = str.__new__(cls, text)
+        one._value_ = text
+        _set_flags(one, flags)
+        return one
+
+    @classmethod
+    def of(cls, text: str) -> Status:
+        """The status of a text; one that is no status has no rate, and requires review."""
+        return _BY_TEXT.get(text) or _other_status(text)
+
+    @property
+    def rated(self) -> bool:
+        """Whether it has a rate, be it one that lacks a part."""
+        return self.usable or self.partial
+
+    @property
+    def settled(self) -> bool:
+        """Whether another run would not change it."""
+        return not self.again
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run came to it and found nothing."""
+        return self.attempted and self.again
+
+    @property
+    def left(self) -> bool:
+        """Whether the run ended before it."""
+        return self.again and not self.attempted
+
+    def taxed(self, *, partial_used: bool) -> bool:
+        """Whether a tax is computed from its rate."""
+        return self.usable or (self.partial and partial_used)
+
+    def __repr__(self) -> str:
+        """That of the text."""
+        return repr(self.value)
+
+    def __reduce_ex__(self, _: object) -> tuple[type[str], tuple[str]]:
+        """Pickle the text, which every release can read."""
+        return str, (self.value,)
+
+
+_BY_TEXT: dict[str, Status] = {one.value: one for one in Status}
+
+
+def _other_status(text: str) -> Status:
+    other = str.__new__(Status, text)
+    other._name_, other._value_ = "OTHER", text
+    _set_flags(other, ("attempted", "review"))
+    return other
+
+
+STATUSES = tuple(_BY_TEXT)
+"""Every status a row can have, from the best to the least known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row of the table: what is said of a code, all of it.
+
+    Attributes:
         kinds: where it occurs.
         meaning: what it means.
         why: why it matters, for a reason to review.
         to_do: what to do about it, a sentence.
+        review: a rate requires review when its response carries the code as a warning.
+        other_date: the rate is that of another date than the one of the query.
+        disproves_date: a published date proves nothing, as for a rate of another date or a partial
+            one: it is of one season, or disputed by another source.
+        partial: the parts that the rate may lack (WIRE).
+        other_city: another city may be meant; the warning may say what its rates are (WIRE).
+        delivery: it is in doubt whether delivery is taxed.
+        own_records: it is settled with one's own records, by hand or by another run, not on a
+            state's page; so is all of the kinds `mark` and `tax_due`.
+        not_due: the seller owes nothing on such sales, which are these.
     """
 
-    code: str
     kinds: tuple[Kind, ...]
     meaning: str
     why: str = ""
     to_do: str = ""
+    review: bool = False
+    other_date: bool = False
+    disproves_date: bool = False
+    partial: tuple[str, ...] = ()
+    other_city: bool = False
+    delivery: bool = False
+    own_records: bool = False
+    not_due: str = ""
 
 
 _AGAIN = "Run the lookup again."
@@ -72,470 +192,570 @@ _OFF_MAP = "it may lie where no state's rate applies"
 _OTHER_DATE = "the rate is that of another date"
 _MAY_HAVE_CHANGED = "the rate may have changed since"
 
-_STATUSES = {
-    "failed": (
+CODES: Mapping[str, Code] = {
+    # statuses without a whole rate, the most urgent first
+    "failed": Code(
+        ("review", "status"),
         "the service gave no usable response",
         "run again: the rate may be available then",
         _AGAIN,
+        own_records=True,
     ),
-    "not_attempted": (
+    "not_attempted": Code(
+        ("review", "status"),
         "the run ended before the row was looked up",
         "run again: only what is missing is looked up",
         _AGAIN,
+        own_records=True,
     ),
-    "invalid": (
+    "invalid": Code(
+        ("review", "status"),
         "the row names no usable place or date",
         "it was not looked up; it has no tax until it is corrected",
         "Correct the row, then look it up again.",
+        own_records=True,
     ),
-    "unresolved": (
+    "unresolved": Code(
+        ("review", "status"),
         "the service has no rate for the place",
         "the row has no tax until its place is corrected or the state gives its rate",
         "Check state, ZIP Code and city; if they are right, get the rate from the state.",
     ),
-    "partial": (
+    "partial": Code(
+        ("review", "status"),
         "the rate lacks its local or district part",
         "the rate is a lower bound: no tax is computed from it unless you choose to",
         _LOCAL_PART,
     ),
-    "unsupported": (
+    "unsupported": Code(
+        ("review", "status"),
         "the row lies outside the states and DC",
         "no state's sales tax applies; something else may",
         "Handle it by hand: no US state sales-tax rate applies here.",
+        own_records=True,
     ),
-}
-"""Statuses without a whole rate: meaning, why it matters, what to do; the most urgent first."""
-_REVIEW = {
-    "rate_too_high": (
+    "no_tax": Code(
+        ("mark", "tax_due", "compared"),
+        "there is no tax: tax_error says why",
+        to_do="Correct what is named, then compute the tax again.",
+    ),
+    "ok": Code(("status",), "a whole rate: state + county + city + districts"),
+    # reasons to review a rate, the most urgent first
+    "rate_too_high": Code(
+        ("review",),
         "the rate is above 20%, which no sales tax in the US is",
         "the rate is wrong, and with it the tax that is computed from it",
         _ASK_STATE,
     ),
-    "place_input_mismatch": (
+    "place_input_mismatch": Code(
+        ("review",),
         "the city given is not the place that the rate is for",
         _WRONG_PLACE,
         _CHECK_PLACE,
+        review=True,
+        other_city=True,
+        own_records=True,
     ),
-    "zip_not_used": (
+    "zip_not_used": Code(
+        ("review",),
         "the ZIP given leads to no rate, and the city decided",
         _WRONG_PLACE,
         "Check the ZIP Code against the order.",
+        review=True,
+        other_city=True,
+        own_records=True,
     ),
-    "several_rates": (
+    "several_rates": Code(
+        ("review",),
         "the place fits several jurisdictions, and their rates differ",
         "rate_low and rate_high say how far the rate may be off; a full address decides",
         _FULL_ADDRESS,
     ),
-    "zip_spans_jurisdictions": (
+    "zip_spans_jurisdictions": Code(
+        ("review",),
         "the ZIP lies in several jurisdictions, and their rates may differ",
         "whether they differ is not known; a full address decides",
         _FULL_ADDRESS,
     ),
-    "zip_of_another_state": (
+    "zip_of_another_state": Code(
+        ("review",),
         "only a part of the ZIP lies in the state of the row",
         _OTHER_STATE,
         _CHECK_PLACE,
+        review=True,
+        own_records=True,
     ),
-    "zip_crosses_state_line": (
+    "zip_crosses_state_line": Code(
+        ("review",),
         "a part of the ZIP lies in another state",
         _OTHER_STATE,
         _CHECK_PLACE,
+        review=True,
+        own_records=True,
     ),
-    "near_state_line": (
+    "near_state_line": Code(
+        ("review",),
         "the point is closer to another state than the map is exact",
         _OTHER_STATE,
         _CHECK_PLACE,
+        review=True,
     ),
-    "near_map_edge": (
+    "near_map_edge": Code(
+        ("review",),
         "the point is near the sea or another country",
         _OFF_MAP,
         _CHECK_PLACE,
+        review=True,
     ),
-    "point_off_map": (
+    "point_off_map": Code(
+        ("review",),
         "the point lies in no county: the rate is that of the nearest one",
         _OFF_MAP,
         _CHECK_PLACE,
+        review=True,
     ),
-    "source_conflict": (
+    "source_conflict": Code(
+        ("review",),
         "published sources disagree on the rate",
         "only the state can say which is right",
         _ASK_STATE,
+        review=True,
+        disproves_date=True,
     ),
-    "as_of_before_history": (
+    "as_of_before_history": Code(
+        ("review",),
         "the sale is before the oldest rate known, which was used",
         _OTHER_DATE,
         _ASK_FOR_DATE,
+        review=True,
+        other_date=True,
     ),
-    "as_of_after_edition": (
+    "as_of_after_edition": Code(
+        ("review",),
         "the sale is after what the rates cover; the newest was used",
         _MAY_HAVE_CHANGED,
         _ASK_FOR_DATE,
+        review=True,
+        other_date=True,
     ),
-    "stale_rate": (
+    "stale_rate": Code(
+        ("review",),
         "the rate was last published for an earlier date, and no newer exact figure exists",
         _MAY_HAVE_CHANGED,
         _ASK_FOR_DATE,
+        review=True,
+        other_date=True,
     ),
-    "effective_after_sale": (
-        "the rate took effect after the day of the row",
-        _OTHER_DATE,
-        _ASK_FOR_DATE,
+    "effective_after_sale": Code(
+        ("review",), "the rate took effect after the day of the row", _OTHER_DATE, _ASK_FOR_DATE
     ),
-    "seasonal_rates": (
+    "seasonal_rates": Code(
+        ("review",),
         "towns of the state have other rates in winter",
         "the rate may be that of the other season",
         _ASK_FOR_DATE,
+        review=True,
+        disproves_date=True,
     ),
-    "parts_do_not_add_up": (
+    "parts_do_not_add_up": Code(
+        ("review",),
         "the parts of the rate are not its sum",
         "either the rate or a part is wrong: the tax by level is not known",
         _ASK_STATE,
+        review=True,
+        disproves_date=True,
     ),
-    "uncoded_warning": (
+    "uncoded_warning": Code(
+        ("review",),
         "the service sent a warning that cannot be read",
         "what it warns of is not known",
         _ASK_STATE,
+        review=True,
     ),
-    "confidence_unknown": (
+    "confidence_unknown": Code(
+        ("review",),
         "the service gives no confidence in the rate, or one with no known meaning",
         "how certain the rate is, is not known",
         _ASK_STATE,
     ),
-    "low_confidence": (
+    "low_confidence": Code(
+        ("review",),
         "the service has little confidence in the rate, and no other reason here says why",
         "only the state can say whether the rate is right",
         _ASK_STATE,
     ),
-}
-"""Reasons to review a rate: meaning, why it matters, what to do; the most urgent first."""
-_WARNINGS = {
-    "local_rates_not_covered": (
+    # Advisories that are no reason to review a row
+    "local_rates_not_covered": Code(
+        ("warning",),
         "the rate is the state's part alone",
-        _LOCAL_PART,
+        to_do=_LOCAL_PART,
+        partial=("county_rate", "city_rate", "combined_district_rate"),
     ),
-    "districts_not_covered": (
+    "districts_not_covered": Code(
+        ("warning",),
         "a city or district rate may come on top",
-        "Ask the state whether a city or district tax comes on top there.",
+        to_do="Ask the state whether a city or district tax comes on top there.",
+        partial=("city_rate", "combined_district_rate"),
     ),
-    "address_not_matched": (
+    "address_not_matched": Code(
+        ("warning",),
         "decided by the ZIP Code or place, not by the street address",
-        "Check the street address; the embedded service needs the state's boundary file for it.",
+        to_do="Check the street address; the embedded service needs the state's boundary file for"
+        " it.",
     ),
-    "address_districts_not_covered": (
+    "address_districts_not_covered": Code(
+        ("warning",),
         "districts drawn by address may add to the rate",
-        "Look the address up with the state: districts add tax.",
+        to_do="Look the address up with the state: districts add tax.",
     ),
-    "unreadable_field": (
+    "unreadable_field": Code(
+        ("warning",),
         "a field of the response, such as its city, cannot be read: it is missing here",
-        "Report it to the service; svc-tools lookup with --json shows what was sent.",
+        to_do="Report it to the service; svc-tools lookup with --json shows what was sent.",
     ),
-}
-"""Advisories that are no reason to review a row: meaning, what to do."""
-_MARKS = {
-    "needs_review": (
+    # Why a review lists a row that has no reason in its columns
+    "needs_review": Code(
+        ("mark",),
         "the lookup marked the rate for review; the reason column is not in the frame",
-        "Look it up with the column lookup_review_reason, which says why.",
+        to_do="Look it up with the column lookup_review_reason, which says why.",
     ),
-    "mostly_not_taxable": (
+    "mostly_not_taxable": Code(
+        ("mark",),
         (
             "the export marks more than half of the state's sales as not taxable; the rows are not"
             " listed one by one"
         ),
-        "Check in the shop that these goods are not taxable there; to tax them: taxable=False.",
+        to_do="Check in the shop that these goods are not taxable there; to tax them:"
+        " taxable=False.",
     ),
-}
-"""Why a review lists a row that has no reason in its columns: meaning, what to do."""
-_TAX_REVIEW = {
-    "amounts_do_not_add_up": (
+    # Codes of `tax_review` in the order in which a cell lists them
+    "amounts_do_not_add_up": Code(
+        ("tax_review",),
         (
             "the columns of the order do not add up to its total: something is in it that has no"
             " column, such as a tip, a gift card or another discount, or the tax is in the amount"
         ),
-        "Look the order up in the shop, and enter what was sold for how much before tax.",
+        to_do="Look the order up in the shop, and enter what was sold for how much before tax.",
+        own_records=True,
     ),
-    "partial_rate": (
+    "partial_rate": Code(
+        ("tax_review",),
         "the tax was computed from a rate that lacks its local or district part: a lower bound",
-        _LOCAL_PART,
+        to_do=_LOCAL_PART,
     ),
-    "freight_taxable_unknown": (
+    "freight_taxable_unknown": Code(
+        ("tax_review",),
         "whether delivery is taxable there is not known: tax_low is without, tax_high with it",
-        "Ask the state whether delivery is taxable, then compute again.",
+        to_do="Ask the state whether delivery is taxable, then compute again.",
+        delivery=True,
     ),
-    "delivery_optional_unknown": (
+    "delivery_optional_unknown": Code(
+        ("tax_review", "warning"),
         (
             "the state exempts delivery only where the buyer could avoid the charge, and it is not"
             " known whether yours can"
         ),
-        (
+        to_do=(
             "Say once whether your buyers can avoid the charge: delivery optional (they can pick"
             " the goods up, say) or only (every order is shipped)."
         ),
+        delivery=True,
+        own_records=True,
     ),
-    "delivery_unsettled": (
+    "delivery_unsettled": Code(
+        ("tax_review", "warning"),
         "sources disagree whether delivery was taxable there on that day",
-        "Ask the state whether delivery was taxable on that day.",
+        to_do="Ask the state whether delivery was taxable on that day.",
+        delivery=True,
     ),
-    "over_cap": (
+    "over_cap": Code(
+        ("tax_review",),
         (
             "the amount is above what the local tax of that state applies to on one item (Florida"
             " $5,000, Tennessee $1,600): if this is one item, the local part is too high, and"
             " Tennessee also has a state tax on single articles"
         ),
-        "Compute the part above the state's cap by hand: no cap is applied here.",
+        to_do="Compute the part above the state's cap by hand: no cap is applied here.",
+        own_records=True,
     ),
-    "origin_sourced": (
+    "origin_sourced": Code(
+        ("tax_review",),
         (
             "shipped within a state that taxes such sales, in whole or in part, by where they are"
             " shipped from; the tax is that of where they are shipped to"
         ),
-        "Check whether the rate at the seller's place applies instead.",
+        to_do="Check whether the rate at the seller's place applies instead.",
     ),
-    "origin_unknown": (
+    "origin_unknown": Code(
+        ("tax_review",),
         (
             "the state taxes sales within it by their origin, and where this one was shipped from"
             " is not known"
         ),
-        "Say where the sale was shipped from, then compute again.",
+        to_do="Say where the sale was shipped from, then compute again.",
+        own_records=True,
     ),
-    "invoice_incomplete": (
+    "invoice_incomplete": Code(
+        ("tax_review",),
         "other lines of the same invoice have no tax: it was rounded without them",
-        "Complete the invoice's other lines, then compute the tax again.",
+        to_do="Complete the invoice's other lines, then compute the tax again.",
+        own_records=True,
     ),
-    "channel_unknown": (
+    "channel_unknown": Code(
+        ("tax_review", "tax_due"),
         "the channel says neither direct nor marketplace: who pays the tax is not known",
-        "Say whether the sale was direct or through a marketplace.",
+        to_do="Say whether the sale was direct or through a marketplace.",
     ),
-    "marketplace_record_only": (
+    "marketplace_record_only": Code(
+        ("tax_review",),
         (
             "on the day of the sale the register covers the state by a marketplace record only, and"
             " the sale is not marked as a marketplace's: decide whether you owe its tax"
         ),
-        "Check whether the seller must register for direct sales there.",
+        to_do="Check whether the seller must register for direct sales there.",
+        own_records=True,
     ),
-}
-"""Codes of `tax_review` in the order in which a cell lists them: meaning, what to do."""
-_TAX_DUE = {
-    "marketplace_facilitated": (
+    # Codes of `tax_due_reason`, why tax due is missing
+    "marketplace_facilitated": Code(
+        ("tax_due",),
         "the marketplace collects and pays the tax of this sale",
-        "Nothing to pay: the marketplace collects and remits this tax.",
+        to_do="Nothing to pay: the marketplace collects and remits this tax.",
+        not_due="marketplace sales",
     ),
-    "no_nexus": (
+    "no_nexus": Code(
+        ("tax_due",),
         "the register has no record for the state of the sale",
-        "Check the register: no record says that the seller collects in this state.",
+        to_do="Check the register: no record says that the seller collects in this state.",
+        not_due="sales in states where you are not registered",
     ),
-    "not_registered_yet": (
+    "not_registered_yet": Code(
+        ("tax_due",),
         "the sale is before the first record of its state begins",
-        "Check the register: the sale is before the record's date.",
+        to_do="Check the register: the sale is before the record's date.",
+        not_due="sales before you were registered",
     ),
-    "registered_in_period": (
+    "registered_in_period": Code(
+        ("tax_due",),
         (
             "the state's first record begins within the month or quarter that was looked up:"
             " whether the sale came before is not known"
         ),
-        "Compare the sale's own day with that of the register's record.",
+        to_do="Compare the sale's own day with that of the register's record.",
     ),
-    "state_unknown": (
+    "state_unknown": Code(
+        ("tax_due",),
         "the result names no state, so the register cannot be searched",
-        _CHECK_PLACE,
+        to_do=_CHECK_PLACE,
     ),
-    "date_unknown": (
+    "date_unknown": Code(
+        ("tax_due",),
         "the state's first record has a date, and the sale has none",
-        "Give the date of the sale, then look it up again.",
+        to_do="Give the date of the sale, then look it up again.",
+    ),
+    # Errors of the service (SPEC 5), as titles of messages; what to do.
+    "unauthorized": Code(
+        ("error",),
+        "The service does not accept the key",
+        to_do="Check the API key and the address of the service, then enter the key again.",
+    ),
+    "payment_required": Code(
+        ("error",),
+        "The account has a billing problem",
+        to_do="Settle it with the service, then try again: until then the same request is refused.",
+    ),
+    "forbidden": Code(
+        ("error",),
+        "The account's plan does not include this",
+        to_do="Get a plan that includes it, or use another account.",
+    ),
+    "not_found": Code(
+        ("error",),
+        "The service has no rate for this place",
+        to_do="Check state, ZIP Code and city; if they are right, get the rate from the state.",
+    ),
+    "too_many_requests": Code(
+        ("error",),
+        "The service limits how many requests it accepts",
+        to_do="Wait a moment, then try again.",
+    ),
+    "quota_exceeded": Code(
+        ("error",),
+        "The account's quota is used up",
+        to_do="Wait for the next period, or get a larger quota: until then requests are refused.",
+    ),
+    "invalid_request": Code(
+        ("error",),
+        "The service does not accept the request",
+        to_do="Correct what is named, then try again.",
+    ),
+    "service_error": Code(
+        ("error",),
+        "The service has a problem",
+        to_do="Try again in a few minutes; if it persists, quote the reference to support.",
+    ),
+    "no_connection": Code(
+        ("error",),
+        "The service does not respond",
+        to_do="Check its address and the network, then try again.",
+    ),
+    "wrong_address": Code(
+        ("error",),
+        "No service is at this address",
+        to_do="Correct the address of the service, then try again.",
+    ),
+    "not_the_service": Code(
+        ("error",),
+        "The response is not from the service",
+        to_do="Check the address of the service: another program responded, such as a gateway.",
+    ),
+    # What a row can be used for.
+    "ready": Code(("use",), "a whole rate, and nothing to review"),
+    "check": Code(("use",), "a whole rate that requires review before it is used"),
+    "incomplete": Code(("use",), "the rate lacks its local or district part"),
+    "none": Code(
+        ("use", "confidence"), "no rate, for example outside the US, not found, or not looked up"
+    ),
+    # Meaning of a `confidence` (SPEC 2.1).
+    "exact": Code(("confidence",), "decided by an official code or boundary record"),
+    "high": Code(("confidence",), "one published rate fits the place"),
+    "medium": Code(
+        ("confidence",),
+        "likely, but unsure in one way: several rates, the place, the date, or the list",
+    ),
+    "low": Code(("confidence",), "uncertain, dated or incomplete: check before use"),
+    # What decided a rate, by `resolved_via` (WIRE).
+    "address": Code(("via",), "the street address"),
+    "zip4": Code(("via",), "the ZIP+4"),
+    "zip5": Code(("via",), "the ZIP Code"),
+    "place": Code(("via",), "the name of the place"),
+    "coordinates": Code(("via",), "the coordinates"),
+    "state": Code(("via",), "the state alone"),
+    # What an effective date rests on, by `effective_date_basis` (SPEC 2.3).
+    "publisher_effective_date": Code(("basis",), "the publisher gives this date"),
+    "edition_only": Code(("basis",), "the publisher gives an edition, and no date for the rate"),
+    "no_published_date": Code(("basis",), "no date is published"),
+    # What the dollars of a row are, by `review_basis`; the sign of a refund is dropped.
+    "range": Code(
+        ("stake",),
+        (
+            "the tax at the highest rate of the places that fit less that at the lowest; where only"
+            " the tax on delivery is in doubt, that tax"
+        ),
+    ),
+    "tax": Code(("stake",), "the whole tax of the row"),
+    "tax_high": Code(("stake",), "no tax: the most that it can be (tax_high)"),
+    "estimate": Code(
+        ("stake",),
+        (
+            "no tax: what is taxable of the sale at the highest rate found for its state in the"
+            " frame (of any state where its own has none), or tax_low where that is more"
+        ),
+    ),
+    "sale": Code(("stake",), "the frame has no tax: the sale itself"),
+    # Reasons of a reconciliation: rows that cannot be compared, agree, or differ.
+    "no_rate": Code(
+        ("compared",),
+        "no tax is known: the lookup gave no whole rate (its status follows the colon)",
+    ),
+    "due_not_known": Code(
+        ("compared",), "whether tax is due is not known (the code of tax_due_reason follows)"
+    ),
+    "collected_missing": Code(
+        ("compared",), "nothing is recorded as collected: not the same as 0.00"
+    ),
+    "collected_unreadable": Code(
+        ("compared",), "what was collected is not a whole number of cents"
+    ),
+    "nothing_due": Code(("compared",), "no tax is due from the seller, and none was collected"),
+    "not_due": Code(
+        ("compared",), "tax was collected though none is due (the code of tax_due_reason follows)"
+    ),
+    "agrees": Code(("compared",), "collected is the tax, to the cent"),
+    "within_tolerance": Code(
+        ("compared",), "collected differs from the tax by no more than the tolerance"
+    ),
+    "collected_nothing": Code(("compared",), "0.00 was collected"),
+    "sign_differs": Code(
+        ("compared",),
+        "collected is the tax with the other sign: a refund booked as a sale, or the reverse",
+    ),
+    "collected_on_exempt": Code(("compared",), "tax was collected on a sale that is wholly exempt"),
+    "collected_at_zero_rate": Code(("compared",), "tax was collected where the rate is 0"),
+    "collected_without_sale": Code(("compared",), "tax was collected on a taxable amount of 0.00"),
+    "rounding": Code(
+        ("compared",),
+        "the tax of this line rounded the other way: less than a cent from the product",
+    ),
+    "at_state_rate_only": Code(("compared",), "equals the tax at the state's rate alone"),
+    "without_county": Code(("compared",), "equals the tax without the part of the county"),
+    "without_city": Code(("compared",), "equals the tax without the part of the city"),
+    "without_districts": Code(("compared",), "equals the tax without the part of the districts"),
+    "without_county_city": Code(
+        ("compared",), "equals the tax without the part of county and city"
+    ),
+    "without_county_districts": Code(
+        ("compared",), "equals the tax without the part of county and districts"
+    ),
+    "without_city_districts": Code(
+        ("compared",), "equals the tax without the part of city and districts"
+    ),
+    "at_rate_low": Code(
+        ("compared",), "equals the tax at rate_low, the lowest rate of the places that fit"
+    ),
+    "at_rate_high": Code(
+        ("compared",), "equals the tax at rate_high, the highest rate of the places that fit"
+    ),
+    "without_shipping": Code(
+        ("compared",), "equals the tax on the goods alone: delivery, taxable here, was not taxed"
+    ),
+    "on_shipping_too": Code(
+        ("compared",), "equals the tax with delivery included, which is not taxable here"
+    ),
+    "on_exempt_too": Code(
+        ("compared",), "equals the tax on the whole sale, its exempt part included"
+    ),
+    "tax_included": Code(("compared",), "equals the tax if the amount already contained it"),
+    "within_range": Code(
+        ("compared",), "lies between tax_low and tax_high: the place decides, and it is not certain"
+    ),
+    "rate_differs": Code(
+        ("compared",), "none of these: implied_rate says at which rate it was collected"
     ),
 }
-"""Codes of `tax_due_reason`, why tax due is missing: meaning, what to do."""
-NOT_DUE = {
-    "marketplace_facilitated": "marketplace sales",
-    "no_nexus": "sales in states where you are not registered",
-    "not_registered_yet": "sales before you were registered",
-}
+"""Every code of the toolkit and of the service's responses, the most urgent first."""
+REVIEWED = frozenset(code for code, row in CODES.items() if row.review)
+"""Warnings with which a rate requires review."""
+OTHER_DATE = frozenset(code for code, row in CODES.items() if row.other_date)
+"""Warnings that the rate is that of another date than the one of the query."""
+PARTIAL_CODES = {code: row.partial for code, row in CODES.items() if row.partial}
+"""Warnings that a rate is incomplete, and the parts that it may lack."""
+DISPROVING = frozenset(
+    code for code, row in CODES.items() if row.disproves_date or row.other_date or row.partial
+)
+"""Warnings with which a published date proves nothing."""
+OTHER_CITY_CODES = frozenset(code for code, row in CODES.items() if row.other_city)
+"""Warnings that another city may be meant."""
+OF_DELIVERY = frozenset(code for code, row in CODES.items() if row.delivery)
+"""Why it is in doubt whether the delivery of a row is taxed."""
+DELIVERY_DOUBTS = tuple(
+    code for code, row in CODES.items() if row.delivery and "warning" in row.kinds
+)
+"""Warnings that delivery may be taxed otherwise than the response says."""
+NOT_DUE = {code: row.not_due for code, row in CODES.items() if row.not_due}
 """The codes of `tax_due_reason` of sales on which the seller owes nothing, and which sales they
 are: none of them requires review."""
-_ERRORS = {
-    "unauthorized": (
-        "The service does not accept the key",
-        "Check the API key and the address of the service, then enter the key again.",
-    ),
-    "payment_required": (
-        "The account has a billing problem",
-        "Settle it with the service, then try again: until then the same request is refused.",
-    ),
-    "forbidden": (
-        "The account's plan does not include this",
-        "Get a plan that includes it, or use another account.",
-    ),
-    "not_found": (
-        "The service has no rate for this place",
-        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    ),
-    "too_many_requests": (
-        "The service limits how many requests it accepts",
-        "Wait a moment, then try again.",
-    ),
-    "quota_exceeded": (
-        "The account's quota is used up",
-        "Wait for the next period, or get a larger quota: until then requests are refused.",
-    ),
-    "invalid_request": (
-        "The service does not accept the request",
-        "Correct what is named, then try again.",
-    ),
-    "service_error": (
-        "The service has a problem",
-        "Try again in a few minutes; if it persists, quote the reference to support.",
-    ),
-    "no_connection": (
-        "The service does not respond",
-        "Check its address and the network, then try again.",
-    ),
-    "wrong_address": (
-        "No service is at this address",
-        "Correct the address of the service, then try again.",
-    ),
-    "not_the_service": (
-        "The response is not from the service",
-        "Check the address of the service: another program responded, such as a gateway.",
-    ),
-}
-"""Errors of the service (SPEC 5), as titles of messages; what to do."""
-_USE = {
-    "ready": "a whole rate, and nothing to review",
-    "check": "a whole rate that requires review before it is used",
-    "incomplete": "the rate lacks its local or district part",
-    "none": "no rate, for example outside the US, not found, or not looked up",
-}
-"""What a row can be used for."""
-_CONFIDENCE = {
-    "exact": "decided by an official code or boundary record",
-    "high": "one published rate fits the place",
-    "medium": "likely, but unsure in one way: several rates, the place, the date, or the list",
-    "low": "uncertain, dated or incomplete: check before use",
-}
-"""Meaning of a `confidence` (SPEC 2.1)."""
-_VIA = {
-    "address": "the street address",
-    "zip4": "the ZIP+4",
-    "zip5": "the ZIP Code",
-    "place": "the name of the place",
-    "coordinates": "the coordinates",
-    "state": "the state alone",
-}
-"""What decided a rate, by `resolved_via` (WIRE)."""
-_BASIS = {
-    "publisher_effective_date": "the publisher gives this date",
-    "edition_only": "the publisher gives an edition, and no date for the rate",
-    "no_published_date": "no date is published",
-}
-"""What an effective date rests on, by `effective_date_basis` (SPEC 2.3)."""
-_STAKE = {
-    "range": (
-        "the tax at the highest rate of the places that fit less that at the lowest; where only the"
-        " tax on delivery is in doubt, that tax"
-    ),
-    "tax": "the whole tax of the row",
-    "tax_high": "no tax: the most that it can be (tax_high)",
-    "estimate": (
-        "no tax: what is taxable of the sale at the highest rate found for its state in the"
-        " frame (of any state where its own has none), or tax_low where that is more"
-    ),
-    "sale": "the frame has no tax: the sale itself",
-}
-"""What the dollars of a row are, by `review_basis`; the sign of a refund is dropped."""
-_COMPARED = {
-    "no_rate": "no tax is known: the lookup gave no whole rate (its status follows the colon)",
-    "due_not_known": "whether tax is due is not known (the code of tax_due_reason follows)",
-    "collected_missing": "nothing is recorded as collected: not the same as 0.00",
-    "collected_unreadable": "what was collected is not a whole number of cents",
-    "nothing_due": "no tax is due from the seller, and none was collected",
-    "not_due": "tax was collected though none is due (the code of tax_due_reason follows)",
-    "agrees": "collected is the tax, to the cent",
-    "within_tolerance": "collected differs from the tax by no more than the tolerance",
-    "collected_nothing": "0.00 was collected",
-    "sign_differs": (
-        "collected is the tax with the other sign: a refund booked as a sale, or the reverse"
-    ),
-    "collected_on_exempt": "tax was collected on a sale that is wholly exempt",
-    "collected_at_zero_rate": "tax was collected where the rate is 0",
-    "collected_without_sale": "tax was collected on a taxable amount of 0.00",
-    "rounding": "the tax of this line rounded the other way: less than a cent from the product",
-    "at_state_rate_only": "equals the tax at the state's rate alone",
-    "without_county": "equals the tax without the part of the county",
-    "without_city": "equals the tax without the part of the city",
-    "without_districts": "equals the tax without the part of the districts",
-    "without_county_city": "equals the tax without the part of county and city",
-    "without_county_districts": "equals the tax without the part of county and districts",
-    "without_city_districts": "equals the tax without the part of city and districts",
-    "at_rate_low": "equals the tax at rate_low, the lowest rate of the places that fit",
-    "at_rate_high": "equals the tax at rate_high, the highest rate of the places that fit",
-    "without_shipping": "equals the tax on the goods alone: delivery, taxable here, was not taxed",
-    "on_shipping_too": "equals the tax with delivery included, which is not taxable here",
-    "on_exempt_too": "equals the tax on the whole sale, its exempt part included",
-    "tax_included": "equals the tax if the amount already contained it",
-    "within_range": "lies between tax_low and tax_high: the place decides, and it is not certain",
-    "rate_differs": "none of these: implied_rate says at which rate it was collected",
-}
-"""Reasons of a reconciliation: rows that cannot be compared, agree, or differ."""
-_OTHERS: Mapping[Kind, Mapping[str, tuple[str, str]]] = {
-    "warning": _WARNINGS,
-    "mark": _MARKS,
-    "tax_review": _TAX_REVIEW,
-    "tax_due": _TAX_DUE,
-    "error": _ERRORS,
-}
-_WORDS: Mapping[Kind, Mapping[str, str]] = {
-    "use": _USE,
-    "confidence": _CONFIDENCE,
-    "via": _VIA,
-    "basis": _BASIS,
-    "stake": _STAKE,
-    "compared": _COMPARED,
-}
-_ALSO: Mapping[str, tuple[Kind, ...]] = {
-    "channel_unknown": ("tax_due",),
-    "delivery_optional_unknown": ("warning",),
-    "delivery_unsettled": ("warning",),
-    "none": ("confidence",),
-}
-"""Codes that occur in further places, with the same meaning."""
-_ROWS = (
-    *(Code(code, ("review", "status"), *texts) for code, texts in _STATUSES.items()),
-    Code(
-        "no_tax",
-        ("mark", "tax_due", "compared"),
-        "there is no tax: tax_error says why",
-        to_do="Correct what is named, then compute the tax again.",
-    ),
-    Code("ok", ("status",), "a whole rate: state + county + city + districts"),
-    *(Code(code, ("review",), *texts) for code, texts in _REVIEW.items()),
-    *(
-        Code(code, (kind, *_ALSO.get(code, ())), meaning, to_do=to_do)
-        for kind, rows in _OTHERS.items()
-        for code, (meaning, to_do) in rows.items()
-    ),
-    *(
-        Code(code, (kind, *_ALSO.get(code, ())), meaning)
-        for kind, words in _WORDS.items()
-        for code, meaning in words.items()
-    ),
-)
-CODES = {row.code: row for row in _ROWS}
-"""Every code of the toolkit and of the service's responses, the most urgent first."""
 _OWN_RECORDS = frozenset(
-    {
-        *("failed", "not_attempted", "invalid", "unsupported", "over_cap", "origin_unknown"),
-        *("place_input_mismatch", "zip_not_used", "zip_of_another_state", "zip_crosses_state_line"),
-        *("invoice_incomplete", "marketplace_record_only", *_MARKS, "no_tax", *_TAX_DUE),
-        *("channel_unknown", "amounts_do_not_add_up", "delivery_optional_unknown"),
-    }
+    code
+    for code, row in CODES.items()
+    if row.own_records or not {"mark", "tax_due"}.isdisjoint(row.kinds)
 )
-"""What is settled with one's own records, by hand or by another run, not on a state's page."""
 _RANK = {code: rank for rank, code in enumerate(CODES)}
 
 
 def codes_of(kind: Kind) -> tuple[str, ...]:
     """The codes of a kind, the most urgent first; those that are of another kind too come last."""
-    rows = sorted((row for row in _ROWS if kind in row.kinds), key=lambda row: row.kinds[0] != kind)
-    return tuple(row.code for row in rows)
+    codes = (code for code, row in CODES.items() if kind in row.kinds)
+    return tuple(sorted(codes, key=lambda code: CODES[code].kinds[0] != kind))
 
 
 def meaning_of(code: str) -> str:
@@ -633,15 +853,6 @@ HIGHEST_RATE = Decimal("0.20000")
 """No combined rate of sales tax in the US is above this; the highest are below 14%."""
 CONFIDENCES = codes_of("confidence")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
-PARTIAL_CODES = {
-    "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
-    "districts_not_covered": ("city_rate", "combined_district_rate"),
-}
-"""Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
-OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
-"""Warnings that another city may be meant; they may say what its rates are (WIRE)."""
-DELIVERY_DOUBTS = ("delivery_optional_unknown", "delivery_unsettled")
-"""Warnings that delivery may be taxed otherwise than the response says."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.atomic import whole_file
-from svc_tools.codes import meaning_of
+from svc_tools.codes import Status, meaning_of
 from svc_tools.display import number, print_line, print_table, print_text, prose
 from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
@@ -119,7 +119,7 @@ def run_demo(
     if stopped:
         print_text(console)
         print_text(console, (_ended_early(summary, stopped), "bold"))
-    return 1 if summary.status_rows("failed") or summary.status_rows("not_attempted") else 0
+    return 1 if any(Status.of(one.name).again for one in summary.by_status) else 0
 
 
 def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
@@ -131,7 +131,7 @@ def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
 
 def _ended_early(summary: Summary, cause: str) -> str:
     start = "Interrupted" if cause == "interrupted" else f"Ended early ({cause})"
-    missing = summary.status_rows("not_attempted")
+    missing = sum(one.rows for one in summary.by_status if Status.of(one.name).left)
     return f"{start}: {missing:,} of {summary.rows:,} rows not attempted."
 
 

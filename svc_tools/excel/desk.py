@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
+from svc_tools.codes import Status
 from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, source_of
 from svc_tools.display import counted
 from svc_tools.excel.values import NotAvailableError
@@ -48,7 +49,7 @@ PATIENCE, PER_PLACE = 30.0, 0.1
 _EVER = datetime.min.replace(tzinfo=UTC)
 _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
-_NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
+_NOT_REACHED = Outcome(Status.NOT_ATTEMPTED, "the lookup ended before this place was reached")
 _log = logging.getLogger(__name__)
 _desks: list[Desk] = []
 _making = threading.Lock()
@@ -406,7 +407,7 @@ class Desk:
                     session.left = session.left if run.quota is None else run.quota
                 return _BurstResult(run.outcomes | known, run.stopped, stored)
         except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
-            outcome = Outcome("failed", _explained(error, "the places could not be looked up"))
+            outcome = Outcome(Status.FAILED, _explained(error, "the places could not be looked up"))
             until = outage.until if outage else None  # each cell would make it longer
             return _BurstResult(dict.fromkeys(places, outcome), paused_until=until)
 
@@ -530,7 +531,7 @@ class _Session:
 
 def _is_result(outcome: Outcome) -> bool:
     """Whether the service responded, even if it knows no rate."""
-    return outcome.found is not None or outcome.status == "unresolved"
+    return outcome.found is not None or (outcome.status.known and not outcome.status.rated)
 
 
 def _explained(error: Exception, otherwise: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from svc_tools import roles
 from svc_tools.cells import text_of
+from svc_tools.codes import Status
 from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FORMS, function
 from svc_tools.excel.results import (
@@ -219,7 +220,7 @@ def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
     # a rate of the ZIP instead of the address would look right
     must = call.name == "SVC_RATE_ADDRESS"
     found = _cached_query(*cells, OMITTED if refusal else day, must)
-    return Outcome("invalid", refusal) if refusal and isinstance(found, Question) else found
+    return Outcome(Status.INVALID, refusal) if refusal and isinstance(found, Question) else found
 
 
 # typed: TRUE, 1 and 1.0 are equal, but not the same
@@ -236,7 +237,7 @@ def _cached_query(*given: Given) -> Question | Outcome | None:
             size = f"{len(str(address))} characters, which is no address in one line"
             shown = "the cell is empty" if address is None else f'"{str(address)[:40]}" has {size}'
             return Outcome(
-                "invalid",
+                Status.INVALID,
                 f"address: {shown}; give street and city, or use SVC_RATE for a ZIP Code alone,"
                 " SVC_RATE_PLACE for a city.",
             )
@@ -244,7 +245,7 @@ def _cached_query(*given: Given) -> Question | Outcome | None:
             return refused(Refusal(found.status, found.reason.replace("location:", "place:", 1)))
         return on_day(found, None if as_of is OMITTED else day_in(as_of))
     except BadValueError as error:
-        return Outcome("invalid", error.message)
+        return Outcome(Status.INVALID, error.message)
 
 
 def _plain(name: str, cell: Given) -> str | float | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
-from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
+from svc_tools.codes import PARTIAL_CODES, Status, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
-from svc_tools.lookup.outcomes import (
+from svc_tools.lookup.reviewing import (
     as_of_status,
     parsed_day,
     review_reasons,
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from svc_tools.lookup import Found, Outcome
     from svc_tools.places import Question
 
-_RETRY_HINTS = {
-    "failed": "Refresh, or compute again in a minute.",
-    "not_attempted": "Results so far are cached: compute again in a minute.",
-}
-
+_WHEN_FAILED = "Refresh, or compute again in a minute."
+_WHEN_LEFT = "Results so far are cached: compute again in a minute."
 _OF_ONE_LOOKUP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|Support reference \S+")
 
 
@@ -84,12 +81,12 @@ def units_or_error(outcome: Outcome, *, partial: bool) -> int | CellError | str:
     """The combined rate in units of 10^-5; #PARTIAL where it is partial and `partial` is false."""
     if outcome.found is None:
         return error_of(outcome)
-    return outcome.found.combined if outcome.status == "ok" or partial else PARTIAL
+    return outcome.found.combined if outcome.status.usable or partial else PARTIAL
 
 
 def error_of(outcome: Outcome) -> CellError:
     """The error of a cell that has no rate."""
-    kind = BadValueError if outcome.status == "invalid" else NotAvailableError
+    kind = BadValueError if outcome.status.of_input else NotAvailableError
     return kind(_why(outcome), outcome.status.upper())
 
 
@@ -97,9 +94,10 @@ def _why(outcome: Outcome) -> str:
     """Why there is no complete rate, in sentences."""
     # what starts with the name of an argument stays lower case: "as_of is an empty cell"
     reason = outcome.error or meaning_of(outcome.status)
-    shown = _with_period(reason) if outcome.status == "invalid" else _sentence(reason)
+    shown = _with_period(reason) if outcome.status.of_input else _sentence(reason)
     reference = outcome.support_reference and f"Support reference {outcome.support_reference}."
-    return " ".join(filter(None, [shown, reference, _RETRY_HINTS.get(outcome.status)]))
+    hint = _WHEN_FAILED if outcome.status.failed else _WHEN_LEFT if outcome.status.left else None
+    return " ".join(filter(None, [shown, reference, hint]))
 
 
 def sentences(one: FieldSource) -> str | None:
@@ -108,11 +106,11 @@ def sentences(one: FieldSource) -> str | None:
     if found is None:
         return _why(outcome)
     codes = dict.fromkeys([*one.reasons, *one.warnings])
-    codes.pop("partial", None)  # its warnings say what is missing
+    codes.pop(Status.PARTIAL, None)  # its warnings say what is missing
     if "several_rates" in codes:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
-    if outcome.status == "partial" and not codes:
-        codes["partial"] = None
+    if outcome.status.partial and not codes:
+        codes = {Status.PARTIAL: None}
     return " ".join(_meaning(code, found) for code in codes) or None
 
 
@@ -178,7 +176,7 @@ def _whole(take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
     def read(one: FieldSource, found: Found) -> Cell:
-        if one.outcome.status == "partial":
+        if one.outcome.status.partial:
             return PARTIAL
         units = take(found)
         return None if units is None else rate_cell(units)
@@ -198,7 +196,7 @@ def _edition(one: FieldSource) -> Cell:
 
 LOOKUP_FIELDS: dict[str, Callable[[FieldSource], Cell]] = {
     "combined_rate": _whole(lambda found: found.combined),
-    "lookup_status": lambda one: one.outcome.status,
+    "lookup_status": lambda one: one.outcome.status.value,
     "needs_review": lambda one: bool(one.reasons),
     "lookup_review_reason": lambda one: "; ".join(one.reasons) or None,
     "lookup_error": lambda one: one.outcome.error,

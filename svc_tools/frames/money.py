@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_tools.codes import Status
 from svc_tools.frames.arrow import (
     MONEY,
     bytes_of,
@@ -158,8 +159,8 @@ def totals_by(
     codes: np.ndarray, size: int, status: Coded, sales: Money, tax: Money
 ) -> list[Totals]:
     """The totals of the rows of each code from 0 to `size` - 1."""
-    partial = status.where(lambda value: value == "partial")
-    whole = status.where(lambda value: value == "ok") & ~tax.missing
+    partial = status.where(lambda one: Status.of(one).partial)
+    whole = status.where(lambda one: Status.of(one).usable) & ~tax.missing
     open_ = ~partial & ~whole
 
     def count(rows: np.ndarray) -> list[int]:

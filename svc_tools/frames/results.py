@@ -40,13 +40,8 @@ from svc_tools.frames.lookup_columns import READING, stored
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
 from svc_tools.lookup.columns import CATEGORY_COLUMNS, lookup_columns
-from svc_tools.lookup.outcomes import (
-    TOO_HIGH,
-    as_of_status,
-    parsed_day,
-    review_reasons,
-    warnings_of,
-)
+from svc_tools.lookup.outcomes import TOO_HIGH
+from svc_tools.lookup.reviewing import as_of_status, parsed_day, review_reasons, warnings_of
 from svc_tools.places import Question
 
 if TYPE_CHECKING:
@@ -493,7 +488,7 @@ _VALUES: dict[str, Callable[[_Values], list[Any]]] = {
     "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
     "effective_date": lambda values: values.coded("effective_date").of(parsed_day).each(),
     "lookup_as_of": lambda values: values.days_looked_up,
-    "lookup_status": lambda values: values.result("status"),
+    "lookup_status": lambda values: [one.value for one in values.result("status")],
     "lookup_error": lambda values: values.result("error"),
     "support_reference": lambda values: values.result("support_reference"),
     "lookup_jurisdictions": lambda values: list(map(encode, values.components())),

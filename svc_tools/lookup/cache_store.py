@@ -32,6 +32,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from svc_tools.codes import Status
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.operating_system import (
     can_lock_open_files,
@@ -228,7 +229,7 @@ def write_profile(profile: Profile) -> str:
 def read_profile(text: str) -> Profile:
     """A profile from its text."""
     values = _whole(json.loads(text), _NO_PROFILE)
-    values[4] = tuple(values[4])
+    values[0], values[4] = Status.of(values[0]), tuple(values[4])
     return Profile(*values)
 
 

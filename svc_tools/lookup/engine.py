@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from svc_sdk import SvcError, _requests, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import backoff, decide
+from svc_tools.codes import Status
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     TOO_MANY,
@@ -267,7 +268,9 @@ class Engine:
                 try:
                     await self._request(sender, item)
                 except Exception as error:  # noqa: BLE001 - one odd place must not lose the others
-                    self._settle(item.place, Outcome("failed", f"{type(error).__name__}: {error}"))
+                    self._settle(
+                        item.place, Outcome(Status.FAILED, f"{type(error).__name__}: {error}")
+                    )
                 finally:
                     del self._began[item]
                     self._hanging.discard(item)
@@ -349,7 +352,7 @@ class Engine:
             try:
                 call = request_of(place, detail=self._options.detail)
             except (ValueError, TypeError) as error:  # the client would refuse it as well
-                self._settle(place, Outcome("failed", f"{type(error).__name__}: {error}"))
+                self._settle(place, Outcome(Status.FAILED, f"{type(error).__name__}: {error}"))
             else:
                 self.asked += 1
                 return Item(place, call)
@@ -449,7 +452,7 @@ class Engine:
                 self.stop(str(error))
             return self._repeated(item, failed(error, at=at))
         except Exception as error:  # noqa: BLE001 - one odd body must not lose the others
-            odd = Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
+            odd = Outcome(Status.FAILED, f"{type(error).__name__}: {error}", looked_up_at=at)
             return self._repeated(item, odd)
 
     def _usable(self, item: Item, response: TaxResponse, at: datetime) -> Outcome | None:
@@ -459,7 +462,7 @@ class Engine:
         """
         outcome = of_response(item.place, response, at=at)
         before = item.failure and item.failure.error
-        if outcome.status != "failed" or outcome.error == before:
+        if outcome.status.settled or outcome.error == before:
             return outcome
         return self._repeated(item, outcome)
 

@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 from svc_sdk.rates import units_to_rate
+from svc_tools.codes import Status
 from svc_tools.config import Source
 from svc_tools.display import printable
 from svc_tools.lookup.cache_store import place_key
@@ -38,7 +39,6 @@ from svc_tools.lookup.outcomes import (
     Component,
     Found,
     Outcome,
-    Status,
     check_stored,
     not_attempted,
     rate_units,
@@ -162,7 +162,7 @@ def lock_lines(
 
     Places that were not attempted are left out.
     """
-    known = {place: one for place, one in results.items() if one.status != "not_attempted"}
+    known = {place: one for place, one in results.items() if one.status.attempted}
     editions = {one.found.edition for one in known.values() if one.found and one.found.edition}
     digest = hashlib.sha256()
     head = {

@@ -22,6 +22,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
+from svc_tools.codes import Status
 from svc_tools.config import configured, connect, source_of, unconfigured
 from svc_tools.display import visible
 from svc_tools.lookup.cache import Cache, opened_cache
@@ -138,7 +139,7 @@ def look_up(
             driver.start()
             with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
                 while (batch := driver.batch()) is not None:
-                    shown.advance(sum(one.status != "not_attempted" for _, one in batch))
+                    shown.advance(sum(one.status.attempted for _, one in batch))
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
@@ -790,7 +791,7 @@ class _Pending(Generic[T]):
         done: list[tuple[T, Outcome]] = []
         for place, outcome in outcomes:
             done += ((item, outcome) for item in self._waiting.pop(place, ()))
-            if outcome.status != "not_attempted":
+            if outcome.status.attempted:
                 self._known[place] = outcome
                 if len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
@@ -814,11 +815,11 @@ def _place_of(item: object) -> Place | Outcome:
         return item
     if isinstance(item, Mapping):
         if unknown := [key for key in item if key not in _KEYS]:
-            return Outcome("invalid", f"{unknown[0]!r} is no key; one of {', '.join(_KEYS)}")
+            return Outcome(Status.INVALID, f"{unknown[0]!r} is no key; one of {', '.join(_KEYS)}")
         item = question(Cells(**item), dated=False)
     if isinstance(item, Question):
         return item.place
     if isinstance(item, Refusal):
         return refused(item)
     kind = type(item).__name__
-    return Outcome("invalid", f"expected a place, or a mapping with state and zip, not {kind}")
+    return Outcome(Status.INVALID, f"expected a place, or a mapping with state and zip, not {kind}")

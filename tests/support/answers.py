@@ -8,8 +8,9 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
+from svc_tools.codes import STATUSES
 from svc_tools.config import Source
-from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome
+from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.places import Place
 from svc_tools.places.place import Mode
 

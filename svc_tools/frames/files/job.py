@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.atomic import whole_file
+from svc_tools.codes import Status
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
@@ -287,7 +288,7 @@ class FileJob:
     def take(self, lock: Lock) -> None:
         """Take the results from a lock file: places that are not in it are `not_attempted`."""
         outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.lookup.detail)
-        known = sum(outcome.status != "not_attempted" for outcome in outcomes.values())
+        known = sum(outcome.status.attempted for outcome in outcomes.values())
         self._cached = True
         self._results = Results(outcomes, ServiceName(lock.name, lock.edition), lock.today)
         self._source = lock.source
@@ -752,7 +753,7 @@ class _FileWriting:
         taxed = None
         if self._terms.tax is not None:
             totals.taxed = 0
-            taxed = {"ok", "partial"} if self._terms.tax.get("partial") == "use" else {"ok"}
+            taxed = partial(Status.taxed, partial_used=self._terms.tax.get("partial") == "use")
 
         def joined() -> Iterator[Chunk]:
             number = 0

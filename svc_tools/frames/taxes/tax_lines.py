@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import DELIVERY_DOUBTS, codes_in, meaning_of
+from svc_tools.codes import DELIVERY_DOUBTS, Status, codes_in, meaning_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
@@ -311,11 +311,11 @@ def _without_rate(status: pd.Series, rates: Rates, terms: TaxOptions) -> tuple[R
     partial = np.zeros(len(status), bool)
     for code, name in enumerate(list(names)):
         rows = codes == code
-        if name == "partial":
+        if Status.of(name).partial:
             partial = rows
             if terms.partial is None:
                 reasons.add(rows, meaning_of("partial"))
-        elif name != "ok":
+        elif not Status.of(name).usable:
             reasons.add(rows, f"no rate: {name}")
     reasons.add(codes < 0, "no rate: the row was not looked up")
     reasons.add_each(rates.wrong)
