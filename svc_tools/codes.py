@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from svc_sdk.rates import rate_to_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from svc_sdk.models import Advisory, TaxResponse
 
@@ -52,16 +52,6 @@ class Status(StrEnum):
     A member is one row: the text in `lookup_status`, and the flags that are true of it. They are
     the only place that says what a status means: ask `status.usable`, never for a text. A status
     equals its text, prints as it and is pickled as it.
-
-    Attributes:
-        usable: it has a whole rate.
-        partial: it has a rate that lacks a part.
-        known: the service has said what it knows of the place, if only that it has no rate.
-        attempted: the run came to it.
-        again: another run may find more.
-        review: it requires review by itself.
-        abroad: the place is outside the states and DC.
-        of_input: the row names no usable place or date.
     """
 
     OK = "ok", "usable", "known", "attempted"
@@ -73,14 +63,14 @@ class Status(StrEnum):
     NOT_ATTEMPTED = "not_attempted", "again", "review"
 
     _value_: str
-    usable: bool
-    partial: bool
-    known: bool
-    attempted: bool
-    again: bool
-    review: bool
-    abroad: bool
-    of_input: bool
+    usable: bool  # it has a whole rate
+    partial: bool  # it has a rate that lacks a part
+    known: bool  # the service has said what it knows of the place, be it that it has no rate
+    attempted: bool  # the run came to it
+    again: bool  # another run may find more
+    review: bool  # it requires review by itself
+    abroad: bool  # the place is outside the states and DC
+    of_input: bool  # the row names no usable place or date
 
     def __new__(cls, text: str, *flags: str) -> Self:
         """A status with these flags."""
@@ -157,6 +147,7 @@ class Code:
         partial: the parts that the rate may lack (WIRE).
         other_city: another city may be meant; the warning may say what its rates are (WIRE).
         delivery: it is in doubt whether delivery is taxed.
+        doubtful: a confidence that is a reason to review where nothing else says why.
         own_records: it is settled with one's own records, by hand or by another run, not on a
             state's page; so is all of the kinds `mark` and `tax_due`.
         not_due: the seller owes nothing on such sales, which are these.
@@ -172,6 +163,7 @@ class Code:
     partial: tuple[str, ...] = ()
     other_city: bool = False
     delivery: bool = False
+    doubtful: bool = False
     own_records: bool = False
     not_due: str = ""
 
@@ -191,6 +183,12 @@ _OTHER_STATE = "another state would have another rate"
 _OFF_MAP = "it may lie where no state's rate applies"
 _OTHER_DATE = "the rate is that of another date"
 _MAY_HAVE_CHANGED = "the rate may have changed since"
+
+
+def _words(kind: Kind, meanings: Mapping[str, str]) -> dict[str, Code]:
+    """Rows of which nothing but a meaning is said."""
+    return {code: Code((kind,), meaning) for code, meaning in meanings.items()}
+
 
 CODES: Mapping[str, Code] = {
     # statuses without a whole rate, the most urgent first
@@ -384,7 +382,7 @@ CODES: Mapping[str, Code] = {
         "only the state can say whether the rate is right",
         _ASK_STATE,
     ),
-    # Advisories that are no reason to review a row
+    # advisories that are no reason to review a row
     "local_rates_not_covered": Code(
         ("warning",),
         "the rate is the state's part alone",
@@ -413,7 +411,7 @@ CODES: Mapping[str, Code] = {
         "a field of the response, such as its city, cannot be read: it is missing here",
         to_do="Report it to the service; svc-tools lookup with --json shows what was sent.",
     ),
-    # Why a review lists a row that has no reason in its columns
+    # why a review lists a row that has no reason in its columns
     "needs_review": Code(
         ("mark",),
         "the lookup marked the rate for review; the reason column is not in the frame",
@@ -421,20 +419,16 @@ CODES: Mapping[str, Code] = {
     ),
     "mostly_not_taxable": Code(
         ("mark",),
-        (
-            "the export marks more than half of the state's sales as not taxable; the rows are not"
-            " listed one by one"
-        ),
+        "the export marks more than half of the state's sales as not taxable; the rows are not"
+        " listed one by one",
         to_do="Check in the shop that these goods are not taxable there; to tax them:"
         " taxable=False.",
     ),
-    # Codes of `tax_review` in the order in which a cell lists them
+    # `tax_review` in the order in which a cell lists them
     "amounts_do_not_add_up": Code(
         ("tax_review",),
-        (
-            "the columns of the order do not add up to its total: something is in it that has no"
-            " column, such as a tip, a gift card or another discount, or the tax is in the amount"
-        ),
+        "the columns of the order do not add up to its total: something is in it that has no"
+        " column, such as a tip, a gift card or another discount, or the tax is in the amount",
         to_do="Look the order up in the shop, and enter what was sold for how much before tax.",
         own_records=True,
     ),
@@ -451,14 +445,10 @@ CODES: Mapping[str, Code] = {
     ),
     "delivery_optional_unknown": Code(
         ("tax_review", "warning"),
-        (
-            "the state exempts delivery only where the buyer could avoid the charge, and it is not"
-            " known whether yours can"
-        ),
-        to_do=(
-            "Say once whether your buyers can avoid the charge: delivery optional (they can pick"
-            " the goods up, say) or only (every order is shipped)."
-        ),
+        "the state exempts delivery only where the buyer could avoid the charge, and it is not"
+        " known whether yours can",
+        to_do="Say once whether your buyers can avoid the charge: delivery optional (they can pick"
+        " the goods up, say) or only (every order is shipped).",
         delivery=True,
         own_records=True,
     ),
@@ -470,28 +460,22 @@ CODES: Mapping[str, Code] = {
     ),
     "over_cap": Code(
         ("tax_review",),
-        (
-            "the amount is above what the local tax of that state applies to on one item (Florida"
-            " $5,000, Tennessee $1,600): if this is one item, the local part is too high, and"
-            " Tennessee also has a state tax on single articles"
-        ),
+        "the amount is above what the local tax of that state applies to on one item (Florida"
+        " $5,000, Tennessee $1,600): if this is one item, the local part is too high, and"
+        " Tennessee also has a state tax on single articles",
         to_do="Compute the part above the state's cap by hand: no cap is applied here.",
         own_records=True,
     ),
     "origin_sourced": Code(
         ("tax_review",),
-        (
-            "shipped within a state that taxes such sales, in whole or in part, by where they are"
-            " shipped from; the tax is that of where they are shipped to"
-        ),
+        "shipped within a state that taxes such sales, in whole or in part, by where they are"
+        " shipped from; the tax is that of where they are shipped to",
         to_do="Check whether the rate at the seller's place applies instead.",
     ),
     "origin_unknown": Code(
         ("tax_review",),
-        (
-            "the state taxes sales within it by their origin, and where this one was shipped from"
-            " is not known"
-        ),
+        "the state taxes sales within it by their origin, and where this one was shipped from"
+        " is not known",
         to_do="Say where the sale was shipped from, then compute again.",
         own_records=True,
     ),
@@ -508,14 +492,12 @@ CODES: Mapping[str, Code] = {
     ),
     "marketplace_record_only": Code(
         ("tax_review",),
-        (
-            "on the day of the sale the register covers the state by a marketplace record only, and"
-            " the sale is not marked as a marketplace's: decide whether you owe its tax"
-        ),
+        "on the day of the sale the register covers the state by a marketplace record only, and"
+        " the sale is not marked as a marketplace's: decide whether you owe its tax",
         to_do="Check whether the seller must register for direct sales there.",
         own_records=True,
     ),
-    # Codes of `tax_due_reason`, why tax due is missing
+    # `tax_due_reason`, why tax due is missing
     "marketplace_facilitated": Code(
         ("tax_due",),
         "the marketplace collects and pays the tax of this sale",
@@ -536,10 +518,8 @@ CODES: Mapping[str, Code] = {
     ),
     "registered_in_period": Code(
         ("tax_due",),
-        (
-            "the state's first record begins within the month or quarter that was looked up:"
-            " whether the sale came before is not known"
-        ),
+        "the state's first record begins within the month or quarter that was looked up:"
+        " whether the sale came before is not known",
         to_do="Compare the sale's own day with that of the register's record.",
     ),
     "state_unknown": Code(
@@ -552,7 +532,7 @@ CODES: Mapping[str, Code] = {
         "the state's first record has a date, and the sale has none",
         to_do="Give the date of the sale, then look it up again.",
     ),
-    # Errors of the service (SPEC 5), as titles of messages; what to do.
+    # errors of the service (SPEC 5), as titles of messages
     "unauthorized": Code(
         ("error",),
         "The service does not accept the key",
@@ -608,146 +588,127 @@ CODES: Mapping[str, Code] = {
         "The response is not from the service",
         to_do="Check the address of the service: another program responded, such as a gateway.",
     ),
-    # What a row can be used for.
+    # what a row can be used for
     "ready": Code(("use",), "a whole rate, and nothing to review"),
     "check": Code(("use",), "a whole rate that requires review before it is used"),
     "incomplete": Code(("use",), "the rate lacks its local or district part"),
     "none": Code(
-        ("use", "confidence"), "no rate, for example outside the US, not found, or not looked up"
+        ("use", "confidence"),
+        "no rate, for example outside the US, not found, or not looked up",
+        doubtful=True,
     ),
-    # Meaning of a `confidence` (SPEC 2.1).
+    # `confidence` (SPEC 2.1), from the best to the worst
     "exact": Code(("confidence",), "decided by an official code or boundary record"),
     "high": Code(("confidence",), "one published rate fits the place"),
     "medium": Code(
         ("confidence",),
         "likely, but unsure in one way: several rates, the place, the date, or the list",
     ),
-    "low": Code(("confidence",), "uncertain, dated or incomplete: check before use"),
-    # What decided a rate, by `resolved_via` (WIRE).
-    "address": Code(("via",), "the street address"),
-    "zip4": Code(("via",), "the ZIP+4"),
-    "zip5": Code(("via",), "the ZIP Code"),
-    "place": Code(("via",), "the name of the place"),
-    "coordinates": Code(("via",), "the coordinates"),
-    "state": Code(("via",), "the state alone"),
-    # What an effective date rests on, by `effective_date_basis` (SPEC 2.3).
-    "publisher_effective_date": Code(("basis",), "the publisher gives this date"),
-    "edition_only": Code(("basis",), "the publisher gives an edition, and no date for the rate"),
-    "no_published_date": Code(("basis",), "no date is published"),
-    # What the dollars of a row are, by `review_basis`; the sign of a refund is dropped.
-    "range": Code(
-        ("stake",),
-        (
-            "the tax at the highest rate of the places that fit less that at the lowest; where only"
-            " the tax on delivery is in doubt, that tax"
-        ),
+    "low": Code(("confidence",), "uncertain, dated or incomplete: check before use", doubtful=True),
+    # what decided a rate, by `resolved_via` (WIRE)
+    **_words(
+        "via",
+        {
+            "address": "the street address",
+            "zip4": "the ZIP+4",
+            "zip5": "the ZIP Code",
+            "place": "the name of the place",
+            "coordinates": "the coordinates",
+            "state": "the state alone",
+        },
     ),
-    "tax": Code(("stake",), "the whole tax of the row"),
-    "tax_high": Code(("stake",), "no tax: the most that it can be (tax_high)"),
-    "estimate": Code(
-        ("stake",),
-        (
-            "no tax: what is taxable of the sale at the highest rate found for its state in the"
-            " frame (of any state where its own has none), or tax_low where that is more"
-        ),
+    # what an effective date rests on, by `effective_date_basis` (SPEC 2.3)
+    **_words(
+        "basis",
+        {
+            "publisher_effective_date": "the publisher gives this date",
+            "edition_only": "the publisher gives an edition, and no date for the rate",
+            "no_published_date": "no date is published",
+        },
     ),
-    "sale": Code(("stake",), "the frame has no tax: the sale itself"),
-    # Reasons of a reconciliation: rows that cannot be compared, agree, or differ.
-    "no_rate": Code(
-        ("compared",),
-        "no tax is known: the lookup gave no whole rate (its status follows the colon)",
+    # what the dollars of a row are, by `review_basis`; the sign of a refund is dropped
+    **_words(
+        "stake",
+        {
+            "range": (
+                "the tax at the highest rate of the places that fit less that at the lowest; where"
+                " only the tax on delivery is in doubt, that tax"
+            ),
+            "tax": "the whole tax of the row",
+            "tax_high": "no tax: the most that it can be (tax_high)",
+            "estimate": (
+                "no tax: what is taxable of the sale at the highest rate found for its state in the"
+                " frame (of any state where its own has none), or tax_low where that is more"
+            ),
+            "sale": "the frame has no tax: the sale itself",
+        },
     ),
-    "due_not_known": Code(
-        ("compared",), "whether tax is due is not known (the code of tax_due_reason follows)"
-    ),
-    "collected_missing": Code(
-        ("compared",), "nothing is recorded as collected: not the same as 0.00"
-    ),
-    "collected_unreadable": Code(
-        ("compared",), "what was collected is not a whole number of cents"
-    ),
-    "nothing_due": Code(("compared",), "no tax is due from the seller, and none was collected"),
-    "not_due": Code(
-        ("compared",), "tax was collected though none is due (the code of tax_due_reason follows)"
-    ),
-    "agrees": Code(("compared",), "collected is the tax, to the cent"),
-    "within_tolerance": Code(
-        ("compared",), "collected differs from the tax by no more than the tolerance"
-    ),
-    "collected_nothing": Code(("compared",), "0.00 was collected"),
-    "sign_differs": Code(
-        ("compared",),
-        "collected is the tax with the other sign: a refund booked as a sale, or the reverse",
-    ),
-    "collected_on_exempt": Code(("compared",), "tax was collected on a sale that is wholly exempt"),
-    "collected_at_zero_rate": Code(("compared",), "tax was collected where the rate is 0"),
-    "collected_without_sale": Code(("compared",), "tax was collected on a taxable amount of 0.00"),
-    "rounding": Code(
-        ("compared",),
-        "the tax of this line rounded the other way: less than a cent from the product",
-    ),
-    "at_state_rate_only": Code(("compared",), "equals the tax at the state's rate alone"),
-    "without_county": Code(("compared",), "equals the tax without the part of the county"),
-    "without_city": Code(("compared",), "equals the tax without the part of the city"),
-    "without_districts": Code(("compared",), "equals the tax without the part of the districts"),
-    "without_county_city": Code(
-        ("compared",), "equals the tax without the part of county and city"
-    ),
-    "without_county_districts": Code(
-        ("compared",), "equals the tax without the part of county and districts"
-    ),
-    "without_city_districts": Code(
-        ("compared",), "equals the tax without the part of city and districts"
-    ),
-    "at_rate_low": Code(
-        ("compared",), "equals the tax at rate_low, the lowest rate of the places that fit"
-    ),
-    "at_rate_high": Code(
-        ("compared",), "equals the tax at rate_high, the highest rate of the places that fit"
-    ),
-    "without_shipping": Code(
-        ("compared",), "equals the tax on the goods alone: delivery, taxable here, was not taxed"
-    ),
-    "on_shipping_too": Code(
-        ("compared",), "equals the tax with delivery included, which is not taxable here"
-    ),
-    "on_exempt_too": Code(
-        ("compared",), "equals the tax on the whole sale, its exempt part included"
-    ),
-    "tax_included": Code(("compared",), "equals the tax if the amount already contained it"),
-    "within_range": Code(
-        ("compared",), "lies between tax_low and tax_high: the place decides, and it is not certain"
-    ),
-    "rate_differs": Code(
-        ("compared",), "none of these: implied_rate says at which rate it was collected"
+    # a reconciliation: rows that cannot be compared, agree, or differ
+    **_words(
+        "compared",
+        {
+            "no_rate": (
+                "no tax is known: the lookup gave no whole rate (its status follows the colon)"
+            ),
+            "due_not_known": "whether tax is due is not known (the code of tax_due_reason follows)",
+            "collected_missing": "nothing is recorded as collected: not the same as 0.00",
+            "collected_unreadable": "what was collected is not a whole number of cents",
+            "nothing_due": "no tax is due from the seller, and none was collected",
+            "not_due": "tax was collected though none is due (the code of tax_due_reason follows)",
+            "agrees": "collected is the tax, to the cent",
+            "within_tolerance": "collected differs from the tax by no more than the tolerance",
+            "collected_nothing": "0.00 was collected",
+            "sign_differs": (
+                "collected is the tax with the other sign: a refund booked as a sale, or the"
+                " reverse"
+            ),
+            "collected_on_exempt": "tax was collected on a sale that is wholly exempt",
+            "collected_at_zero_rate": "tax was collected where the rate is 0",
+            "collected_without_sale": "tax was collected on a taxable amount of 0.00",
+            "rounding": (
+                "the tax of this line rounded the other way: less than a cent from the product"
+            ),
+            "at_state_rate_only": "equals the tax at the state's rate alone",
+            "without_county": "equals the tax without the part of the county",
+            "without_city": "equals the tax without the part of the city",
+            "without_districts": "equals the tax without the part of the districts",
+            "without_county_city": "equals the tax without the part of county and city",
+            "without_county_districts": "equals the tax without the part of county and districts",
+            "without_city_districts": "equals the tax without the part of city and districts",
+            "at_rate_low": "equals the tax at rate_low, the lowest rate of the places that fit",
+            "at_rate_high": "equals the tax at rate_high, the highest rate of the places that fit",
+            "without_shipping": (
+                "equals the tax on the goods alone: delivery, taxable here, was not taxed"
+            ),
+            "on_shipping_too": "equals the tax with delivery included, which is not taxable here",
+            "on_exempt_too": "equals the tax on the whole sale, its exempt part included",
+            "tax_included": "equals the tax if the amount already contained it",
+            "within_range": (
+                "lies between tax_low and tax_high: the place decides, and it is not certain"
+            ),
+            "rate_differs": "none of these: implied_rate says at which rate it was collected",
+        },
     ),
 }
 """Every code of the toolkit and of the service's responses, the most urgent first."""
-REVIEWED = frozenset(code for code, row in CODES.items() if row.review)
-"""Warnings with which a rate requires review."""
-OTHER_DATE = frozenset(code for code, row in CODES.items() if row.other_date)
-"""Warnings that the rate is that of another date than the one of the query."""
-PARTIAL_CODES = {code: row.partial for code, row in CODES.items() if row.partial}
-"""Warnings that a rate is incomplete, and the parts that it may lack."""
-DISPROVING = frozenset(
-    code for code, row in CODES.items() if row.disproves_date or row.other_date or row.partial
-)
-"""Warnings with which a published date proves nothing."""
-OTHER_CITY_CODES = frozenset(code for code, row in CODES.items() if row.other_city)
-"""Warnings that another city may be meant."""
-OF_DELIVERY = frozenset(code for code, row in CODES.items() if row.delivery)
-"""Why it is in doubt whether the delivery of a row is taxed."""
-DELIVERY_DOUBTS = tuple(
-    code for code, row in CODES.items() if row.delivery and "warning" in row.kinds
-)
-"""Warnings that delivery may be taxed otherwise than the response says."""
-NOT_DUE = {code: row.not_due for code, row in CODES.items() if row.not_due}
-"""The codes of `tax_due_reason` of sales on which the seller owes nothing, and which sales they
-are: none of them requires review."""
+
+
+def _having(says: Callable[[Code], object]) -> tuple[str, ...]:
+    return tuple(code for code, row in CODES.items() if says(row))
+
+
+# what rows say, as sets: see the attributes of `Code`
+REVIEWED = frozenset(_having(lambda row: row.review))
+OTHER_DATE = frozenset(_having(lambda row: row.other_date))
+DISPROVING = OTHER_DATE.union(_having(lambda row: row.disproves_date or row.partial))
+PARTIAL_CODES = {code: CODES[code].partial for code in _having(lambda row: row.partial)}
+OTHER_CITY_CODES = frozenset(_having(lambda row: row.other_city))
+OF_DELIVERY = frozenset(_having(lambda row: row.delivery))
+DELIVERY_WARNINGS = _having(lambda row: row.delivery and "warning" in row.kinds)
+DOUBTFUL = frozenset(_having(lambda row: row.doubtful))
+NOT_DUE = {code: CODES[code].not_due for code in _having(lambda row: row.not_due)}
 _OWN_RECORDS = frozenset(
-    code
-    for code, row in CODES.items()
-    if row.own_records or not {"mark", "tax_due"}.isdisjoint(row.kinds)
+    _having(lambda row: row.own_records or {"mark", "tax_due"}.intersection(row.kinds))
 )
 _RANK = {code: rank for rank, code in enumerate(CODES)}
 
@@ -853,6 +814,8 @@ HIGHEST_RATE = Decimal("0.20000")
 """No combined rate of sales tax in the US is above this; the highest are below 14%."""
 CONFIDENCES = codes_of("confidence")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
+SURE = frozenset(CONFIDENCES) - DOUBTFUL
+"""Those that are no reason to review a rate."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 

@@ -110,7 +110,7 @@ def sentences(one: FieldSource) -> str | None:
     if "several_rates" in codes:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
     if outcome.status.partial and not codes:
-        codes = {Status.PARTIAL: None}
+        codes = dict.fromkeys([outcome.status.value])
     return " ".join(_meaning(code, found) for code in codes) or None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import (
     CONFIDENCES,
-    DELIVERY_DOUBTS,
+    DELIVERY_WARNINGS,
     Status,
     codes_in,
     codes_of,
@@ -232,7 +232,7 @@ def figures_of(
 
 def of_delivery_alone(cell: str) -> bool:
     """Whether nothing but the tax on delivery is in doubt, which is so in all of a state."""
-    return {*codes_in(cell)} <= {*DELIVERY_DOUBTS}
+    return {*codes_in(cell)} <= {*DELIVERY_WARNINGS}
 
 
 def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:

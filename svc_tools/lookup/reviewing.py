@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from svc_tools.codes import (
     CONFIDENCES,
     DISPROVING,
+    DOUBTFUL,
     OTHER_CITY_CODES,
     REVIEWED,
     Status,
@@ -32,7 +33,6 @@ _SPANS = "zip_spans_jurisdictions"
 _MISMATCH = "place_input_mismatch"
 _EARLIEST = timedelta(hours=14)
 """How much earlier than in UTC a day begins where it begins first."""
-_DOUBTFUL = frozenset({"low", "none"})
 
 
 def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def reasons_of(
         codes.add(status.value)
     if confidence not in CONFIDENCES:
         codes.add("confidence_unknown")
-    if confidence in _DOUBTFUL and not codes:
+    if confidence in DOUBTFUL and not codes:
         codes.add("low_confidence")
     return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
 

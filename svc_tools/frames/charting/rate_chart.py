@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from svc_sdk.rates import rate_to_decimal, units_to_rate
-from svc_tools.codes import Status, percent
+from svc_tools.codes import SURE, Status, percent
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
 from svc_tools.frames.lookup_columns import rates_of, statuses_of, truths_of
@@ -128,7 +128,7 @@ def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
     marked = first_column(frame, name)
     doubt = truths_of(frame, name, missing=False)
     if doubt is None or marked is None or marked.isna().all():
-        sure = coded(frame, f"{prefix}confidence").where({"exact", "high", "medium"}.__contains__)
+        sure = coded(frame, f"{prefix}confidence").where(SURE.__contains__)
         doubt = ~sure
     partial = statuses_of(frame, prefix).where(lambda one: Status.of(one).partial)
     return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)

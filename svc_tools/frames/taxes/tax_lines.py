@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import DELIVERY_DOUBTS, Status, codes_in, meaning_of
+from svc_tools.codes import DELIVERY_WARNINGS, Status, codes_in, meaning_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
@@ -292,7 +292,7 @@ def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> 
     cells = [codes_in(str(cell)) for cell in list(uniques)]
     doubts = {
         code: np.array([*(code in cell for cell in cells), False], bool)[codes]
-        for code in DELIVERY_DOUBTS
+        for code in DELIVERY_WARNINGS
     }
     if answer is not None:
         decided = doubts.pop(_OPTIONAL)
