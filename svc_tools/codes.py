@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from svc_sdk.rates import rate_to_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from svc_sdk.models import Advisory, TaxResponse
 
@@ -38,99 +37,6 @@ Kind = Literal[
 ]
 
 
-_FLAGS = ("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input")
-
-
-def _set_flags(status: Status, flags: Collection[str]) -> None:
-    for flag in _FLAGS:
-        setattr(status, flag, flag in flags)
-
-
-class Status(StrEnum):
-    """The status of a row, from the best to the least known.
-
-    A member is one row: the text in `lookup_status`, and the flags that are true of it. They are
-    the only place that says what a status means: ask `status.usable`, never for a text. A status
-    equals its text, prints as it and is pickled as it.
-    """
-
-    OK = "ok", "usable", "known", "attempted"
-    PARTIAL = "partial", "partial", "known", "attempted", "review"
-    UNRESOLVED = "unresolved", "known", "attempted", "review"
-    INVALID = "invalid", "of_input", "attempted", "review"
-    UNSUPPORTED = "unsupported", "abroad", "attempted", "review"
-    FAILED = "failed", "attempted", "again", "review"
-    NOT_ATTEMPTED = "not_attempted", "again", "review"
-
-    _value_: str
-    usable: bool  # it has a whole rate
-    partial: bool  # it has a rate that lacks a part
-    known: bool  # the service has said what it knows of the place, be it that it has no rate
-    attempted: bool  # the run came to it
-    again: bool  # another run may find more
-    review: bool  # it requires review by itself
-    abroad: bool  # the place is outside the states and DC
-    of_input: bool  # the row names no usable place or date
-
-    def __new__(cls, text: str, *flags: str) -> Self:
-        """A status with these flags."""
-        one = str.__new__(cls, text)
-        one._value_ = text
-        _set_flags(one, flags)
-        return one
-
-    @classmethod
-    def of(cls, text: str) -> Status:
-        """The status of a text; one that is no status has no rate, and requires review."""
-        return _BY_TEXT.get(text) or _other_status(text)
-
-    @property
-    def rated(self) -> bool:
-        """Whether it has a rate, be it one that lacks a part."""
-        return self.usable or self.partial
-
-    @property
-    def settled(self) -> bool:
-        """Whether another run would not change it."""
-        return not self.again
-
-    @property
-    def failed(self) -> bool:
-        """Whether the run came to it and found nothing."""
-        return self.attempted and self.again
-
-    @property
-    def left(self) -> bool:
-        """Whether the run ended before it."""
-        return self.again and not self.attempted
-
-    def taxed(self, *, partial_used: bool) -> bool:
-        """Whether a tax is computed from its rate."""
-        return self.usable or (self.partial and partial_used)
-
-    def __repr__(self) -> str:
-        """That of the text."""
-        return repr(self.value)
-
-    def __reduce_ex__(self, _: object) -> tuple[type[str], tuple[str]]:
-        """Pickle the text, which every release can read."""
-        return str, (self.value,)
-
-
-_BY_TEXT: dict[str, Status] = {one.value: one for one in Status}
-
-
-def _other_status(text: str) -> Status:
-    other = str.__new__(Status, text)
-    other._name_, other._value_ = "OTHER", text
-    _set_flags(other, ("attempted", "review"))
-    return other
-
-
-STATUSES = tuple(_BY_TEXT)
-"""Every status a row can have, from the best to the least known."""
-
-
 @dataclass(frozen=True, slots=True)
 class Code:
     """One row of the table: what is said of a code, all of it.
@@ -142,14 +48,12 @@ class Code:
         to_do: what to do about it, a sentence.
         review: a rate requires review when its response carries the code as a warning.
         other_date: the rate is that of another date than the one of the query.
-        disproves_date: a published date proves nothing, as for a rate of another date or a partial
-            one: it is of one season, or disputed by another source.
+        disproves_date: a published date proves nothing, as with `other_date` and `partial`.
         partial: the parts that the rate may lack (WIRE).
         other_city: another city may be meant; the warning may say what its rates are (WIRE).
         delivery: it is in doubt whether delivery is taxed.
         doubtful: a confidence that is a reason to review where nothing else says why.
-        own_records: it is settled with one's own records, by hand or by another run, not on a
-            state's page; so is all of the kinds `mark` and `tax_due`.
+        own_records: one's own records settle it, no state's page; so of `mark` and `tax_due`.
         not_due: the seller owes nothing on such sales, which are these.
     """
 
@@ -183,6 +87,116 @@ _OTHER_STATE = "another state would have another rate"
 _OFF_MAP = "it may lie where no state's rate applies"
 _OTHER_DATE = "the rate is that of another date"
 _MAY_HAVE_CHANGED = "the rate may have changed since"
+_ERRORS = {
+    "unauthorized": (
+        "The service does not accept the key",
+        "Check the API key and the address of the service, then enter the key again.",
+    ),
+    "payment_required": (
+        "The account has a billing problem",
+        "Settle it with the service, then try again: until then the same request is refused.",
+    ),
+    "forbidden": (
+        "The account's plan does not include this",
+        "Get a plan that includes it, or use another account.",
+    ),
+    "not_found": (
+        "The service has no rate for this place",
+        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
+    ),
+    "too_many_requests": (
+        "The service limits how many requests it accepts",
+        "Wait a moment, then try again.",
+    ),
+    "quota_exceeded": (
+        "The account's quota is used up",
+        "Wait for the next period, or get a larger quota: until then requests are refused.",
+    ),
+    "invalid_request": (
+        "The service does not accept the request",
+        "Correct what is named, then try again.",
+    ),
+    "service_error": (
+        "The service has a problem",
+        "Try again in a few minutes; if it persists, quote the reference to support.",
+    ),
+    "no_connection": (
+        "The service does not respond",
+        "Check its address and the network, then try again.",
+    ),
+    "wrong_address": (
+        "No service is at this address",
+        "Correct the address of the service, then try again.",
+    ),
+    "not_the_service": (
+        "The response is not from the service",
+        "Check the address of the service: another program responded, such as a gateway.",
+    ),
+}
+"""Errors of the service (SPEC 5), as titles of messages; what to do."""
+_VIA = {
+    "address": "the street address",
+    "zip4": "the ZIP+4",
+    "zip5": "the ZIP Code",
+    "place": "the name of the place",
+    "coordinates": "the coordinates",
+    "state": "the state alone",
+}
+"""What decided a rate, by `resolved_via` (WIRE)."""
+_BASIS = {
+    "publisher_effective_date": "the publisher gives this date",
+    "edition_only": "the publisher gives an edition, and no date for the rate",
+    "no_published_date": "no date is published",
+}
+"""What an effective date rests on, by `effective_date_basis` (SPEC 2.3)."""
+_STAKE = {
+    "range": (
+        "the tax at the highest rate of the places that fit less that at the lowest; where only the"
+        " tax on delivery is in doubt, that tax"
+    ),
+    "tax": "the whole tax of the row",
+    "tax_high": "no tax: the most that it can be (tax_high)",
+    "estimate": (
+        "no tax: what is taxable of the sale at the highest rate found for its state in the"
+        " frame (of any state where its own has none), or tax_low where that is more"
+    ),
+    "sale": "the frame has no tax: the sale itself",
+}
+"""What the dollars of a row are, by `review_basis`; the sign of a refund is dropped."""
+_COMPARED = {
+    "no_rate": "no tax is known: the lookup gave no whole rate (its status follows the colon)",
+    "due_not_known": "whether tax is due is not known (the code of tax_due_reason follows)",
+    "collected_missing": "nothing is recorded as collected: not the same as 0.00",
+    "collected_unreadable": "what was collected is not a whole number of cents",
+    "nothing_due": "no tax is due from the seller, and none was collected",
+    "not_due": "tax was collected though none is due (the code of tax_due_reason follows)",
+    "agrees": "collected is the tax, to the cent",
+    "within_tolerance": "collected differs from the tax by no more than the tolerance",
+    "collected_nothing": "0.00 was collected",
+    "sign_differs": (
+        "collected is the tax with the other sign: a refund booked as a sale, or the reverse"
+    ),
+    "collected_on_exempt": "tax was collected on a sale that is wholly exempt",
+    "collected_at_zero_rate": "tax was collected where the rate is 0",
+    "collected_without_sale": "tax was collected on a taxable amount of 0.00",
+    "rounding": "the tax of this line rounded the other way: less than a cent from the product",
+    "at_state_rate_only": "equals the tax at the state's rate alone",
+    "without_county": "equals the tax without the part of the county",
+    "without_city": "equals the tax without the part of the city",
+    "without_districts": "equals the tax without the part of the districts",
+    "without_county_city": "equals the tax without the part of county and city",
+    "without_county_districts": "equals the tax without the part of county and districts",
+    "without_city_districts": "equals the tax without the part of city and districts",
+    "at_rate_low": "equals the tax at rate_low, the lowest rate of the places that fit",
+    "at_rate_high": "equals the tax at rate_high, the highest rate of the places that fit",
+    "without_shipping": "equals the tax on the goods alone: delivery, taxable here, was not taxed",
+    "on_shipping_too": "equals the tax with delivery included, which is not taxable here",
+    "on_exempt_too": "equals the tax on the whole sale, its exempt part included",
+    "tax_included": "equals the tax if the amount already contained it",
+    "within_range": "lies between tax_low and tax_high: the place decides, and it is not certain",
+    "rate_differs": "none of these: implied_rate says at which rate it was collected",
+}
+"""Reasons of a reconciliation: rows that cannot be compared, agree, or differ."""
 
 
 def _words(kind: Kind, meanings: Mapping[str, str]) -> dict[str, Code]:
@@ -532,62 +546,7 @@ CODES: Mapping[str, Code] = {
         "the state's first record has a date, and the sale has none",
         to_do="Give the date of the sale, then look it up again.",
     ),
-    # errors of the service (SPEC 5), as titles of messages
-    "unauthorized": Code(
-        ("error",),
-        "The service does not accept the key",
-        to_do="Check the API key and the address of the service, then enter the key again.",
-    ),
-    "payment_required": Code(
-        ("error",),
-        "The account has a billing problem",
-        to_do="Settle it with the service, then try again: until then the same request is refused.",
-    ),
-    "forbidden": Code(
-        ("error",),
-        "The account's plan does not include this",
-        to_do="Get a plan that includes it, or use another account.",
-    ),
-    "not_found": Code(
-        ("error",),
-        "The service has no rate for this place",
-        to_do="Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    ),
-    "too_many_requests": Code(
-        ("error",),
-        "The service limits how many requests it accepts",
-        to_do="Wait a moment, then try again.",
-    ),
-    "quota_exceeded": Code(
-        ("error",),
-        "The account's quota is used up",
-        to_do="Wait for the next period, or get a larger quota: until then requests are refused.",
-    ),
-    "invalid_request": Code(
-        ("error",),
-        "The service does not accept the request",
-        to_do="Correct what is named, then try again.",
-    ),
-    "service_error": Code(
-        ("error",),
-        "The service has a problem",
-        to_do="Try again in a few minutes; if it persists, quote the reference to support.",
-    ),
-    "no_connection": Code(
-        ("error",),
-        "The service does not respond",
-        to_do="Check its address and the network, then try again.",
-    ),
-    "wrong_address": Code(
-        ("error",),
-        "No service is at this address",
-        to_do="Correct the address of the service, then try again.",
-    ),
-    "not_the_service": Code(
-        ("error",),
-        "The response is not from the service",
-        to_do="Check the address of the service: another program responded, such as a gateway.",
-    ),
+    **{code: Code(("error",), title, to_do=to_do) for code, (title, to_do) in _ERRORS.items()},
     # what a row can be used for
     "ready": Code(("use",), "a whole rate, and nothing to review"),
     "check": Code(("use",), "a whole rate that requires review before it is used"),
@@ -605,90 +564,10 @@ CODES: Mapping[str, Code] = {
         "likely, but unsure in one way: several rates, the place, the date, or the list",
     ),
     "low": Code(("confidence",), "uncertain, dated or incomplete: check before use", doubtful=True),
-    # what decided a rate, by `resolved_via` (WIRE)
-    **_words(
-        "via",
-        {
-            "address": "the street address",
-            "zip4": "the ZIP+4",
-            "zip5": "the ZIP Code",
-            "place": "the name of the place",
-            "coordinates": "the coordinates",
-            "state": "the state alone",
-        },
-    ),
-    # what an effective date rests on, by `effective_date_basis` (SPEC 2.3)
-    **_words(
-        "basis",
-        {
-            "publisher_effective_date": "the publisher gives this date",
-            "edition_only": "the publisher gives an edition, and no date for the rate",
-            "no_published_date": "no date is published",
-        },
-    ),
-    # what the dollars of a row are, by `review_basis`; the sign of a refund is dropped
-    **_words(
-        "stake",
-        {
-            "range": (
-                "the tax at the highest rate of the places that fit less that at the lowest; where"
-                " only the tax on delivery is in doubt, that tax"
-            ),
-            "tax": "the whole tax of the row",
-            "tax_high": "no tax: the most that it can be (tax_high)",
-            "estimate": (
-                "no tax: what is taxable of the sale at the highest rate found for its state in the"
-                " frame (of any state where its own has none), or tax_low where that is more"
-            ),
-            "sale": "the frame has no tax: the sale itself",
-        },
-    ),
-    # a reconciliation: rows that cannot be compared, agree, or differ
-    **_words(
-        "compared",
-        {
-            "no_rate": (
-                "no tax is known: the lookup gave no whole rate (its status follows the colon)"
-            ),
-            "due_not_known": "whether tax is due is not known (the code of tax_due_reason follows)",
-            "collected_missing": "nothing is recorded as collected: not the same as 0.00",
-            "collected_unreadable": "what was collected is not a whole number of cents",
-            "nothing_due": "no tax is due from the seller, and none was collected",
-            "not_due": "tax was collected though none is due (the code of tax_due_reason follows)",
-            "agrees": "collected is the tax, to the cent",
-            "within_tolerance": "collected differs from the tax by no more than the tolerance",
-            "collected_nothing": "0.00 was collected",
-            "sign_differs": (
-                "collected is the tax with the other sign: a refund booked as a sale, or the"
-                " reverse"
-            ),
-            "collected_on_exempt": "tax was collected on a sale that is wholly exempt",
-            "collected_at_zero_rate": "tax was collected where the rate is 0",
-            "collected_without_sale": "tax was collected on a taxable amount of 0.00",
-            "rounding": (
-                "the tax of this line rounded the other way: less than a cent from the product"
-            ),
-            "at_state_rate_only": "equals the tax at the state's rate alone",
-            "without_county": "equals the tax without the part of the county",
-            "without_city": "equals the tax without the part of the city",
-            "without_districts": "equals the tax without the part of the districts",
-            "without_county_city": "equals the tax without the part of county and city",
-            "without_county_districts": "equals the tax without the part of county and districts",
-            "without_city_districts": "equals the tax without the part of city and districts",
-            "at_rate_low": "equals the tax at rate_low, the lowest rate of the places that fit",
-            "at_rate_high": "equals the tax at rate_high, the highest rate of the places that fit",
-            "without_shipping": (
-                "equals the tax on the goods alone: delivery, taxable here, was not taxed"
-            ),
-            "on_shipping_too": "equals the tax with delivery included, which is not taxable here",
-            "on_exempt_too": "equals the tax on the whole sale, its exempt part included",
-            "tax_included": "equals the tax if the amount already contained it",
-            "within_range": (
-                "lies between tax_low and tax_high: the place decides, and it is not certain"
-            ),
-            "rate_differs": "none of these: implied_rate says at which rate it was collected",
-        },
-    ),
+    **_words("via", _VIA),
+    **_words("basis", _BASIS),
+    **_words("stake", _STAKE),
+    **_words("compared", _COMPARED),
 }
 """Every code of the toolkit and of the service's responses, the most urgent first."""
 

@@ -15,10 +15,11 @@ from hypothesis import given
 from support.answers import OUTCOMES, found
 from support.frames import enriched, partial, row
 
-from svc_tools.codes import CODES, REVIEWED, STATUSES, Status, codes_of
+from svc_tools.codes import CODES, REVIEWED, codes_of
 from svc_tools.frames.review import reviewed
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.reviewing import review_reasons
+from svc_tools.statuses import STATUSES, Status
 
 ROOT = Path(__file__).parents[1]
 FLAGS = (
@@ -35,7 +36,8 @@ MEANINGS = {
     "not_attempted": {"again", "review", "left"},
 }
 ELSEWHERE = {
-    "codes.py": "the home of both",
+    "codes.py": "their texts",
+    "statuses.py": "what they mean",
     "cli/excel.py": "marks of a check of the setup",
     "excel/company.py": "marks of a check of the setup",
     "excel/setup.py": "marks of a check of the setup",
@@ -45,7 +47,6 @@ ELSEWHERE = {
     "frames/charting/tile_map.py": "kinds of tiles",
     "frames/taxes/taxed_rows.py": "the name of an argument of the tax",
     "nexus/receipt.py": "statuses of requests",
-    "places/place.py": "the type of a refusal, which is below the statuses",
     "service/database.py": "SQLite's own word",
     "service/ratebook/accuracy.py": "the name of a column",
     "service/ratebook/rating.py": "the service's own word",

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from svc_tools import roles
 from svc_tools.cells import text_of
-from svc_tools.codes import Status
 from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FORMS, function
 from svc_tools.excel.results import (
@@ -51,6 +50,7 @@ from svc_tools.lookup import Outcome, refused
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
-from svc_tools.codes import PARTIAL_CODES, Status, meaning_of, percent
+from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.reviewing import (
@@ -24,6 +24,7 @@ from svc_tools.lookup.reviewing import (
     status_word,
     warnings_of,
 )
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.atomic import whole_file
-from svc_tools.codes import Status
 from svc_tools.display import Note, as_html
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.orders import Orders
@@ -24,6 +23,7 @@ from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     import os

@@ -18,7 +18,6 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.codes import Status
 from svc_tools.frames.arrow import Coded, coded, first_column, units_of
 from svc_tools.frames.odd_cells import Shown
 from svc_tools.lookup.columns import (
@@ -37,6 +36,7 @@ from svc_tools.lookup.columns import (
     is_short,
 )
 from svc_tools.roles import ColumnBetween, ColumnTaken
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

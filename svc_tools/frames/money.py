@@ -17,7 +17,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.codes import Status
 from svc_tools.frames.arrow import (
     MONEY,
     bytes_of,
@@ -29,6 +28,7 @@ from svc_tools.frames.arrow import (
     scaled,
 )
 from svc_tools.frames.decimal_marks import Unread, plain_number
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

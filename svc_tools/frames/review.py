@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import (
-    Status,
-    codes_in,
-    meaning_of,
-    urgency,
-    what_to_do,
-    where_to_do,
-)
+from svc_tools.codes import codes_in, meaning_of, urgency, what_to_do, where_to_do
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -58,6 +51,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxed_rows,
 )
 from svc_tools.frames.untaxed_states import UntaxedStates
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import (
-    CONFIDENCES,
-    DELIVERY_WARNINGS,
-    Status,
-    codes_in,
-    codes_of,
-    meaning_of,
-    urgency,
-)
+from svc_tools.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_in, codes_of, meaning_of, urgency
 from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.lookup_columns import rates_of, truths_of
@@ -26,6 +18,7 @@ from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
 from svc_tools.lookup.outcomes import TOO_HIGH
 from svc_tools.lookup.reviewing import reasons_of
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.codes import Status, codes_of, meaning_of
+from svc_tools.codes import codes_of, meaning_of
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -32,6 +32,7 @@ from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import CONFIDENCES, OTHER_DATE, Status, codes_in, unknown_warnings
+from svc_tools.codes import CONFIDENCES, OTHER_DATE, codes_in, unknown_warnings
 from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.arrow import Coded, coded, combined, first_column
 from svc_tools.frames.lookup_columns import NOTE, require_columns, statuses_of, stored
@@ -24,6 +24,7 @@ from svc_tools.frames.split import Part, parts_of, uses_of_rows
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from svc_tools.codes import STATUSES, Status
     from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
     from svc_tools.lookup.outcomes import Component, Found, Outcome, refused
+    from svc_tools.statuses import STATUSES, Status
 
 __all__ = [
     "STATUSES",
@@ -21,14 +21,14 @@ __all__ = [
     "refused",
 ]
 _OF_MANY = {"Run", "alookup_many", "look_up", "lookup_many"}
-_OF_CODES = {"STATUSES", "Status"}
+_STATUSES = {"STATUSES", "Status"}
 
 
 def __getattr__(name: str) -> object:
     """Load a name when it is first used: who shows one outcome needs no engine and no cache."""
     if name in __all__:
         home = "lookup.many" if name in _OF_MANY else "lookup.outcomes"
-        home = "codes" if name in _OF_CODES else home
+        home = "statuses" if name in _STATUSES else home
         found = globals()[name] = getattr(import_module(f"svc_tools.{home}"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

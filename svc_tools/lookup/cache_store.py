@@ -32,7 +32,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.codes import Status
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.operating_system import (
     can_lock_open_files,
@@ -42,6 +41,7 @@ from svc_tools.operating_system import (
     make_private,
     unlock,
 )
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from svc_sdk import SvcError, _requests, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import backoff, decide
-from svc_tools.codes import Status
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     TOO_MANY,
@@ -38,6 +37,7 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 from svc_tools.service_address import address_fault, is_right_address, note_right_address
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

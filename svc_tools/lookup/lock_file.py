@@ -30,7 +30,6 @@ from pydantic import (
 )
 
 from svc_sdk.rates import units_to_rate
-from svc_tools.codes import Status
 from svc_tools.config import Source
 from svc_tools.display import printable
 from svc_tools.lookup.cache_store import place_key
@@ -45,6 +44,7 @@ from svc_tools.lookup.outcomes import (
     with_sum_checked,
 )
 from svc_tools.places import Place
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

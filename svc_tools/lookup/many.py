@@ -22,7 +22,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
-from svc_tools.codes import Status
 from svc_tools.config import configured, connect, source_of, unconfigured
 from svc_tools.display import visible
 from svc_tools.lookup.cache import Cache, opened_cache
@@ -30,6 +29,7 @@ from svc_tools.lookup.engine import GRACE, LAST_COMMIT, Engine, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
 from svc_tools.places import Cells, Place, Question, Refusal, question
 from svc_tools.progress import stage
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator

@@ -35,7 +35,6 @@ from svc_tools.codes import (
     HIGHEST_RATE,
     OTHER_CITY_CODES,
     PARTIAL_CODES,
-    Status,
     all_warnings,
     code_of,
     confidence_of,
@@ -56,6 +55,7 @@ from svc_tools.display import (
 )
 from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -436,7 +436,7 @@ def _clean(text: Text) -> Text:
 
 def refused(refusal: Refusal) -> Outcome:
     """The outcome of a row that is never requested."""
-    return Outcome(Status.of(refusal.status), refusal.reason)
+    return Outcome(refusal.status, refusal.reason)
 
 
 def not_attempted(cause: str) -> Outcome:

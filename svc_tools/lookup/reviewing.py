@@ -12,7 +12,6 @@ from svc_tools.codes import (
     DOUBTFUL,
     OTHER_CITY_CODES,
     REVIEWED,
-    Status,
     code_of,
     meaning_of,
     sentence,
@@ -21,6 +20,7 @@ from svc_tools.codes import (
 )
 from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
 from svc_tools.places import ONE_RATE_STATES, same_place
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

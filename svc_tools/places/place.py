@@ -30,6 +30,7 @@ from svc_tools.places.states import (
     zip_of_cell,
 )
 from svc_tools.short_forms import readings
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +100,7 @@ class Place(_Hashed):
 class Refusal:
     """A row that is not requested: `invalid`, or `unsupported` (elsewhere), and why."""
 
-    status: Literal["invalid", "unsupported"]
+    status: Status
     reason: str
     # the attributes of `Question`, so that a list of both can be read in one go
     state_from_zip: ClassVar[bool] = False
@@ -154,7 +155,7 @@ def question(cells: Cells, *, dated: bool, dates: Dates | None = None) -> Questi
     try:
         day = (dates or _BY_ITSELF).day(cells.as_of)
     except ValueError as error:
-        return Refusal("invalid", str(error))
+        return Refusal(Status.INVALID, str(error))
     return on_day(undated, day) if day or not dated else NO_DATE
 
 
@@ -163,9 +164,9 @@ def where(cells: Cells) -> Question | Refusal:
     try:
         return _question(cells)
     except ValueError as error:
-        return Refusal("invalid", str(error))
+        return Refusal(Status.INVALID, str(error))
     except ElsewhereError as error:
-        return Refusal("unsupported", error.reason)
+        return Refusal(Status.UNSUPPORTED, error.reason)
 
 
 def on_day(undated: Question, day: date | None) -> Question:
@@ -175,7 +176,7 @@ def on_day(undated: Question, day: date | None) -> Question:
     return replace(undated, place=replace(undated.place, as_of=day))
 
 
-NO_DATE = Refusal("invalid", "as_of: the row has no date")
+NO_DATE = Refusal(Status.INVALID, "as_of: the row has no date")
 """The refusal of a row without a date where the others have one."""
 
 

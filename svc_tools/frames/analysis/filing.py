@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import Status
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
@@ -36,6 +35,7 @@ from svc_tools.frames.taxes.taxed_rows import (
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
 from svc_tools.places import STATES, state_code
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.atomic import whole_file
-from svc_tools.codes import Status
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
@@ -77,6 +76,7 @@ from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
+from svc_tools.statuses import Status
 from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.cells import text_of_formula
-from svc_tools.codes import Status, codes_in, meaning_of, unknown_warnings
+from svc_tools.codes import codes_in, meaning_of, unknown_warnings
 from svc_tools.csv_files import FileError
 from svc_tools.display import (
     FIRST_ROW,
@@ -58,6 +58,7 @@ from svc_tools.frames.taxes.not_due import (
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
+from svc_tools.statuses import Status
 from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import OF_DELIVERY, Status, codes_in, meaning_of, what_to_do
+from svc_tools.codes import OF_DELIVERY, codes_in, meaning_of, what_to_do
 from svc_tools.display import counted, exact_dollars
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
@@ -19,6 +19,7 @@ from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
 from svc_tools.lookup.columns import COLUMN_MEANINGS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:

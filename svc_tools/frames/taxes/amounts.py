@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import Status
 from svc_tools.config import seller_delivery
 from svc_tools.exports import recognized
 from svc_tools.frames.lookup.currencies import heading_unit
@@ -36,6 +35,7 @@ from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

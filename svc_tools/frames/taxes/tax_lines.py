@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import DELIVERY_WARNINGS, Status, codes_in, meaning_of
+from svc_tools.codes import DELIVERY_WARNINGS, codes_in, meaning_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.roles import FlagsAmbiguous
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:

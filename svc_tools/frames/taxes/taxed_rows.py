@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import NOT_DUE, Status
+from svc_tools.codes import NOT_DUE
 from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
@@ -36,6 +36,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
 from svc_tools.roles import ColumnMissing, single
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

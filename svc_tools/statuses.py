@@ -1,0 +1,101 @@
+"""The statuses of rows, and what each means. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_FLAGS = ("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input")
+
+
+def _set_flags(status: Status, flags: Collection[str]) -> None:
+    for flag in _FLAGS:
+        setattr(status, flag, flag in flags)
+
+
+class Status(StrEnum):
+    """The status of a row, from the best to the least known.
+
+    A member is one row: the text in `lookup_status`, and the flags that are true of it. They are
+    the only place that says what a status means: ask `status.usable`, never for a text. A status
+    equals its text, prints as it and is pickled as it.
+    """
+
+    OK = "ok", "usable", "known", "attempted"
+    PARTIAL = "partial", "partial", "known", "attempted", "review"
+    UNRESOLVED = "unresolved", "known", "attempted", "review"
+    INVALID = "invalid", "of_input", "attempted", "review"
+    UNSUPPORTED = "unsupported", "abroad", "attempted", "review"
+    FAILED = "failed", "attempted", "again", "review"
+    NOT_ATTEMPTED = "not_attempted", "again", "review"
+
+    _value_: str
+    usable: bool  # it has a whole rate
+    partial: bool  # it has a rate that lacks a part
+    known: bool  # the service has said what it knows of the place, be it that it has no rate
+    attempted: bool  # the run came to it
+    again: bool  # another run may find more
+    review: bool  # it requires review by itself
+    abroad: bool  # the place is outside the states and DC
+    of_input: bool  # the row names no usable place or date
+
+    def __new__(cls, text: str, *flags: str) -> Self:
+        """A status with these flags."""
+        one = str.__new__(cls, text)
+        one._value_ = text
+        _set_flags(one, flags)
+        return one
+
+    @classmethod
+    def of(cls, text: str) -> Status:
+        """The status of a text; one that is no status has no rate, and requires review."""
+        return _BY_TEXT.get(text) or _other_status(text)
+
+    @property
+    def rated(self) -> bool:
+        """Whether it has a rate, be it one that lacks a part."""
+        return self.usable or self.partial
+
+    @property
+    def settled(self) -> bool:
+        """Whether another run would not change it."""
+        return not self.again
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run came to it and found nothing."""
+        return self.attempted and self.again
+
+    @property
+    def left(self) -> bool:
+        """Whether the run ended before it."""
+        return self.again and not self.attempted
+
+    def taxed(self, *, partial_used: bool) -> bool:
+        """Whether a tax is computed from its rate."""
+        return self.usable or (self.partial and partial_used)
+
+    def __repr__(self) -> str:
+        """That of the text."""
+        return repr(self.value)
+
+    def __reduce_ex__(self, _: object) -> tuple[type[str], tuple[str]]:
+        """Pickle the text, which every release can read."""
+        return str, (self.value,)
+
+
+_BY_TEXT: dict[str, Status] = {one.value: one for one in Status}
+
+
+def _other_status(text: str) -> Status:
+    other = str.__new__(Status, text)
+    other._name_, other._value_ = "OTHER", text
+    _set_flags(other, ("attempted", "review"))
+    return other
+
+
+STATUSES = tuple(_BY_TEXT)
+"""Every status a row can have, from the best to the least known."""
