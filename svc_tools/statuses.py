@@ -60,6 +60,11 @@ class Status(StrEnum):
         return self.usable or self.partial
 
     @property
+    def missing(self) -> bool:
+        """Whether it has no rate and should have one."""
+        return self.review and not self.rated
+
+    @property
     def settled(self) -> bool:
         """Whether another run would not change it."""
         return not self.again

@@ -24,16 +24,16 @@ from svc_tools.statuses import STATUSES, Status
 ROOT = Path(__file__).parents[1]
 FLAGS = (
     *("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input"),
-    *("rated", "settled", "failed", "left"),
+    *("rated", "missing", "settled", "failed", "left"),
 )
 MEANINGS = {
     "ok": {"usable", "known", "attempted", "rated", "settled"},
     "partial": {"partial", "known", "attempted", "review", "rated", "settled"},
-    "unresolved": {"known", "attempted", "review", "settled"},
-    "invalid": {"of_input", "attempted", "review", "settled"},
-    "unsupported": {"abroad", "attempted", "review", "settled"},
-    "failed": {"attempted", "again", "review", "failed"},
-    "not_attempted": {"again", "review", "left"},
+    "unresolved": {"known", "attempted", "review", "missing", "settled"},
+    "invalid": {"of_input", "attempted", "review", "missing", "settled"},
+    "unsupported": {"abroad", "attempted", "review", "missing", "settled"},
+    "failed": {"attempted", "again", "review", "missing", "failed"},
+    "not_attempted": {"again", "review", "missing", "left"},
 }
 ELSEWHERE = {
     "codes.py": "their texts",
@@ -169,7 +169,8 @@ def test_any_outcome_has_a_status_that_can_be_asked(outcome):
 def test_a_text_that_is_no_status_has_no_rate_and_is_reviewed(text):
     status = Status.of(text)
     assert (status, repr(status), str(status)) == (text, repr(text), text)
-    assert {flag for flag in FLAGS if getattr(status, flag)} == {"attempted", "review", "settled"}
+    flags = {"attempted", "review", "missing", "settled"}
+    assert {flag for flag in FLAGS if getattr(status, flag)} == flags
     assert pickle.loads(pickle.dumps(Outcome(text))) == Outcome(text)
     assert text not in STATUSES
 

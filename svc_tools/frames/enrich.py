@@ -267,7 +267,7 @@ def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str)
         statuses[outcome.status] += rows
         if outcome.found is not None and outcome.found.warnings:
             warned[outcome.found.warnings] += rows
-        if not outcome.status.rated:
+        if outcome.status.missing:
             reasons[outcome.error or outcome.status] += rows
     rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
     lines = [f"rows: {rows}"] if rows else []
@@ -294,7 +294,7 @@ def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
     for outcome, rows in zip(
         outcomes_of(queries, run.outcomes), queries.rows.tolist(), strict=True
     ):
-        if not outcome.status.rated:
+        if outcome.status.missing:
             reasons[outcome.status, outcome.error or ""] += rows
     if not reasons:
         return
