@@ -17,6 +17,7 @@ from svc_tools.cells import text_of
 from svc_tools.places import Cells, Refusal, normal_zip, state_code, states_of, where
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, plain_name, question_of_columns
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -305,7 +306,7 @@ def _is_country(text: str) -> bool:
 def is_abroad(text: str) -> bool:
     """Whether the cell of a column of countries is another country than the United States."""
     found = where(Cells(country=text))
-    return isinstance(found, Refusal) and found.status.abroad
+    return isinstance(found, Refusal) and Status.of(found.status).abroad
 
 
 def _agree(rows: Iterable[Sequence[object]]) -> bool:

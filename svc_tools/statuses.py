@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+StatusText = Literal[
+    "ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"
+]
+"""A status as it stands in an outcome, a column or a file."""
 _FLAGS = ("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input")
 
 
@@ -17,11 +21,11 @@ def _set_flags(status: Status, flags: Collection[str]) -> None:
 
 
 class Status(StrEnum):
-    """The status of a row, from the best to the least known.
+    """What a status means, from the best to the least known.
 
     A member is one row: the text in `lookup_status`, and the flags that are true of it. They are
-    the only place that says what a status means: ask `status.usable`, never for a text. A status
-    equals its text, prints as it and is pickled as it.
+    the only place that says what a status means: ask `Status.of(text).usable`, or
+    `outcome.means.usable`, and compare no texts.
     """
 
     OK = "ok", "usable", "known", "attempted"
@@ -51,8 +55,8 @@ class Status(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> Status:
-        """The status of a text; one that is no status has no rate, and requires review."""
-        return _BY_TEXT.get(text) or _other_status(text)
+        """The status of a text; a text that is none has no rate, and requires review."""
+        return _BY_TEXT.get(text, _OTHER)
 
     @property
     def rated(self) -> bool:
@@ -83,24 +87,9 @@ class Status(StrEnum):
         """Whether a tax is computed from its rate."""
         return self.usable or (self.partial and partial_used)
 
-    def __repr__(self) -> str:
-        """That of the text."""
-        return repr(self.value)
 
-    def __reduce_ex__(self, _: object) -> tuple[type[str], tuple[str]]:
-        """Pickle the text, which every release can read."""
-        return str, (self.value,)
-
-
-_BY_TEXT: dict[str, Status] = {one.value: one for one in Status}
-
-
-def _other_status(text: str) -> Status:
-    other = str.__new__(Status, text)
-    other._name_, other._value_ = "OTHER", text
-    _set_flags(other, ("attempted", "review"))
-    return other
-
-
-STATUSES = tuple(_BY_TEXT)
+STATUSES: tuple[str, ...] = tuple(one.value for one in Status)
 """Every status a row can have, from the best to the least known."""
+_BY_TEXT = {one.value: one for one in Status}
+_OTHER = str.__new__(Status, "")  # no member: it is in no list of statuses
+_set_flags(_OTHER, ("attempted", "review"))

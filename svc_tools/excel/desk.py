@@ -33,7 +33,6 @@ from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.expiry import CLOCK_SKEW, LocalDays, keeps_until
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import not_attempted
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,7 +48,7 @@ PATIENCE, PER_PLACE = 30.0, 0.1
 _EVER = datetime.min.replace(tzinfo=UTC)
 _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
-_NOT_REACHED = Outcome(Status.NOT_ATTEMPTED, "the lookup ended before this place was reached")
+_NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
 _log = logging.getLogger(__name__)
 _desks: list[Desk] = []
 _making = threading.Lock()
@@ -407,7 +406,7 @@ class Desk:
                     session.left = session.left if run.quota is None else run.quota
                 return _BurstResult(run.outcomes | known, run.stopped, stored)
         except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
-            outcome = Outcome(Status.FAILED, _explained(error, "the places could not be looked up"))
+            outcome = Outcome("failed", _explained(error, "the places could not be looked up"))
             until = outage.until if outage else None  # each cell would make it longer
             return _BurstResult(dict.fromkeys(places, outcome), paused_until=until)
 
@@ -531,7 +530,7 @@ class _Session:
 
 def _is_result(outcome: Outcome) -> bool:
     """Whether the service responded, even if it knows no rate."""
-    return outcome.found is not None or (outcome.status.known and not outcome.status.rated)
+    return outcome.found is not None or (outcome.means.known and not outcome.means.rated)
 
 
 def _explained(error: Exception, otherwise: str) -> str:

@@ -50,7 +50,6 @@ from svc_tools.lookup import Outcome, refused
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -220,7 +219,7 @@ def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
     # a rate of the ZIP instead of the address would look right
     must = call.name == "SVC_RATE_ADDRESS"
     found = _cached_query(*cells, OMITTED if refusal else day, must)
-    return Outcome(Status.INVALID, refusal) if refusal and isinstance(found, Question) else found
+    return Outcome("invalid", refusal) if refusal and isinstance(found, Question) else found
 
 
 # typed: TRUE, 1 and 1.0 are equal, but not the same
@@ -237,7 +236,7 @@ def _cached_query(*given: Given) -> Question | Outcome | None:
             size = f"{len(str(address))} characters, which is no address in one line"
             shown = "the cell is empty" if address is None else f'"{str(address)[:40]}" has {size}'
             return Outcome(
-                Status.INVALID,
+                "invalid",
                 f"address: {shown}; give street and city, or use SVC_RATE for a ZIP Code alone,"
                 " SVC_RATE_PLACE for a city.",
             )
@@ -245,7 +244,7 @@ def _cached_query(*given: Given) -> Question | Outcome | None:
             return refused(Refusal(found.status, found.reason.replace("location:", "place:", 1)))
         return on_day(found, None if as_of is OMITTED else day_in(as_of))
     except BadValueError as error:
-        return Outcome(Status.INVALID, error.message)
+        return Outcome("invalid", error.message)
 
 
 def _plain(name: str, cell: Given) -> str | float | None:

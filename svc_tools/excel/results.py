@@ -70,7 +70,7 @@ class FieldSource:
     @property
     def status(self) -> str:
         """The status in a word to branch on."""
-        return status_word(self.outcome.status, self.reasons)
+        return status_word(self.outcome, self.reasons)
 
 
 def rate_cell(units: int) -> float:
@@ -82,12 +82,12 @@ def units_or_error(outcome: Outcome, *, partial: bool) -> int | CellError | str:
     """The combined rate in units of 10^-5; #PARTIAL where it is partial and `partial` is false."""
     if outcome.found is None:
         return error_of(outcome)
-    return outcome.found.combined if outcome.status.usable or partial else PARTIAL
+    return outcome.found.combined if outcome.means.usable or partial else PARTIAL
 
 
 def error_of(outcome: Outcome) -> CellError:
     """The error of a cell that has no rate."""
-    kind = BadValueError if outcome.status.of_input else NotAvailableError
+    kind = BadValueError if outcome.means.of_input else NotAvailableError
     return kind(_why(outcome), outcome.status.upper())
 
 
@@ -95,9 +95,9 @@ def _why(outcome: Outcome) -> str:
     """Why there is no complete rate, in sentences."""
     # what starts with the name of an argument stays lower case: "as_of is an empty cell"
     reason = outcome.error or meaning_of(outcome.status)
-    shown = _with_period(reason) if outcome.status.of_input else _sentence(reason)
+    shown = _with_period(reason) if outcome.means.of_input else _sentence(reason)
     reference = outcome.support_reference and f"Support reference {outcome.support_reference}."
-    hint = _WHEN_FAILED if outcome.status.failed else _WHEN_LEFT if outcome.status.left else None
+    hint = _WHEN_FAILED if outcome.means.failed else _WHEN_LEFT if outcome.means.left else None
     return " ".join(filter(None, [shown, reference, hint]))
 
 
@@ -110,8 +110,8 @@ def sentences(one: FieldSource) -> str | None:
     codes.pop(Status.PARTIAL, None)  # its warnings say what is missing
     if "several_rates" in codes:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
-    if outcome.status.partial and not codes:
-        codes = dict.fromkeys([outcome.status.value])
+    if outcome.means.partial and not codes:
+        codes = dict.fromkeys([outcome.status])
     return " ".join(_meaning(code, found) for code in codes) or None
 
 
@@ -177,7 +177,7 @@ def _whole(take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
     def read(one: FieldSource, found: Found) -> Cell:
-        if one.outcome.status.partial:
+        if one.outcome.means.partial:
             return PARTIAL
         units = take(found)
         return None if units is None else rate_cell(units)
@@ -197,7 +197,7 @@ def _edition(one: FieldSource) -> Cell:
 
 LOOKUP_FIELDS: dict[str, Callable[[FieldSource], Cell]] = {
     "combined_rate": _whole(lambda found: found.combined),
-    "lookup_status": lambda one: one.outcome.status.value,
+    "lookup_status": lambda one: one.outcome.status,
     "needs_review": lambda one: bool(one.reasons),
     "lookup_review_reason": lambda one: "; ".join(one.reasons) or None,
     "lookup_error": lambda one: one.outcome.error,

@@ -137,10 +137,10 @@ def freeze(
     for lookup in lookups:
         places, known = _used_by(frame, lookup, cache, notes)
         _merge(used, full, {place: known[place] for place in places}, lookup)
-    left_out = [place for place, one in used.items() if not one.status.attempted]
+    left_out = [place for place, one in used.items() if not one.means.attempted]
     if left_out:
         notes.append(f"places that were not attempted, and are not in it: {len(left_out):,}")
-    frozen = {place: one for place, one in used.items() if one.status.attempted}
+    frozen = {place: one for place, one in used.items() if one.means.attempted}
     target = Path(path)
     first = lookups[0]
     lines = lock_lines(

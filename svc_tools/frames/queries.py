@@ -22,7 +22,6 @@ from svc_tools.frames.arrow import bytes_of, ends_of, is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -243,7 +242,7 @@ def _dates(
 
 def _date_or_refusal(day: Day) -> date | Refusal:
     if isinstance(day, NoDate):
-        return Refusal(Status.INVALID, f"as_of: {day}")
+        return Refusal("invalid", f"as_of: {day}")
     return day or NO_DATE
 
 

@@ -488,7 +488,7 @@ _VALUES: dict[str, Callable[[_Values], list[Any]]] = {
     "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
     "effective_date": lambda values: values.coded("effective_date").of(parsed_day).each(),
     "lookup_as_of": lambda values: values.days_looked_up,
-    "lookup_status": lambda values: [one.value for one in values.result("status")],
+    "lookup_status": lambda values: values.result("status"),
     "lookup_error": lambda values: values.result("error"),
     "support_reference": lambda values: values.result("support_reference"),
     "lookup_jurisdictions": lambda values: list(map(encode, values.components())),

@@ -41,7 +41,6 @@ from svc_tools.operating_system import (
     make_private,
     unlock,
 )
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -229,7 +228,7 @@ def write_profile(profile: Profile) -> str:
 def read_profile(text: str) -> Profile:
     """A profile from its text."""
     values = _whole(json.loads(text), _NO_PROFILE)
-    values[0], values[4] = Status.of(values[0]), tuple(values[4])
+    values[4] = tuple(values[4])
     return Profile(*values)
 
 

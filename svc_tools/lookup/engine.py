@@ -37,7 +37,6 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 from svc_tools.service_address import address_fault, is_right_address, note_right_address
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -268,9 +267,7 @@ class Engine:
                 try:
                     await self._request(sender, item)
                 except Exception as error:  # noqa: BLE001 - one odd place must not lose the others
-                    self._settle(
-                        item.place, Outcome(Status.FAILED, f"{type(error).__name__}: {error}")
-                    )
+                    self._settle(item.place, Outcome("failed", f"{type(error).__name__}: {error}"))
                 finally:
                     del self._began[item]
                     self._hanging.discard(item)
@@ -352,7 +349,7 @@ class Engine:
             try:
                 call = request_of(place, detail=self._options.detail)
             except (ValueError, TypeError) as error:  # the client would refuse it as well
-                self._settle(place, Outcome(Status.FAILED, f"{type(error).__name__}: {error}"))
+                self._settle(place, Outcome("failed", f"{type(error).__name__}: {error}"))
             else:
                 self.asked += 1
                 return Item(place, call)
@@ -452,7 +449,7 @@ class Engine:
                 self.stop(str(error))
             return self._repeated(item, failed(error, at=at))
         except Exception as error:  # noqa: BLE001 - one odd body must not lose the others
-            odd = Outcome(Status.FAILED, f"{type(error).__name__}: {error}", looked_up_at=at)
+            odd = Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
             return self._repeated(item, odd)
 
     def _usable(self, item: Item, response: TaxResponse, at: datetime) -> Outcome | None:
@@ -462,7 +459,7 @@ class Engine:
         """
         outcome = of_response(item.place, response, at=at)
         before = item.failure and item.failure.error
-        if outcome.status.settled or outcome.error == before:
+        if outcome.means.settled or outcome.error == before:
             return outcome
         return self._repeated(item, outcome)
 

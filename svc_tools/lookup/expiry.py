@@ -52,14 +52,14 @@ def keeps_until(
         day_ends: the end of that day.
         hours: a longer time for the rates of today and later dates.
     """
-    if outcome.status.known and not outcome.status.rated:
+    if outcome.means.known and not outcome.means.rated:
         return responded_at + UNRESOLVED
     found = outcome.found
-    if not outcome.status.rated or found is None:
+    if not outcome.means.rated or found is None:
         return None
     # the service's day may have begun later than the local one: past is what is past for both
     if as_of is not None and as_of < min(today, responded_at.astimezone(UTC).date()):
-        final = outcome.status.usable and _is_proven(found, as_of)
+        final = outcome.means.usable and _is_proven(found, as_of)
         return FOR_EVER if final else responded_at + _UNPROVEN
     return day_ends if hours is None else max(day_ends, responded_at + timedelta(hours=hours))
 

@@ -29,7 +29,6 @@ from svc_tools.lookup.engine import GRACE, LAST_COMMIT, Engine, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
 from svc_tools.places import Cells, Place, Question, Refusal, question
 from svc_tools.progress import stage
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
@@ -139,7 +138,7 @@ def look_up(
             driver.start()
             with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
                 while (batch := driver.batch()) is not None:
-                    shown.advance(sum(one.status.attempted for _, one in batch))
+                    shown.advance(sum(one.means.attempted for _, one in batch))
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
@@ -791,7 +790,7 @@ class _Pending(Generic[T]):
         done: list[tuple[T, Outcome]] = []
         for place, outcome in outcomes:
             done += ((item, outcome) for item in self._waiting.pop(place, ()))
-            if outcome.status.attempted:
+            if outcome.means.attempted:
                 self._known[place] = outcome
                 if len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
@@ -815,11 +814,11 @@ def _place_of(item: object) -> Place | Outcome:
         return item
     if isinstance(item, Mapping):
         if unknown := [key for key in item if key not in _KEYS]:
-            return Outcome(Status.INVALID, f"{unknown[0]!r} is no key; one of {', '.join(_KEYS)}")
+            return Outcome("invalid", f"{unknown[0]!r} is no key; one of {', '.join(_KEYS)}")
         item = question(Cells(**item), dated=False)
     if isinstance(item, Question):
         return item.place
     if isinstance(item, Refusal):
         return refused(item)
     kind = type(item).__name__
-    return Outcome(Status.INVALID, f"expected a place, or a mapping with state and zip, not {kind}")
+    return Outcome("invalid", f"expected a place, or a mapping with state and zip, not {kind}")

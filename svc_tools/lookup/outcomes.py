@@ -55,7 +55,7 @@ from svc_tools.display import (
 )
 from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
-from svc_tools.statuses import Status
+from svc_tools.statuses import Status, StatusText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -126,7 +126,7 @@ class Outcome:
     """The outcome for one place.
 
     Attributes:
-        status: what became of it; it equals its text, one of `STATUSES`.
+        status: see `STATUSES`, and `means` for what it means.
         error: the reason, where there is no complete rate.
         found: the rate and its source; `None` where there is no rate.
         support_reference: what to quote to support, where the service refused or failed.
@@ -135,7 +135,7 @@ class Outcome:
         cached: whether it came from the cache (or a lock file), not from the service.
     """
 
-    status: Status
+    status: StatusText
     error: str | None = None
     found: Found | None = None
     support_reference: str | None = None
@@ -143,16 +143,10 @@ class Outcome:
     looked_up_at: datetime | None = None
     cached: bool = False
 
-    def __post_init__(self) -> None:
-        """Make a status of a text, as a cache has it."""
-        if type(self.status) is not Status:
-            object.__setattr__(self, "status", Status.of(self.status))
-
-    def __setstate__(self, state: Iterable[object]) -> None:
-        """Read a pickle: its status is a text."""
-        for name, value in zip(Outcome.__slots__, state, strict=False):
-            object.__setattr__(self, name, value)
-        self.__post_init__()
+    @property
+    def means(self) -> Status:
+        """What its status means: whether its rate is whole, whether to run again, and so on."""
+        return Status.of(self.status)
 
     def _repr_html_(self) -> str:
         return _outcome_html(self)
@@ -172,21 +166,21 @@ def of_response(
         at: when the service responded (aware, UTC).
     """
     if why := of_other_country(response):
-        return Outcome(Status.FAILED, why, looked_up_at=at)
+        return Outcome("failed", why, looked_up_at=at)
     if confidence_of(response) == "none":
         why = "the service found no rate it could stand by (confidence none)"
-        return Outcome(Status.UNRESOLVED, why, looked_up_at=at)
+        return Outcome("unresolved", why, looked_up_at=at)
     try:
         if place is not None:
             _check_readable(place, response)
             _check_place(place, response.rate.state, response.rate.zip)
         found = _found(response)
     except ValueError as error:
-        return Outcome(Status.FAILED, f"the response cannot be used: {error}", looked_up_at=at)
+        return Outcome("failed", f"the response cannot be used: {error}", looked_up_at=at)
     codes = lacking(response)
     if codes:
-        return Outcome(Status.PARTIAL, ", ".join(codes), found, looked_up_at=at)
-    return Outcome(Status.OK, None, found, looked_up_at=at)
+        return Outcome("partial", ", ".join(codes), found, looked_up_at=at)
+    return Outcome("ok", None, found, looked_up_at=at)
 
 
 def of_other_country(response: TaxResponse) -> str | None:
@@ -364,12 +358,12 @@ def check_stored(place: Place, outcome: Outcome) -> None:
         ValueError: it is not; the message gives the reason.
     """
     found = outcome.found
-    if (found is not None) != outcome.status.rated:
+    if (found is not None) != outcome.means.rated:
         raise ValueError(f"{outcome.status} {'with' if found else 'without'} a rate")
     if found is None:
         return
     _check_place(place, found.resolved_state, found.resolved_zip)
-    if PARTIAL_CODES.keys().isdisjoint(found.warnings) != outcome.status.usable:
+    if PARTIAL_CODES.keys().isdisjoint(found.warnings) != outcome.means.usable:
         warnings = ", ".join(found.warnings) or "none"
         raise ValueError(f"{outcome.status} with these warnings: {warnings}")
     if found.confidence == "none":
@@ -410,7 +404,7 @@ def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
     # a 404 of another program does not say anything about the place
     gone = isinstance(error, NotFoundError) and not is_foreign(error)
     return Outcome(
-        Status.UNRESOLVED if gone else Status.FAILED,
+        "unresolved" if gone else "failed",
         _sentence(error.message if gone else _without_reference(error)),
         support_reference=_clean(error.support_reference),
         error_code=_clean(error.error_code),
@@ -441,7 +435,7 @@ def refused(refusal: Refusal) -> Outcome:
 
 def not_attempted(cause: str) -> Outcome:
     """The outcome of a place that was not requested because the run had stopped."""
-    return Outcome(Status.NOT_ATTEMPTED, cause)
+    return Outcome("not_attempted", cause)
 
 
 TOO_MANY = 429
@@ -596,7 +590,7 @@ def _outcome_html(outcome: Outcome) -> str:
     if found is None:
         return as_html(Note(f"{outcome.status}: no rate", sentences))
     rate = shown_rate(found.combined)
-    if outcome.status.partial:
+    if outcome.means.partial:
         title = f"partial: {rate} is known, and lacks a part of the rate"
     else:
         title = f"{outcome.status}: {rate}, confidence {found.confidence or 'not given'}"

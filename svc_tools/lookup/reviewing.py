@@ -79,12 +79,12 @@ def review_reasons(
     """
     found = outcome.found
     if found is None:
-        return (outcome.status.value,) if outcome.status.review else ()
+        return (outcome.status,) if outcome.means.review else ()
     doubts = _doubts(found, warnings, own_day)
     if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
         same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
         warnings = [code for code in warnings if code not in same]
-    return reasons_of(outcome.status, warnings, found.confidence, doubts)
+    return reasons_of(outcome.means, warnings, found.confidence, doubts)
 
 
 def reasons_of(
@@ -110,9 +110,9 @@ def reasons_of(
     return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
 
 
-def status_word(status: Status, reasons: Collection[str]) -> str:
+def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
     """The status of one lookup in the word to branch on: `review` for a whole rate with reasons."""
-    return "review" if status.usable and reasons else status.value
+    return "review" if outcome.means.usable and reasons else outcome.status
 
 
 def _doubts(found: Found, warnings: Collection[str], own_day: date | None) -> set[str]:
@@ -150,7 +150,7 @@ def remarks(
     """
     found = outcome.found
     if found is None:
-        reasons = [outcome.error] if outcome.status.failed and outcome.error else []
+        reasons = [outcome.error] if outcome.means.failed and outcome.error else []
         return tuple(dict.fromkeys((*reasons, *map(sentence, warnings))))
     codes = reasons_on(outcome, day)
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]

@@ -30,7 +30,6 @@ from svc_tools.places.states import (
     zip_of_cell,
 )
 from svc_tools.short_forms import readings
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,7 +99,7 @@ class Place(_Hashed):
 class Refusal:
     """A row that is not requested: `invalid`, or `unsupported` (elsewhere), and why."""
 
-    status: Status
+    status: Literal["invalid", "unsupported"]
     reason: str
     # the attributes of `Question`, so that a list of both can be read in one go
     state_from_zip: ClassVar[bool] = False
@@ -155,7 +154,7 @@ def question(cells: Cells, *, dated: bool, dates: Dates | None = None) -> Questi
     try:
         day = (dates or _BY_ITSELF).day(cells.as_of)
     except ValueError as error:
-        return Refusal(Status.INVALID, str(error))
+        return Refusal("invalid", str(error))
     return on_day(undated, day) if day or not dated else NO_DATE
 
 
@@ -164,9 +163,9 @@ def where(cells: Cells) -> Question | Refusal:
     try:
         return _question(cells)
     except ValueError as error:
-        return Refusal(Status.INVALID, str(error))
+        return Refusal("invalid", str(error))
     except ElsewhereError as error:
-        return Refusal(Status.UNSUPPORTED, error.reason)
+        return Refusal("unsupported", error.reason)
 
 
 def on_day(undated: Question, day: date | None) -> Question:
@@ -176,7 +175,7 @@ def on_day(undated: Question, day: date | None) -> Question:
     return replace(undated, place=replace(undated.place, as_of=day))
 
 
-NO_DATE = Refusal(Status.INVALID, "as_of: the row has no date")
+NO_DATE = Refusal("invalid", "as_of: the row has no date")
 """The refusal of a row without a date where the others have one."""
 
 

@@ -288,7 +288,7 @@ class FileJob:
     def take(self, lock: Lock) -> None:
         """Take the results from a lock file: places that are not in it are `not_attempted`."""
         outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.lookup.detail)
-        known = sum(outcome.status.attempted for outcome in outcomes.values())
+        known = sum(outcome.means.attempted for outcome in outcomes.values())
         self._cached = True
         self._results = Results(outcomes, ServiceName(lock.name, lock.edition), lock.today)
         self._source = lock.source
