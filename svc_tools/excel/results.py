@@ -24,7 +24,6 @@ from svc_tools.lookup.reviewing import (
     status_word,
     warnings_of,
 )
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +106,7 @@ def sentences(one: FieldSource) -> str | None:
     if found is None:
         return _why(outcome)
     codes = dict.fromkeys([*one.reasons, *one.warnings])
-    codes.pop(Status.PARTIAL, None)  # its warnings say what is missing
+    codes.pop("partial", None)  # its warnings say what is missing
     if "several_rates" in codes:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
     if outcome.means.partial and not codes:
