@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from compile_book import compile_book
 
+from svc_tools.codes import PARTIAL_CODES, REVIEWED
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
@@ -44,20 +45,8 @@ TODAY = date(2026, 11, 22)
 DAYS = (date(2022, 3, 1), date(2024, 6, 1), date(2026, 2, 15), TODAY)
 OWN = "its own list"
 """End of the name of a measurement against the list that the book is compiled from."""
-PARTIAL = {"local_rates_not_covered", "districts_not_covered"}
 DATES = {"as_of_before_history", "as_of_after_edition"}
-REVIEWED = (
-    PARTIAL
-    | DATES
-    | {
-        "seasonal_rates",
-        "source_conflict",
-        "stale_rate",
-        "zip_crosses_state_line",
-        "zip_of_another_state",
-        "zip_spans_jurisdictions",
-    }
-)
+DOUBTS = REVIEWED | PARTIAL_CODES.keys() | {"zip_spans_jurisdictions"}
 """Warnings with which the lookup of a ZIP alone requires review."""
 ZIPS = (
     "AK 99801 AL 35203 AR 72201 AZ 85004 CA 90012 CO 80202 CT 06103 DC 20001 DE 19801 FL 33130"
@@ -358,9 +347,9 @@ def every_state(shipped: Book) -> Iterator[list[str]]:
             except NotResolved as missing:
                 row.append(missing.code)
                 continue
-            warned = [str(one["code"]) for one in found.advisories if one["code"] in REVIEWED]
+            warned = [str(one["code"]) for one in found.advisories if one["code"] in DOUBTS]
             status = "check" if warned else "ready"
-            status = "partial" if PARTIAL & set(warned) else status
+            status = "partial" if PARTIAL_CODES.keys() & set(warned) else status
             rate = f"{found.chosen.combined / 1000:.3f}".rstrip("0").rstrip(".")
             row.append(f"{rate} {found.confidence} {status}")
         yield row
@@ -380,11 +369,9 @@ def review_load(shipped: Book) -> Iterator[list[object]]:
                 except NotResolved:
                     counts["none"] += 1
                     continue
-                codes = {str(one["code"]) for one in found.advisories} & REVIEWED
+                codes = {str(one["code"]) for one in found.advisories} & DOUBTS
                 counts["review"] += bool(codes) or found.confidence == "low"
-                counts["partial"] += bool(
-                    codes & {"local_rates_not_covered", "districts_not_covered"}
-                )
+                counts["partial"] += bool(codes & PARTIAL_CODES.keys())
                 counts["several"] += "zip_spans_jurisdictions" in codes
                 counts["dates"] += bool(codes & DATES)
         shares = (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from svc_sdk.rates import rate_to_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from svc_sdk.models import Advisory, TaxResponse
 
@@ -39,21 +39,37 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table.
+    """One row of the table: what is said of a code, all of it.
 
     Attributes:
-        code: the status, code or word as it stands in a column or a response.
         kinds: where it occurs.
         meaning: what it means.
         why: why it matters, for a reason to review.
         to_do: what to do about it, a sentence.
+        review: a rate requires review when its response carries the code as a warning.
+        other_date: the rate is that of another date than the one of the query.
+        disproves_date: a published date proves nothing, as with `other_date` and `partial`.
+        partial: the parts that the rate may lack (WIRE).
+        other_city: another city may be meant; the warning may say what its rates are (WIRE).
+        delivery: it is in doubt whether delivery is taxed.
+        doubtful: a confidence that is a reason to review where nothing else says why.
+        own_records: one's own records settle it, no state's page; so of `mark` and `tax_due`.
+        not_due: the seller owes nothing on such sales, which are these.
     """
 
-    code: str
     kinds: tuple[Kind, ...]
     meaning: str
     why: str = ""
     to_do: str = ""
+    review: bool = False
+    other_date: bool = False
+    disproves_date: bool = False
+    partial: tuple[str, ...] = ()
+    other_city: bool = False
+    delivery: bool = False
+    doubtful: bool = False
+    own_records: bool = False
+    not_due: str = ""
 
 
 _AGAIN = "Run the lookup again."
@@ -71,286 +87,6 @@ _OTHER_STATE = "another state would have another rate"
 _OFF_MAP = "it may lie where no state's rate applies"
 _OTHER_DATE = "the rate is that of another date"
 _MAY_HAVE_CHANGED = "the rate may have changed since"
-
-_STATUSES = {
-    "failed": (
-        "the service gave no usable response",
-        "run again: the rate may be available then",
-        _AGAIN,
-    ),
-    "not_attempted": (
-        "the run ended before the row was looked up",
-        "run again: only what is missing is looked up",
-        _AGAIN,
-    ),
-    "invalid": (
-        "the row names no usable place or date",
-        "it was not looked up; it has no tax until it is corrected",
-        "Correct the row, then look it up again.",
-    ),
-    "unresolved": (
-        "the service has no rate for the place",
-        "the row has no tax until its place is corrected or the state gives its rate",
-        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    ),
-    "partial": (
-        "the rate lacks its local or district part",
-        "the rate is a lower bound: no tax is computed from it unless you choose to",
-        _LOCAL_PART,
-    ),
-    "unsupported": (
-        "the row lies outside the states and DC",
-        "no state's sales tax applies; something else may",
-        "Handle it by hand: no US state sales-tax rate applies here.",
-    ),
-}
-"""Statuses without a whole rate: meaning, why it matters, what to do; the most urgent first."""
-_REVIEW = {
-    "rate_too_high": (
-        "the rate is above 20%, which no sales tax in the US is",
-        "the rate is wrong, and with it the tax that is computed from it",
-        _ASK_STATE,
-    ),
-    "place_input_mismatch": (
-        "the city given is not the place that the rate is for",
-        _WRONG_PLACE,
-        _CHECK_PLACE,
-    ),
-    "zip_not_used": (
-        "the ZIP given leads to no rate, and the city decided",
-        _WRONG_PLACE,
-        "Check the ZIP Code against the order.",
-    ),
-    "several_rates": (
-        "the place fits several jurisdictions, and their rates differ",
-        "rate_low and rate_high say how far the rate may be off; a full address decides",
-        _FULL_ADDRESS,
-    ),
-    "zip_spans_jurisdictions": (
-        "the ZIP lies in several jurisdictions, and their rates may differ",
-        "whether they differ is not known; a full address decides",
-        _FULL_ADDRESS,
-    ),
-    "zip_of_another_state": (
-        "only a part of the ZIP lies in the state of the row",
-        _OTHER_STATE,
-        _CHECK_PLACE,
-    ),
-    "zip_crosses_state_line": (
-        "a part of the ZIP lies in another state",
-        _OTHER_STATE,
-        _CHECK_PLACE,
-    ),
-    "near_state_line": (
-        "the point is closer to another state than the map is exact",
-        _OTHER_STATE,
-        _CHECK_PLACE,
-    ),
-    "near_map_edge": (
-        "the point is near the sea or another country",
-        _OFF_MAP,
-        _CHECK_PLACE,
-    ),
-    "point_off_map": (
-        "the point lies in no county: the rate is that of the nearest one",
-        _OFF_MAP,
-        _CHECK_PLACE,
-    ),
-    "source_conflict": (
-        "published sources disagree on the rate",
-        "only the state can say which is right",
-        _ASK_STATE,
-    ),
-    "as_of_before_history": (
-        "the sale is before the oldest rate known, which was used",
-        _OTHER_DATE,
-        _ASK_FOR_DATE,
-    ),
-    "as_of_after_edition": (
-        "the sale is after what the rates cover; the newest was used",
-        _MAY_HAVE_CHANGED,
-        _ASK_FOR_DATE,
-    ),
-    "stale_rate": (
-        "the rate was last published for an earlier date, and no newer exact figure exists",
-        _MAY_HAVE_CHANGED,
-        _ASK_FOR_DATE,
-    ),
-    "effective_after_sale": (
-        "the rate took effect after the day of the row",
-        _OTHER_DATE,
-        _ASK_FOR_DATE,
-    ),
-    "seasonal_rates": (
-        "towns of the state have other rates in winter",
-        "the rate may be that of the other season",
-        _ASK_FOR_DATE,
-    ),
-    "parts_do_not_add_up": (
-        "the parts of the rate are not its sum",
-        "either the rate or a part is wrong: the tax by level is not known",
-        _ASK_STATE,
-    ),
-    "uncoded_warning": (
-        "the service sent a warning that cannot be read",
-        "what it warns of is not known",
-        _ASK_STATE,
-    ),
-    "confidence_unknown": (
-        "the service gives no confidence in the rate, or one with no known meaning",
-        "how certain the rate is, is not known",
-        _ASK_STATE,
-    ),
-    "low_confidence": (
-        "the service has little confidence in the rate, and no other reason here says why",
-        "only the state can say whether the rate is right",
-        _ASK_STATE,
-    ),
-}
-"""Reasons to review a rate: meaning, why it matters, what to do; the most urgent first."""
-_WARNINGS = {
-    "local_rates_not_covered": (
-        "the rate is the state's part alone",
-        _LOCAL_PART,
-    ),
-    "districts_not_covered": (
-        "a city or district rate may come on top",
-        "Ask the state whether a city or district tax comes on top there.",
-    ),
-    "address_not_matched": (
-        "decided by the ZIP Code or place, not by the street address",
-        "Check the street address; the embedded service needs the state's boundary file for it.",
-    ),
-    "address_districts_not_covered": (
-        "districts drawn by address may add to the rate",
-        "Look the address up with the state: districts add tax.",
-    ),
-    "unreadable_field": (
-        "a field of the response, such as its city, cannot be read: it is missing here",
-        "Report it to the service; svc-tools lookup with --json shows what was sent.",
-    ),
-}
-"""Advisories that are no reason to review a row: meaning, what to do."""
-_MARKS = {
-    "needs_review": (
-        "the lookup marked the rate for review; the reason column is not in the frame",
-        "Look it up with the column lookup_review_reason, which says why.",
-    ),
-    "mostly_not_taxable": (
-        (
-            "the export marks more than half of the state's sales as not taxable; the rows are not"
-            " listed one by one"
-        ),
-        "Check in the shop that these goods are not taxable there; to tax them: taxable=False.",
-    ),
-}
-"""Why a review lists a row that has no reason in its columns: meaning, what to do."""
-_TAX_REVIEW = {
-    "amounts_do_not_add_up": (
-        (
-            "the columns of the order do not add up to its total: something is in it that has no"
-            " column, such as a tip, a gift card or another discount, or the tax is in the amount"
-        ),
-        "Look the order up in the shop, and enter what was sold for how much before tax.",
-    ),
-    "partial_rate": (
-        "the tax was computed from a rate that lacks its local or district part: a lower bound",
-        _LOCAL_PART,
-    ),
-    "freight_taxable_unknown": (
-        "whether delivery is taxable there is not known: tax_low is without, tax_high with it",
-        "Ask the state whether delivery is taxable, then compute again.",
-    ),
-    "delivery_optional_unknown": (
-        (
-            "the state exempts delivery only where the buyer could avoid the charge, and it is not"
-            " known whether yours can"
-        ),
-        (
-            "Say once whether your buyers can avoid the charge: delivery optional (they can pick"
-            " the goods up, say) or only (every order is shipped)."
-        ),
-    ),
-    "delivery_unsettled": (
-        "sources disagree whether delivery was taxable there on that day",
-        "Ask the state whether delivery was taxable on that day.",
-    ),
-    "over_cap": (
-        (
-            "the amount is above what the local tax of that state applies to on one item (Florida"
-            " $5,000, Tennessee $1,600): if this is one item, the local part is too high, and"
-            " Tennessee also has a state tax on single articles"
-        ),
-        "Compute the part above the state's cap by hand: no cap is applied here.",
-    ),
-    "origin_sourced": (
-        (
-            "shipped within a state that taxes such sales, in whole or in part, by where they are"
-            " shipped from; the tax is that of where they are shipped to"
-        ),
-        "Check whether the rate at the seller's place applies instead.",
-    ),
-    "origin_unknown": (
-        (
-            "the state taxes sales within it by their origin, and where this one was shipped from"
-            " is not known"
-        ),
-        "Say where the sale was shipped from, then compute again.",
-    ),
-    "invoice_incomplete": (
-        "other lines of the same invoice have no tax: it was rounded without them",
-        "Complete the invoice's other lines, then compute the tax again.",
-    ),
-    "channel_unknown": (
-        "the channel says neither direct nor marketplace: who pays the tax is not known",
-        "Say whether the sale was direct or through a marketplace.",
-    ),
-    "marketplace_record_only": (
-        (
-            "on the day of the sale the register covers the state by a marketplace record only, and"
-            " the sale is not marked as a marketplace's: decide whether you owe its tax"
-        ),
-        "Check whether the seller must register for direct sales there.",
-    ),
-}
-"""Codes of `tax_review` in the order in which a cell lists them: meaning, what to do."""
-_TAX_DUE = {
-    "marketplace_facilitated": (
-        "the marketplace collects and pays the tax of this sale",
-        "Nothing to pay: the marketplace collects and remits this tax.",
-    ),
-    "no_nexus": (
-        "the register has no record for the state of the sale",
-        "Check the register: no record says that the seller collects in this state.",
-    ),
-    "not_registered_yet": (
-        "the sale is before the first record of its state begins",
-        "Check the register: the sale is before the record's date.",
-    ),
-    "registered_in_period": (
-        (
-            "the state's first record begins within the month or quarter that was looked up:"
-            " whether the sale came before is not known"
-        ),
-        "Compare the sale's own day with that of the register's record.",
-    ),
-    "state_unknown": (
-        "the result names no state, so the register cannot be searched",
-        _CHECK_PLACE,
-    ),
-    "date_unknown": (
-        "the state's first record has a date, and the sale has none",
-        "Give the date of the sale, then look it up again.",
-    ),
-}
-"""Codes of `tax_due_reason`, why tax due is missing: meaning, what to do."""
-NOT_DUE = {
-    "marketplace_facilitated": "marketplace sales",
-    "no_nexus": "sales in states where you are not registered",
-    "not_registered_yet": "sales before you were registered",
-}
-"""The codes of `tax_due_reason` of sales on which the seller owes nothing, and which sales they
-are: none of them requires review."""
 _ERRORS = {
     "unauthorized": (
         "The service does not accept the key",
@@ -398,20 +134,6 @@ _ERRORS = {
     ),
 }
 """Errors of the service (SPEC 5), as titles of messages; what to do."""
-_USE = {
-    "ready": "a whole rate, and nothing to review",
-    "check": "a whole rate that requires review before it is used",
-    "incomplete": "the rate lacks its local or district part",
-    "none": "no rate, for example outside the US, not found, or not looked up",
-}
-"""What a row can be used for."""
-_CONFIDENCE = {
-    "exact": "decided by an official code or boundary record",
-    "high": "one published rate fits the place",
-    "medium": "likely, but unsure in one way: several rates, the place, the date, or the list",
-    "low": "uncertain, dated or incomplete: check before use",
-}
-"""Meaning of a `confidence` (SPEC 2.1)."""
 _VIA = {
     "address": "the street address",
     "zip4": "the ZIP+4",
@@ -475,67 +197,405 @@ _COMPARED = {
     "rate_differs": "none of these: implied_rate says at which rate it was collected",
 }
 """Reasons of a reconciliation: rows that cannot be compared, agree, or differ."""
-_OTHERS: Mapping[Kind, Mapping[str, tuple[str, str]]] = {
-    "warning": _WARNINGS,
-    "mark": _MARKS,
-    "tax_review": _TAX_REVIEW,
-    "tax_due": _TAX_DUE,
-    "error": _ERRORS,
-}
-_WORDS: Mapping[Kind, Mapping[str, str]] = {
-    "use": _USE,
-    "confidence": _CONFIDENCE,
-    "via": _VIA,
-    "basis": _BASIS,
-    "stake": _STAKE,
-    "compared": _COMPARED,
-}
-_ALSO: Mapping[str, tuple[Kind, ...]] = {
-    "channel_unknown": ("tax_due",),
-    "delivery_optional_unknown": ("warning",),
-    "delivery_unsettled": ("warning",),
-    "none": ("confidence",),
-}
-"""Codes that occur in further places, with the same meaning."""
-_ROWS = (
-    *(Code(code, ("review", "status"), *texts) for code, texts in _STATUSES.items()),
-    Code(
-        "no_tax",
+
+
+def _words(kind: Kind, meanings: Mapping[str, str]) -> dict[str, Code]:
+    """Rows of which nothing but a meaning is said."""
+    return {code: Code((kind,), meaning) for code, meaning in meanings.items()}
+
+
+CODES: Mapping[str, Code] = {
+    # statuses without a whole rate, the most urgent first
+    "failed": Code(
+        ("review", "status"),
+        "the service gave no usable response",
+        "run again: the rate may be available then",
+        _AGAIN,
+        own_records=True,
+    ),
+    "not_attempted": Code(
+        ("review", "status"),
+        "the run ended before the row was looked up",
+        "run again: only what is missing is looked up",
+        _AGAIN,
+        own_records=True,
+    ),
+    "invalid": Code(
+        ("review", "status"),
+        "the row names no usable place or date",
+        "it was not looked up; it has no tax until it is corrected",
+        "Correct the row, then look it up again.",
+        own_records=True,
+    ),
+    "unresolved": Code(
+        ("review", "status"),
+        "the service has no rate for the place",
+        "the row has no tax until its place is corrected or the state gives its rate",
+        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
+    ),
+    "partial": Code(
+        ("review", "status"),
+        "the rate lacks its local or district part",
+        "the rate is a lower bound: no tax is computed from it unless you choose to",
+        _LOCAL_PART,
+    ),
+    "unsupported": Code(
+        ("review", "status"),
+        "the row lies outside the states and DC",
+        "no state's sales tax applies; something else may",
+        "Handle it by hand: no US state sales-tax rate applies here.",
+        own_records=True,
+    ),
+    "no_tax": Code(
         ("mark", "tax_due", "compared"),
         "there is no tax: tax_error says why",
         to_do="Correct what is named, then compute the tax again.",
     ),
-    Code("ok", ("status",), "a whole rate: state + county + city + districts"),
-    *(Code(code, ("review",), *texts) for code, texts in _REVIEW.items()),
-    *(
-        Code(code, (kind, *_ALSO.get(code, ())), meaning, to_do=to_do)
-        for kind, rows in _OTHERS.items()
-        for code, (meaning, to_do) in rows.items()
+    "ok": Code(("status",), "a whole rate: state + county + city + districts"),
+    # reasons to review a rate, the most urgent first
+    "rate_too_high": Code(
+        ("review",),
+        "the rate is above 20%, which no sales tax in the US is",
+        "the rate is wrong, and with it the tax that is computed from it",
+        _ASK_STATE,
     ),
-    *(
-        Code(code, (kind, *_ALSO.get(code, ())), meaning)
-        for kind, words in _WORDS.items()
-        for code, meaning in words.items()
+    "place_input_mismatch": Code(
+        ("review",),
+        "the city given is not the place that the rate is for",
+        _WRONG_PLACE,
+        _CHECK_PLACE,
+        review=True,
+        other_city=True,
+        own_records=True,
     ),
-)
-CODES = {row.code: row for row in _ROWS}
+    "zip_not_used": Code(
+        ("review",),
+        "the ZIP given leads to no rate, and the city decided",
+        _WRONG_PLACE,
+        "Check the ZIP Code against the order.",
+        review=True,
+        other_city=True,
+        own_records=True,
+    ),
+    "several_rates": Code(
+        ("review",),
+        "the place fits several jurisdictions, and their rates differ",
+        "rate_low and rate_high say how far the rate may be off; a full address decides",
+        _FULL_ADDRESS,
+    ),
+    "zip_spans_jurisdictions": Code(
+        ("review",),
+        "the ZIP lies in several jurisdictions, and their rates may differ",
+        "whether they differ is not known; a full address decides",
+        _FULL_ADDRESS,
+    ),
+    "zip_of_another_state": Code(
+        ("review",),
+        "only a part of the ZIP lies in the state of the row",
+        _OTHER_STATE,
+        _CHECK_PLACE,
+        review=True,
+        own_records=True,
+    ),
+    "zip_crosses_state_line": Code(
+        ("review",),
+        "a part of the ZIP lies in another state",
+        _OTHER_STATE,
+        _CHECK_PLACE,
+        review=True,
+        own_records=True,
+    ),
+    "near_state_line": Code(
+        ("review",),
+        "the point is closer to another state than the map is exact",
+        _OTHER_STATE,
+        _CHECK_PLACE,
+        review=True,
+    ),
+    "near_map_edge": Code(
+        ("review",),
+        "the point is near the sea or another country",
+        _OFF_MAP,
+        _CHECK_PLACE,
+        review=True,
+    ),
+    "point_off_map": Code(
+        ("review",),
+        "the point lies in no county: the rate is that of the nearest one",
+        _OFF_MAP,
+        _CHECK_PLACE,
+        review=True,
+    ),
+    "source_conflict": Code(
+        ("review",),
+        "published sources disagree on the rate",
+        "only the state can say which is right",
+        _ASK_STATE,
+        review=True,
+        disproves_date=True,
+    ),
+    "as_of_before_history": Code(
+        ("review",),
+        "the sale is before the oldest rate known, which was used",
+        _OTHER_DATE,
+        _ASK_FOR_DATE,
+        review=True,
+        other_date=True,
+    ),
+    "as_of_after_edition": Code(
+        ("review",),
+        "the sale is after what the rates cover; the newest was used",
+        _MAY_HAVE_CHANGED,
+        _ASK_FOR_DATE,
+        review=True,
+        other_date=True,
+    ),
+    "stale_rate": Code(
+        ("review",),
+        "the rate was last published for an earlier date, and no newer exact figure exists",
+        _MAY_HAVE_CHANGED,
+        _ASK_FOR_DATE,
+        review=True,
+        other_date=True,
+    ),
+    "effective_after_sale": Code(
+        ("review",), "the rate took effect after the day of the row", _OTHER_DATE, _ASK_FOR_DATE
+    ),
+    "seasonal_rates": Code(
+        ("review",),
+        "towns of the state have other rates in winter",
+        "the rate may be that of the other season",
+        _ASK_FOR_DATE,
+        review=True,
+        disproves_date=True,
+    ),
+    "parts_do_not_add_up": Code(
+        ("review",),
+        "the parts of the rate are not its sum",
+        "either the rate or a part is wrong: the tax by level is not known",
+        _ASK_STATE,
+        review=True,
+        disproves_date=True,
+    ),
+    "uncoded_warning": Code(
+        ("review",),
+        "the service sent a warning that cannot be read",
+        "what it warns of is not known",
+        _ASK_STATE,
+        review=True,
+    ),
+    "confidence_unknown": Code(
+        ("review",),
+        "the service gives no confidence in the rate, or one with no known meaning",
+        "how certain the rate is, is not known",
+        _ASK_STATE,
+    ),
+    "low_confidence": Code(
+        ("review",),
+        "the service has little confidence in the rate, and no other reason here says why",
+        "only the state can say whether the rate is right",
+        _ASK_STATE,
+    ),
+    # advisories that are no reason to review a row
+    "local_rates_not_covered": Code(
+        ("warning",),
+        "the rate is the state's part alone",
+        to_do=_LOCAL_PART,
+        partial=("county_rate", "city_rate", "combined_district_rate"),
+    ),
+    "districts_not_covered": Code(
+        ("warning",),
+        "a city or district rate may come on top",
+        to_do="Ask the state whether a city or district tax comes on top there.",
+        partial=("city_rate", "combined_district_rate"),
+    ),
+    "address_not_matched": Code(
+        ("warning",),
+        "decided by the ZIP Code or place, not by the street address",
+        to_do="Check the street address; the embedded service needs the state's boundary file for"
+        " it.",
+    ),
+    "address_districts_not_covered": Code(
+        ("warning",),
+        "districts drawn by address may add to the rate",
+        to_do="Look the address up with the state: districts add tax.",
+    ),
+    "unreadable_field": Code(
+        ("warning",),
+        "a field of the response, such as its city, cannot be read: it is missing here",
+        to_do="Report it to the service; svc-tools lookup with --json shows what was sent.",
+    ),
+    # why a review lists a row that has no reason in its columns
+    "needs_review": Code(
+        ("mark",),
+        "the lookup marked the rate for review; the reason column is not in the frame",
+        to_do="Look it up with the column lookup_review_reason, which says why.",
+    ),
+    "mostly_not_taxable": Code(
+        ("mark",),
+        "the export marks more than half of the state's sales as not taxable; the rows are not"
+        " listed one by one",
+        to_do="Check in the shop that these goods are not taxable there; to tax them:"
+        " taxable=False.",
+    ),
+    # `tax_review` in the order in which a cell lists them
+    "amounts_do_not_add_up": Code(
+        ("tax_review",),
+        "the columns of the order do not add up to its total: something is in it that has no"
+        " column, such as a tip, a gift card or another discount, or the tax is in the amount",
+        to_do="Look the order up in the shop, and enter what was sold for how much before tax.",
+        own_records=True,
+    ),
+    "partial_rate": Code(
+        ("tax_review",),
+        "the tax was computed from a rate that lacks its local or district part: a lower bound",
+        to_do=_LOCAL_PART,
+    ),
+    "freight_taxable_unknown": Code(
+        ("tax_review",),
+        "whether delivery is taxable there is not known: tax_low is without, tax_high with it",
+        to_do="Ask the state whether delivery is taxable, then compute again.",
+        delivery=True,
+    ),
+    "delivery_optional_unknown": Code(
+        ("tax_review", "warning"),
+        "the state exempts delivery only where the buyer could avoid the charge, and it is not"
+        " known whether yours can",
+        to_do="Say once whether your buyers can avoid the charge: delivery optional (they can pick"
+        " the goods up, say) or only (every order is shipped).",
+        delivery=True,
+        own_records=True,
+    ),
+    "delivery_unsettled": Code(
+        ("tax_review", "warning"),
+        "sources disagree whether delivery was taxable there on that day",
+        to_do="Ask the state whether delivery was taxable on that day.",
+        delivery=True,
+    ),
+    "over_cap": Code(
+        ("tax_review",),
+        "the amount is above what the local tax of that state applies to on one item (Florida"
+        " $5,000, Tennessee $1,600): if this is one item, the local part is too high, and"
+        " Tennessee also has a state tax on single articles",
+        to_do="Compute the part above the state's cap by hand: no cap is applied here.",
+        own_records=True,
+    ),
+    "origin_sourced": Code(
+        ("tax_review",),
+        "shipped within a state that taxes such sales, in whole or in part, by where they are"
+        " shipped from; the tax is that of where they are shipped to",
+        to_do="Check whether the rate at the seller's place applies instead.",
+    ),
+    "origin_unknown": Code(
+        ("tax_review",),
+        "the state taxes sales within it by their origin, and where this one was shipped from"
+        " is not known",
+        to_do="Say where the sale was shipped from, then compute again.",
+        own_records=True,
+    ),
+    "invoice_incomplete": Code(
+        ("tax_review",),
+        "other lines of the same invoice have no tax: it was rounded without them",
+        to_do="Complete the invoice's other lines, then compute the tax again.",
+        own_records=True,
+    ),
+    "channel_unknown": Code(
+        ("tax_review", "tax_due"),
+        "the channel says neither direct nor marketplace: who pays the tax is not known",
+        to_do="Say whether the sale was direct or through a marketplace.",
+    ),
+    "marketplace_record_only": Code(
+        ("tax_review",),
+        "on the day of the sale the register covers the state by a marketplace record only, and"
+        " the sale is not marked as a marketplace's: decide whether you owe its tax",
+        to_do="Check whether the seller must register for direct sales there.",
+        own_records=True,
+    ),
+    # `tax_due_reason`, why tax due is missing
+    "marketplace_facilitated": Code(
+        ("tax_due",),
+        "the marketplace collects and pays the tax of this sale",
+        to_do="Nothing to pay: the marketplace collects and remits this tax.",
+        not_due="marketplace sales",
+    ),
+    "no_nexus": Code(
+        ("tax_due",),
+        "the register has no record for the state of the sale",
+        to_do="Check the register: no record says that the seller collects in this state.",
+        not_due="sales in states where you are not registered",
+    ),
+    "not_registered_yet": Code(
+        ("tax_due",),
+        "the sale is before the first record of its state begins",
+        to_do="Check the register: the sale is before the record's date.",
+        not_due="sales before you were registered",
+    ),
+    "registered_in_period": Code(
+        ("tax_due",),
+        "the state's first record begins within the month or quarter that was looked up:"
+        " whether the sale came before is not known",
+        to_do="Compare the sale's own day with that of the register's record.",
+    ),
+    "state_unknown": Code(
+        ("tax_due",),
+        "the result names no state, so the register cannot be searched",
+        to_do=_CHECK_PLACE,
+    ),
+    "date_unknown": Code(
+        ("tax_due",),
+        "the state's first record has a date, and the sale has none",
+        to_do="Give the date of the sale, then look it up again.",
+    ),
+    **{code: Code(("error",), title, to_do=to_do) for code, (title, to_do) in _ERRORS.items()},
+    # what a row can be used for
+    "ready": Code(("use",), "a whole rate, and nothing to review"),
+    "check": Code(("use",), "a whole rate that requires review before it is used"),
+    "incomplete": Code(("use",), "the rate lacks its local or district part"),
+    "none": Code(
+        ("use", "confidence"),
+        "no rate, for example outside the US, not found, or not looked up",
+        doubtful=True,
+    ),
+    # `confidence` (SPEC 2.1), from the best to the worst
+    "exact": Code(("confidence",), "decided by an official code or boundary record"),
+    "high": Code(("confidence",), "one published rate fits the place"),
+    "medium": Code(
+        ("confidence",),
+        "likely, but unsure in one way: several rates, the place, the date, or the list",
+    ),
+    "low": Code(("confidence",), "uncertain, dated or incomplete: check before use", doubtful=True),
+    **_words("via", _VIA),
+    **_words("basis", _BASIS),
+    **_words("stake", _STAKE),
+    **_words("compared", _COMPARED),
+}
 """Every code of the toolkit and of the service's responses, the most urgent first."""
+
+
+def _having(says: Callable[[Code], object]) -> tuple[str, ...]:
+    return tuple(code for code, row in CODES.items() if says(row))
+
+
+# what rows say, as sets: see the attributes of `Code`
+REVIEWED = frozenset(_having(lambda row: row.review))
+OTHER_DATE = frozenset(_having(lambda row: row.other_date))
+DISPROVING = OTHER_DATE.union(_having(lambda row: row.disproves_date or row.partial))
+PARTIAL_CODES = {code: CODES[code].partial for code in _having(lambda row: row.partial)}
+OTHER_CITY_CODES = frozenset(_having(lambda row: row.other_city))
+OF_DELIVERY = frozenset(_having(lambda row: row.delivery))
+DELIVERY_WARNINGS = _having(lambda row: row.delivery and "warning" in row.kinds)
+DOUBTFUL = frozenset(_having(lambda row: row.doubtful))
+NOT_DUE = {code: CODES[code].not_due for code in _having(lambda row: row.not_due)}
 _OWN_RECORDS = frozenset(
-    {
-        *("failed", "not_attempted", "invalid", "unsupported", "over_cap", "origin_unknown"),
-        *("place_input_mismatch", "zip_not_used", "zip_of_another_state", "zip_crosses_state_line"),
-        *("invoice_incomplete", "marketplace_record_only", *_MARKS, "no_tax", *_TAX_DUE),
-        *("channel_unknown", "amounts_do_not_add_up", "delivery_optional_unknown"),
-    }
+    _having(lambda row: row.own_records or {"mark", "tax_due"}.intersection(row.kinds))
 )
-"""What is settled with one's own records, by hand or by another run, not on a state's page."""
 _RANK = {code: rank for rank, code in enumerate(CODES)}
 
 
 def codes_of(kind: Kind) -> tuple[str, ...]:
     """The codes of a kind, the most urgent first; those that are of another kind too come last."""
-    rows = sorted((row for row in _ROWS if kind in row.kinds), key=lambda row: row.kinds[0] != kind)
-    return tuple(row.code for row in rows)
+    codes = (code for code, row in CODES.items() if kind in row.kinds)
+    return tuple(sorted(codes, key=lambda code: CODES[code].kinds[0] != kind))
 
 
 def meaning_of(code: str) -> str:
@@ -633,15 +693,8 @@ HIGHEST_RATE = Decimal("0.20000")
 """No combined rate of sales tax in the US is above this; the highest are below 14%."""
 CONFIDENCES = codes_of("confidence")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
-PARTIAL_CODES = {
-    "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
-    "districts_not_covered": ("city_rate", "combined_district_rate"),
-}
-"""Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
-OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
-"""Warnings that another city may be meant; they may say what its rates are (WIRE)."""
-DELIVERY_DOUBTS = ("delivery_optional_unknown", "delivery_unsettled")
-"""Warnings that delivery may be taxed otherwise than the response says."""
+SURE = frozenset(CONFIDENCES) - DOUBTFUL
+"""Those that are no reason to review a rate."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 

@@ -17,6 +17,7 @@ from svc_tools.cells import text_of
 from svc_tools.places import Cells, Refusal, normal_zip, state_code, states_of, us_state, where
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, plain_name, question_of_columns
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -110,8 +111,8 @@ _BEFORE_GLUED = (
 """What stands before "country" where a name is written in one word: shiptocountrycode."""
 
 
-def country_name(label: Hashable) -> CountryName | None:
-    """What a name says of a country; `None` where it is none, or not that of a place."""
+def country_in_name(label: Hashable) -> CountryName | None:
+    """What a column's name says of a country; `None` where it is none, or not a place's."""
     text = str(label)
     bare = unicodedata.normalize("NFKD", text)
     bare = "".join(one for one in bare if not unicodedata.combining(one))
@@ -207,7 +208,7 @@ def find_country(
         delivered: whether the columns of the place are those of a delivery.
     """
     left = [label for label in free if label not in columns.values()]
-    named = {label: name for label in left if (name := country_name(label)) is not None}
+    named = {label: name for label in left if (name := country_in_name(label)) is not None}
     fitting = {
         label: name
         for label, name in named.items()
@@ -305,7 +306,7 @@ def _is_country(text: str) -> bool:
 def is_abroad(text: str) -> bool:
     """Whether the cell of a column of countries is another country than the United States."""
     found = where(Cells(country=text))
-    return isinstance(found, Refusal) and found.status == "unsupported"
+    return isinstance(found, Refusal) and Status.of(found.status).abroad
 
 
 def _agree(rows: Iterable[Sequence[object]]) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.countries import country_name, find_country
+from svc_tools.countries import country_in_name, find_country
 
 PARTIES = {
     "plain": [
@@ -37,14 +37,14 @@ NOT_OF_THE_PLACE = [
 
 @pytest.mark.parametrize(("party", "name"), [(p, n) for p, some in PARTIES.items() for n in some])
 def test_a_name_that_ends_in_country_is_a_country(party, name):
-    found = country_name(name)
+    found = country_in_name(name)
     assert found is not None
     assert found.party == party
 
 
 @pytest.mark.parametrize("name", NOT_OF_THE_PLACE)
 def test_a_country_of_goods_of_payment_or_of_the_seller_is_not_that_of_the_place(name):
-    assert country_name(name) is None
+    assert country_in_name(name) is None
 
 
 _WORDS = st.sampled_from(
@@ -64,20 +64,20 @@ _WORDS = st.sampled_from(
 def test_case_and_separators_do_not_count(named, separator, case):
     words, party = named
     text = separator.join(words)
-    found = country_name({"l": text.lower(), "u": text.upper(), "t": text}[case])
+    found = country_in_name({"l": text.lower(), "u": text.upper(), "t": text}[case])
     assert (None if found is None else found.party) == party
 
 
 @given(_WORDS)
 def test_words_may_be_joined_in_capitals(named):
     words, party = named
-    found = country_name("".join(words))
+    found = country_in_name("".join(words))
     assert (None if found is None else found.party) == party
 
 
 def test_name_and_code_of_one_address_have_one_stem():
     names = ["Shipping Country", "Shipping Country Code", "shipping_country_iso2"]
-    found = [country_name(name) for name in names]
+    found = [country_in_name(name) for name in names]
     assert {one.stem for one in found} == {"shipping_country"}
     assert [one.coded for one in found] == [False, True, True]
 

@@ -463,14 +463,14 @@ def _next_steps(run: FileRun) -> list[str]:
             else " The results are not cached: the same command looks up all places again."
         )
         steps.append(f"Ended early: {run.stopped}.{again}")
-    elif totals.statuses["failed"]:
+    elif totals.rows_where(lambda one: one.failed):
         steps.append("Run the same command again (with --force): it looks up only what failed.")
     former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
     if run.stopped is None and former.exists():
         steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
     if any(why.startswith("as_of: '") for _, why in totals.reasons):
         steps.append("Correct the dates that cannot be read, or give their form: --date-format.")
-    if totals.review.rows or totals.rows > totals.statuses["ok"]:
+    if totals.review.rows or totals.rows > totals.rows_where(lambda one: one.usable):
         steps.append(
             "The columns lookup_status, lookup_error and lookup_review_reason state for each row"
             " what is missing."

@@ -31,7 +31,8 @@ from svc_tools.codes import (
     total_rate,
 )
 from svc_tools.display import number, print_table, print_text, prose, read_in
-from svc_tools.lookup.outcomes import of_other_country, of_response, remarks
+from svc_tools.lookup.outcomes import of_other_country, of_response
+from svc_tools.lookup.reviewing import remarks
 from svc_tools.places import (
     Cells,
     Elsewhere,

@@ -22,6 +22,7 @@ from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def run_demo(
     if stopped:
         print_text(console)
         print_text(console, (_ended_early(summary, stopped), "bold"))
-    return 1 if summary.status_rows("failed") or summary.status_rows("not_attempted") else 0
+    return 1 if any(Status.of(one.name).again for one in summary.by_status) else 0
 
 
 def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
@@ -131,7 +132,7 @@ def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
 
 def _ended_early(summary: Summary, cause: str) -> str:
     start = "Interrupted" if cause == "interrupted" else f"Ended early ({cause})"
-    missing = summary.status_rows("not_attempted")
+    missing = sum(one.rows for one in summary.by_status if Status.of(one.name).left)
     return f"{start}: {missing:,} of {summary.rows:,} rows not attempted."
 
 

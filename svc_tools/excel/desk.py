@@ -530,7 +530,7 @@ class _Session:
 
 def _is_result(outcome: Outcome) -> bool:
     """Whether the service responded, even if it knows no rate."""
-    return outcome.found is not None or outcome.status == "unresolved"
+    return outcome.found is not None or (outcome.means.known and not outcome.means.rated)
 
 
 def _explained(error: Exception, otherwise: str) -> str:

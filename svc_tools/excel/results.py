@@ -19,7 +19,7 @@ from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
-from svc_tools.lookup.outcomes import (
+from svc_tools.lookup.reviewing import (
     as_of_status,
     parsed_day,
     review_reasons,
@@ -37,11 +37,8 @@ if TYPE_CHECKING:
     from svc_tools.lookup.columns import Column
     from svc_tools.places import Question
 
-_RETRY_HINTS = {
-    "failed": "Refresh, or compute again in a minute.",
-    "not_attempted": "Results so far are cached: compute again in a minute.",
-}
-
+_WHEN_FAILED = "Refresh, or compute again in a minute."
+_WHEN_LEFT = "Results so far are cached: compute again in a minute."
 _OF_ONE_LOOKUP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|Support reference \S+")
 
 
@@ -75,7 +72,7 @@ class FieldSource:
     @property
     def status(self) -> str:
         """The status in a word to branch on."""
-        return status_word(self.outcome.status, self.reasons)
+        return status_word(self.outcome, self.reasons)
 
 
 def rate_cell(units: int) -> float:
@@ -87,12 +84,12 @@ def units_or_error(outcome: Outcome, *, partial: bool) -> int | CellError | str:
     """The combined rate in units of 10^-5; #PARTIAL where it is partial and `partial` is false."""
     if outcome.found is None:
         return error_of(outcome)
-    return outcome.found.combined if outcome.status == "ok" or partial else PARTIAL
+    return outcome.found.combined if outcome.means.usable or partial else PARTIAL
 
 
 def error_of(outcome: Outcome) -> CellError:
     """The error of a cell that has no rate."""
-    kind = BadValueError if outcome.status == "invalid" else NotAvailableError
+    kind = BadValueError if outcome.means.of_input else NotAvailableError
     return kind(_why(outcome), outcome.status.upper())
 
 
@@ -100,9 +97,10 @@ def _why(outcome: Outcome) -> str:
     """Why there is no complete rate, in sentences."""
     # what starts with the name of an argument stays lower case: "as_of is an empty cell"
     reason = outcome.error or meaning_of(outcome.status)
-    shown = _with_period(reason) if outcome.status == "invalid" else _sentence(reason)
+    shown = _with_period(reason) if outcome.means.of_input else _sentence(reason)
     reference = outcome.support_reference and f"Support reference {outcome.support_reference}."
-    return " ".join(filter(None, [shown, reference, _RETRY_HINTS.get(outcome.status)]))
+    hint = _WHEN_FAILED if outcome.means.failed else _WHEN_LEFT if outcome.means.left else None
+    return " ".join(filter(None, [shown, reference, hint]))
 
 
 def sentences(one: FieldSource) -> str | None:
@@ -114,8 +112,8 @@ def sentences(one: FieldSource) -> str | None:
     codes.pop("partial", None)  # its warnings say what is missing
     if "several_rates" in codes:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
-    if outcome.status == "partial" and not codes:
-        codes["partial"] = None
+    if outcome.means.partial and not codes:
+        codes = dict.fromkeys([outcome.status])
     return " ".join(_meaning(code, found) for code in codes) or None
 
 
@@ -182,7 +180,7 @@ def _whole(column: Column) -> Callable[[FieldSource], Cell]:
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
     def read(one: FieldSource, found: Found) -> Cell:
-        if one.outcome.status == "partial":
+        if one.outcome.means.partial:
             return PARTIAL
         units: int | None = getattr(found, column.fact)
         return None if units is None else rate_cell(units)

@@ -27,7 +27,7 @@ from svc_tools.config import (
 from svc_tools.dates import these
 from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.columns import find_inputs, free_labels
-from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
+from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import (
@@ -270,7 +270,7 @@ def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str)
         statuses[outcome.status] += rows
         if outcome.found is not None and outcome.found.warnings:
             warned[outcome.found.warnings] += rows
-        if outcome.status not in WITH_RATE:
+        if outcome.means.missing:
             reasons[outcome.error or outcome.status] += rows
     rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
     lines = [f"rows: {rows}"] if rows else []
@@ -297,7 +297,7 @@ def _raise_for(queries: Queries, run: Run, enriched: pd.DataFrame) -> None:
     for outcome, rows in zip(
         outcomes_of(queries, run.outcomes), queries.rows.tolist(), strict=True
     ):
-        if outcome.status not in WITH_RATE:
+        if outcome.means.missing:
             reasons[outcome.status, outcome.error or ""] += rows
     if not reasons:
         return
@@ -324,7 +324,7 @@ def _no_usable_row(queries: Queries, rows: int) -> str:
 
 def _early_end(run: Run, *, cached: Path | None) -> str:
     """Why a lookup ended early, and how it goes on."""
-    found = sum(one.status not in {"failed", "not_attempted"} for one in run.outcomes.values())
+    found = sum(one.means.settled for one in run.outcomes.values())
     if cached is None:
         again = "Run it again with a cache, or with the rows that are missing: nothing is cached"
     else:

@@ -17,12 +17,13 @@ from svc_tools.atomic import whole_file
 from svc_tools.display import Note, as_html
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup_columns import WITH_RATE, rates_of
+from svc_tools.frames.lookup_columns import rates_of
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     import os
@@ -136,10 +137,10 @@ def freeze(
     for lookup in lookups:
         places, known = _used_by(frame, lookup, cache, notes)
         _merge(used, full, {place: known[place] for place in places}, lookup)
-    left_out = [place for place, one in used.items() if one.status == "not_attempted"]
+    left_out = [place for place, one in used.items() if not one.means.attempted]
     if left_out:
         notes.append(f"places that were not attempted, and are not in it: {len(left_out):,}")
-    frozen = {place: one for place, one in used.items() if one.status != "not_attempted"}
+    frozen = {place: one for place, one in used.items() if one.means.attempted}
     target = Path(path)
     first = lookups[0]
     lines = lock_lines(
@@ -230,7 +231,7 @@ def _from_cache(
     looked_up = {
         one.place: moment
         for one, state, moment in zip(queries.questions, status, moments, strict=True)
-        if isinstance(one, Question) and state in WITH_RATE
+        if isinstance(one, Question) and Status.of(state or "").rated
     }
     failures = len(set(queries.places()) - looked_up.keys())
     if failures:

@@ -18,7 +18,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.arrow import first_column, units_of
+from svc_tools.frames.arrow import Coded, coded, first_column, units_of
 from svc_tools.frames.odd_cells import Shown
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
@@ -36,12 +36,10 @@ from svc_tools.lookup.columns import (
     is_short,
 )
 from svc_tools.roles import ColumnBetween, ColumnTaken
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
-WITH_RATE = frozenset({"ok", "partial"})
-"""The values of `lookup_status` of rows that have a rate."""
 
 NOTE = "svc_lookup"
 """The frame's attribute that describes its last lookup: see `results.note_of`."""
@@ -387,6 +385,11 @@ def without_tax(
         _refuse_between(frame, prefix, taken)
         raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
+
+
+def statuses_of(frame: pd.DataFrame, prefix: str) -> Coded:
+    """The `lookup_status` of each row; a row without one was not attempted."""
+    return coded(frame, f"{prefix}lookup_status", Status.NOT_ATTEMPTED.value)
 
 
 class Rates(NamedTuple):

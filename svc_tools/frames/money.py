@@ -28,6 +28,7 @@ from svc_tools.frames.arrow import (
     scaled,
 )
 from svc_tools.frames.decimal_marks import Unread, plain_number
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -158,8 +159,8 @@ def totals_by(
     codes: np.ndarray, size: int, status: Coded, sales: Money, tax: Money
 ) -> list[Totals]:
     """The totals of the rows of each code from 0 to `size` - 1."""
-    partial = status.where(lambda value: value == "partial")
-    whole = status.where(lambda value: value == "ok") & ~tax.missing
+    partial = status.where(lambda one: Status.of(one).partial)
+    whole = status.where(lambda one: Status.of(one).usable) & ~tax.missing
     open_ = ~partial & ~whole
 
     def count(rows: np.ndarray) -> list[int]:

@@ -41,13 +41,8 @@ from svc_tools.frames.lookup_columns import READING, stored
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
 from svc_tools.lookup.columns import COLUMNS, lookup_columns
-from svc_tools.lookup.outcomes import (
-    TOO_HIGH,
-    as_of_status,
-    parsed_day,
-    review_reasons,
-    warnings_of,
-)
+from svc_tools.lookup.outcomes import TOO_HIGH
+from svc_tools.lookup.reviewing import as_of_status, parsed_day, review_reasons, warnings_of
 from svc_tools.places import Question
 
 if TYPE_CHECKING:

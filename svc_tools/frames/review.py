@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import (
-    codes_in,
-    meaning_of,
-    urgency,
-    what_to_do,
-    where_to_do,
-)
+from svc_tools.codes import codes_in, meaning_of, urgency, what_to_do, where_to_do
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -34,7 +28,7 @@ from svc_tools.display import (
 )
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
-from svc_tools.frames.lookup_columns import WITH_RATE, require_columns, require_one
+from svc_tools.frames.lookup_columns import require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.review_rows import (
     BASES,
@@ -57,6 +51,7 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxed_rows,
 )
 from svc_tools.frames.untaxed_states import UntaxedStates
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -527,7 +522,7 @@ class Review:
                 " that the frame has for their state: it orders the rows, and is not their tax."
             )
             basis = coded(self.rows, f"{self.prefix}review_basis").where("estimate".__eq__)
-            status = coded(self.rows, f"{self.prefix}lookup_status").where("partial".__eq__)
+            status = statuses_of(self.rows, self.prefix).where(lambda one: Status.of(one).partial)
             if rows := int((basis & status).sum()):
                 sentences.append(
                     f"The rate of {counted(rows, 'row')} of them is partial: where their state has"
@@ -610,7 +605,7 @@ def reviewed(
 ) -> Reviewed:
     """A review, and the positions of its rows in the frame."""
     source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
-    status = coded(frame, f"{prefix}lookup_status", "not_attempted")
+    status = statuses_of(frame, prefix)
     codes, cells = codes_of_rows(frame, status, prefix)
     counts = ReviewCounts(ranked=True)
     goods = goods_of(frame, prefix, amount)
@@ -671,11 +666,11 @@ def _failed(frame: pd.DataFrame, status: Coded, prefix: str) -> np.ndarray:
     """Which rows have no rate, and no tax where the frame has taxes, else no whole rate."""
     tax = first_column(frame, f"{prefix}tax")
     lacks = (
-        status.where(lambda one: one == "partial")
+        status.where(lambda one: Status.of(one).partial)
         if tax is None
         else money(frame, f"{prefix}tax").missing
     )
-    failed: np.ndarray = ~status.where(WITH_RATE.__contains__) | lacks
+    failed: np.ndarray = ~status.where(lambda one: Status.of(one).rated) | lacks
     return failed
 
 

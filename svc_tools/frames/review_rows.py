@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import CONFIDENCES, DELIVERY_DOUBTS, codes_in, codes_of, meaning_of, urgency
+from svc_tools.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_in, codes_of, meaning_of, urgency
 from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
+from svc_tools.frames.lookup_columns import rates_of, truths_of
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.not_due import not_due_of_rows
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
 from svc_tools.lookup.outcomes import TOO_HIGH
+from svc_tools.lookup.reviewing import reasons_of
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 BASES = (*codes_of("stake"), "")
 BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
-_REVIEWED_WARNINGS = frozenset(codes_of("review")) - {"zip_spans_jurisdictions"}
+_REASONS = frozenset(codes_of("review")) - {"zip_spans_jurisdictions"}
+"""What a column of warnings says in a frame that has no figures to decide it by."""
 
 
 def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
@@ -72,7 +75,7 @@ def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     needed = ("tax_error", "taxable_amount", "exempt_amount")
     if {f"{prefix}{name}" for name in needed} <= set(frame.columns):
         return taxed_rows(frame, prefix).why
-    lacks = status.where(lambda one: one == "ok") & money(frame, f"{prefix}tax").missing
+    lacks = status.where(lambda one: Status.of(one).usable) & money(frame, f"{prefix}tax").missing
     return Coded(lacks.astype(np.int64), ("", "no_tax"))
 
 
@@ -89,11 +92,13 @@ def _cell(  # noqa: PLR0917 - a row's cells
 ) -> str:
     if not_due:
         return ""
-    if marked == "unknown":  # a lookup of some columns only
-        found = _judged(status, confidence, warnings, too_high)
+    known, warned = Status.of(status), codes_in(warnings)
+    if marked == "unknown" and known.rated:  # a lookup of some columns only
+        doubts = [code for code in (too_high, *warned) if code in _REASONS]
+        found = list(reasons_of(known, warned, confidence, doubts))
     else:
-        found = list(codes_in(of_rate)) if marked else []
-    if status != "ok" and status not in found:
+        found = list(codes_in(of_rate)) if marked == "marked" else []
+    if known.review and status not in found:
         found.append(status)
     if marked == "marked" and not found:  # a lookup without the column with the reason
         found.append("needs_review")
@@ -103,17 +108,6 @@ def _cell(  # noqa: PLR0917 - a row's cells
     if why.startswith("due_not_known:"):
         found.append(why.removeprefix("due_not_known:"))
     return "; ".join(sorted(dict.fromkeys(found), key=urgency))
-
-
-def _judged(status: str, confidence: str, warnings: str, too_high: str) -> list[str]:
-    """The reasons to review that follow from a row's status, confidence, warnings and rate."""
-    if status not in WITH_RATE:
-        return []
-    codes = [code for code in codes_in(warnings) if code in _REVIEWED_WARNINGS]
-    codes += [status] if status != "ok" else []
-    codes += [too_high] if too_high else []
-    codes += [] if confidence in CONFIDENCES else ["confidence_unknown"]
-    return codes or (["low_confidence"] if confidence in {"low", "none"} else [])
 
 
 def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
@@ -134,19 +128,19 @@ def why_of_rows(
         coded(frame, f"{prefix}tax_error"),
         reasons,
         _city_of_mismatch(frame, reasons, prefix),
-        Coded(failed.astype(np.int64), ("", "failed")),
+        Coded(failed.astype(np.int64), ("", "lacking")),
     )
     codes, rows = combined(columns)
     return recoded(codes, (_why_of(*row) for row in rows))
 
 
 def _why_of(  # noqa: PLR0917 - a row's cells
-    status: str, error: str, tax_error: str, cell: str, city: str, failed: str
+    status: str, error: str, tax_error: str, cell: str, city: str, lacking: str
 ) -> str:
-    if status not in WITH_RATE:
+    if not Status.of(status).rated:
         return error or f"No rate ({status}), and no reason given."
     codes, sentences = codes_in(cell), []
-    if failed and "partial" not in codes:
+    if lacking and not any(Status.of(code).partial for code in codes):
         sentences.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
     sentences += [_sentence(code, city) for code in codes if code != "no_tax"]
     return " ".join(sentences)
@@ -222,7 +216,7 @@ def figures_of(
     basis = np.select(conditions, [BASIS_CODES[name] for name, *_ in chosen], BASIS_CODES[""])
     missing = basis == BASIS_CODES[""]
     estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
-    estimable &= ~status.where(lambda one: one == "unsupported")
+    estimable &= ~status.where(lambda one: Status.of(one).abroad)
     open_ = missing & estimable
     return Figures(
         Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
@@ -231,7 +225,7 @@ def figures_of(
 
 def of_delivery_alone(cell: str) -> bool:
     """Whether nothing but the tax on delivery is in doubt, which is so in all of a state."""
-    return {*codes_in(cell)} <= {*DELIVERY_DOUBTS}
+    return {*codes_in(cell)} <= {*DELIVERY_WARNINGS}
 
 
 def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:

@@ -25,13 +25,14 @@ from svc_tools.display import (
     number,
     prose,
 )
-from svc_tools.frames.arrow import Coded, coded, combined
-from svc_tools.frames.lookup_columns import require_columns, require_one
+from svc_tools.frames.arrow import Coded, combined
+from svc_tools.frames.lookup_columns import require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, dollars_by, money
 from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -77,7 +78,7 @@ class Part(NamedTuple):
 
 def uses_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     """The use of each row, one of `USES`."""
-    status = coded(frame, f"{prefix}lookup_status", "not_attempted")
+    status = statuses_of(frame, prefix)
     return uses_of(status, codes_of_rows(frame, status, prefix))
 
 
@@ -88,9 +89,10 @@ def uses_of(status: Coded, reasons: Coded) -> Coded:
 
 
 def _use(status: str, reasons: str) -> int:
-    if status == "ok":
+    known = Status.of(status)
+    if known.usable:
         return USES.index("check" if reasons else "ready")
-    return USES.index("incomplete" if status == "partial" else "none")
+    return USES.index("incomplete" if known.partial else "none")
 
 
 def parts_of(

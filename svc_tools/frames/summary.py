@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import CONFIDENCES, codes_in, unknown_warnings
+from svc_tools.codes import CONFIDENCES, OTHER_DATE, codes_in, unknown_warnings
 from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.arrow import Coded, coded, combined, first_column
-from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, require_columns, stored
+from svc_tools.frames.lookup_columns import NOTE, require_columns, statuses_of, stored
 from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
 from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.review_rows import warnings_counted
@@ -23,7 +23,8 @@ from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.split import Part, parts_of, uses_of_rows
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import OTHER_DATE, counted_alike
+from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -235,7 +236,7 @@ class Summary:
     @property
     def rated_rows(self) -> int:
         """Rows with a rate, whole or partial."""
-        return sum(self.status_rows(status) for status in WITH_RATE)
+        return sum(count.rows for count in self.by_status if Status.of(count.name).rated)
 
 
 def summarize(
@@ -266,8 +267,8 @@ def summarize(
     goods = goods_of(frame, prefix, amount)
     if taxed and goods.label is None:
         require_columns(frame, ("amount",), "name the column of amounts: amount='…'")
-    status = coded(frame, status_column, "not_attempted")
-    rated = status.where(WITH_RATE.__contains__)
+    status = statuses_of(frame, prefix)
+    rated = status.where(lambda one: Status.of(one).rated)
     confidence = coded(frame, f"{prefix}confidence", "not stated")
     warnings = coded(frame, f"{prefix}warnings")
     if review is None:
@@ -280,7 +281,7 @@ def summarize(
         uses = uses_of_rows(frame, prefix=prefix)
         by_use = parts_of(frame, uses, goods=goods, prefix=prefix)
     places, service = _asked(frame, prefix)
-    whole = status.where(lambda value: value == "ok") & ~tax.missing
+    whole = status.where(lambda one: Status.of(one).usable) & ~tax.missing
     states = states_of_rows(frame, prefix=prefix)
     by_state, total = [], None
     if taxed:
@@ -315,7 +316,7 @@ def summarize(
 
 def sources_of(frame: pd.DataFrame, *, prefix: str = "") -> tuple[Source, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
-    rated = coded(frame, f"{prefix}lookup_status").where(WITH_RATE.__contains__)
+    rated = statuses_of(frame, prefix).where(lambda one: Status.of(one).rated)
     return _sources(frame, rated, rated, None, prefix)
 
 
@@ -340,9 +341,9 @@ def rests_on(frame: pd.DataFrame, *, goods: Goods, prefix: str = "") -> RestsOn:
         goods: the amounts of its rows.
         prefix: the prefix of the lookup.
     """
-    status = coded(frame, f"{prefix}lookup_status")
-    rated = status.where(WITH_RATE.__contains__)
-    partial = status.where(lambda value: value == "partial")
+    status = statuses_of(frame, prefix)
+    rated = status.where(lambda one: Status.of(one).rated)
+    partial = status.where(lambda one: Status.of(one).partial)
     names = [f"{prefix}{name}" for name in ("warnings", "lookup_review_reason")]
     dated = np.zeros(len(frame), bool)
     for name in names:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
-    from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome, Status, refused
+    from svc_tools.lookup.outcomes import Component, Found, Outcome, refused
+    from svc_tools.statuses import STATUSES, Status
 
 __all__ = [
     "STATUSES",
@@ -20,12 +21,14 @@ __all__ = [
     "refused",
 ]
 _OF_MANY = {"Run", "alookup_many", "look_up", "lookup_many"}
+_STATUSES = {"STATUSES", "Status"}
 
 
 def __getattr__(name: str) -> object:
     """Load a name when it is first used: who shows one outcome needs no engine and no cache."""
     if name in __all__:
-        home = import_module(f"{__name__}.{'many' if name in _OF_MANY else 'outcomes'}")
-        found = globals()[name] = getattr(home, name)
+        home = "lookup.many" if name in _OF_MANY else "lookup.outcomes"
+        home = "statuses" if name in _STATUSES else home
+        found = globals()[name] = getattr(import_module(f"svc_tools.{home}"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

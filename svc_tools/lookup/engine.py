@@ -459,7 +459,7 @@ class Engine:
         """
         outcome = of_response(item.place, response, at=at)
         before = item.failure and item.failure.error
-        if outcome.status != "failed" or outcome.error == before:
+        if outcome.means.settled or outcome.error == before:
             return outcome
         return self._repeated(item, outcome)
 

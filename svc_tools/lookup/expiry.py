@@ -8,7 +8,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from svc_tools.lookup.outcomes import OTHER_DATE, law_since
+from svc_tools.codes import OTHER_DATE
+from svc_tools.lookup.reviewing import law_since
 
 if TYPE_CHECKING:
     from svc_tools.lookup.outcomes import Found, Outcome
@@ -51,14 +52,14 @@ def keeps_until(
         day_ends: the end of that day.
         hours: a longer time for the rates of today and later dates.
     """
-    if outcome.status == "unresolved":
+    if outcome.means.known and not outcome.means.rated:
         return responded_at + UNRESOLVED
     found = outcome.found
-    if outcome.status not in {"ok", "partial"} or found is None:
+    if not outcome.means.rated or found is None:
         return None
     # the service's day may have begun later than the local one: past is what is past for both
     if as_of is not None and as_of < min(today, responded_at.astimezone(UTC).date()):
-        final = outcome.status == "ok" and _is_proven(found, as_of)
+        final = outcome.means.usable and _is_proven(found, as_of)
         return FOR_EVER if final else responded_at + _UNPROVEN
     return day_ends if hours is None else max(day_ends, responded_at + timedelta(hours=hours))
 

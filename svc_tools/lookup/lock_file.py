@@ -39,13 +39,13 @@ from svc_tools.lookup.outcomes import (
     Component,
     Found,
     Outcome,
-    Status,
     check_stored,
     not_attempted,
     rate_units,
     with_sum_checked,
 )
 from svc_tools.places import Place
+from svc_tools.statuses import StatusText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -154,7 +154,7 @@ def lock_lines(
 
     Places that were not attempted are left out.
     """
-    known = {place: one for place, one in results.items() if one.status != "not_attempted"}
+    known = {place: one for place, one in results.items() if one.means.attempted}
     editions = {one.found.edition for one in known.values() if one.found and one.found.edition}
     digest = hashlib.sha256()
     head = {
@@ -346,7 +346,7 @@ class _Line(_Part):
 
     question: _Place
     detail: bool = False
-    status: Status
+    status: StatusText
     error: str | None = None
     support_reference: str | None = None
     error_code: str | None = None

@@ -138,7 +138,7 @@ def look_up(
             driver.start()
             with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
                 while (batch := driver.batch()) is not None:
-                    shown.advance(sum(one.status != "not_attempted" for _, one in batch))
+                    shown.advance(sum(one.means.attempted for _, one in batch))
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
@@ -790,7 +790,7 @@ class _Pending(Generic[T]):
         done: list[tuple[T, Outcome]] = []
         for place, outcome in outcomes:
             done += ((item, outcome) for item in self._waiting.pop(place, ()))
-            if outcome.status != "not_attempted":
+            if outcome.means.attempted:
                 self._known[place] = outcome
                 if len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)

@@ -1,4 +1,4 @@
-"""The outcome of a query: a status, a reason, the rate found, and whether it requires review. Pure.
+"""The outcome of a query: a status, a reason, and the rate found. Pure.
 
 Also which errors of the service end a run, and how they are explained to a user.
 """
@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime  # noqa: TC003 - `get_type_hints` of an outcome needs it
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from svc_sdk import (
     Advisory,
@@ -34,20 +34,15 @@ from svc_sdk.models import Meta, Rate
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
 from svc_tools.codes import (
     CODES,
-    CONFIDENCES,
     HIGHEST_RATE,
     OTHER_CITY_CODES,
     PARTIAL_CODES,
     all_warnings,
     code_of,
-    codes_of,
     confidence_of,
     lacking,
-    meaning_of,
     part_is_known,
     percent,
-    sentence,
-    what_to_do,
 )
 from svc_tools.display import (
     NOTHING,
@@ -61,18 +56,16 @@ from svc_tools.display import (
     prose,
 )
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
-from svc_tools.places import ONE_RATE_STATES, country_code, country_name, same_place
+from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
+from svc_tools.statuses import Status, StatusText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from svc_tools.lookup.columns import Column
     from svc_tools.places import Place, Refusal
 
-Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"]
-STATUSES: tuple[str, ...] = get_args(Status)
-"""Every status a row can have, from the best to the least known."""
 NO_SUM = "parts_do_not_add_up"
 """Warning of the toolkit: the parts of the rate that are given cannot add up to it."""
 STOPPED = "it was stopped"
@@ -140,7 +133,7 @@ class Outcome:
     """The outcome for one place.
 
     Attributes:
-        status: see `STATUSES`.
+        status: see `STATUSES`, and `means` for what it means.
         error: the reason, where there is no complete rate.
         found: the rate and its source; `None` where there is no rate.
         support_reference: what to quote to support, where the service refused or failed.
@@ -149,13 +142,18 @@ class Outcome:
         cached: whether it came from the cache (or a lock file), not from the service.
     """
 
-    status: Status
+    status: StatusText
     error: str | None = None
     found: Found | None = None
     support_reference: str | None = None
     error_code: str | None = None
     looked_up_at: datetime | None = None
     cached: bool = False
+
+    @property
+    def means(self) -> Status:
+        """What its status means: whether its rate is whole, whether to run again, and so on."""
+        return Status.of(self.status)
 
     def _repr_html_(self) -> str:
         return _outcome_html(self)
@@ -352,12 +350,12 @@ def check_stored(place: Place, outcome: Outcome) -> None:
         ValueError: it is not; the message gives the reason.
     """
     found = outcome.found
-    if (found is not None) != (outcome.status in {"ok", "partial"}):
+    if (found is not None) != outcome.means.rated:
         raise ValueError(f"{outcome.status} {'with' if found else 'without'} a rate")
     if found is None:
         return
     _check_place(place, found.resolved_state, found.resolved_zip)
-    if PARTIAL_CODES.keys().isdisjoint(found.warnings) != (outcome.status == "ok"):
+    if PARTIAL_CODES.keys().isdisjoint(found.warnings) != outcome.means.usable:
         warnings = ", ".join(found.warnings) or "none"
         raise ValueError(f"{outcome.status} with these warnings: {warnings}")
     if found.confidence == "none":
@@ -460,199 +458,6 @@ def refused(refusal: Refusal) -> Outcome:
 def not_attempted(cause: str) -> Outcome:
     """The outcome of a place that was not requested because the run had stopped."""
     return Outcome("not_attempted", cause)
-
-
-_PROVED = "publisher_effective_date"
-_SPANS = "zip_spans_jurisdictions"
-_MISMATCH = "place_input_mismatch"
-OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition", "stale_rate"})
-"""Warnings that the rate is that of another date than the one of the query."""
-_DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
-"""Warnings with which a published date proves nothing: the rate is of another date, incomplete, of
-one season, or disputed by another source."""
-_EARLIEST = timedelta(hours=14)
-"""How much earlier than in UTC a day begins where it begins first."""
-_DOUBTFUL = frozenset({"low", "none"})
-_REASONS = codes_of("review")
-_BY_WARNING = frozenset(_REASONS).difference(
-    STATUSES,
-    {_SPANS, "several_rates", "effective_after_sale", "low_confidence"},
-    {"rate_too_high", "confidence_unknown"},
-)
-
-
-def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
-    """The warnings of a result, each once, plus a mismatch of the row's city (SPEC 2.4).
-
-    Args:
-        found: the result.
-        named_city: the row's city where it was not sent (`Question.named_city`): it is compared
-            here.
-    """
-    if found is None:
-        return ()
-    codes = found.warnings
-    if named_city and found.resolved_city:
-        known = (found.resolved_city, *found.accepted_places)
-        if not any(same_place(named_city, name) for name in known):
-            codes = (*codes, _MISMATCH)
-    return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
-
-
-def review_reasons(
-    outcome: Outcome,
-    warnings: Collection[str],
-    own_day: date | None = None,
-    *,
-    state_from_zip: bool = False,
-) -> tuple[str, ...]:
-    """Why a row requires review, as codes of `svc_tools.codes`; empty where it does not.
-
-    A row does where the result's own uncertainty could change its tax, or where it cannot be right:
-    a rate above any that exists, parts that do not add up. So does one of no known confidence. A
-    result of medium confidence or better, with one rate and of the right date, does not: that its
-    date is unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor
-    is another city than the one given, where both have the same rate or the state has only one:
-    but only where the row named that state, since a wrong ZIP gives a wrong state. Warnings that
-    are not in the table are no reason either.
-
-    Args:
-        outcome: the outcome for the row's place.
-        warnings: its warnings (`warnings_of`).
-        own_day: the day of the row.
-        state_from_zip: whether the row named no state, and its ZIP gave it
-            (`Question.state_from_zip`).
-    """
-    found = outcome.found
-    if found is None:
-        return (outcome.status,)
-    codes = {code for code in warnings if code in _BY_WARNING} if warnings else set()
-    if not state_from_zip:
-        codes -= {code for code in codes & OTHER_CITY_CODES if _same_rate(code, found)}
-    if outcome.status != "ok":
-        codes.add(outcome.status)
-    codes |= _doubts(found, warnings)
-    since = law_since(found)
-    if since is not None and own_day is not None and since > own_day:
-        codes.add("effective_after_sale")
-    if found.confidence in _DOUBTFUL and not codes:
-        codes.add("low_confidence")
-    if len(codes) > 1:
-        return tuple(code for code in _REASONS if code in codes)
-    return tuple(codes)
-
-
-def status_word(status: str, reasons: Collection[str]) -> str:
-    """The status of one lookup in the word to branch on: `review` for a whole rate with reasons."""
-    return "review" if status == "ok" and reasons else status
-
-
-def _doubts(found: Found, warnings: Collection[str]) -> set[str]:
-    """What the figures and the confidence of a result put in doubt."""
-    codes = set()
-    if found.low is not None and found.low != found.high:
-        codes.add("several_rates")
-    elif _SPANS in warnings and found.low is None:
-        codes.add(_SPANS)
-    if found.combined > TOO_HIGH:
-        codes.add("rate_too_high")
-    if found.confidence not in CONFIDENCES:
-        codes.add("confidence_unknown")
-    return codes
-
-
-def reasons_on(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
-    """Why a single result on a day (`None` for today) requires review, by its own warnings."""
-    warnings = outcome.found.warnings if outcome.found else ()
-    return review_reasons(outcome, warnings, day or datetime.now().astimezone().date())
-
-
-def remarks(
-    outcome: Outcome, warnings: Iterable[str | Advisory], day: date | None = None
-) -> tuple[str, ...]:
-    """What to know of a single result, as sentences, each once.
-
-    Why it requires review where its own warnings do not say so, with what to do; then those.
-
-    Args:
-        outcome: the result.
-        warnings: the warnings of the response (SPEC 2.4).
-        day: the day of the rate; `None` for today.
-    """
-    found = outcome.found
-    if found is None:
-        reasons = [outcome.error] if outcome.status == "failed" and outcome.error else []
-        return tuple(dict.fromkeys((*reasons, *map(sentence, warnings))))
-    codes = reasons_on(outcome, day)
-    own = [code for code in codes if code not in found.warnings or code == NO_SUM]
-    reasons = [_reason(code, found) for code in own if code != "partial"]
-    # several rates are the same fact, with the rates and what to do
-    said = {_SPANS} if "several_rates" in own else set()
-    rest = [sentence(one) for one in warnings if code_of(one) not in said]
-    return tuple(dict.fromkeys((*reasons, *rest)))
-
-
-def _reason(code: str, found: Found) -> str:
-    reason = meaning_of(code)
-    if code == "several_rates":
-        reason = f"{reason}, from {_percent(found.low)} to {_percent(found.high)}"
-    unmatched = "address_not_matched" in found.warnings
-    to_do = what_to_do(code, found.resolved_state or "", address="all" if unmatched else "no")
-    return f"{reason}. {to_do}"
-
-
-def _same_rate(code: str, found: Found) -> bool:
-    """Whether the rate of the other city of a warning is known to be the same."""
-    if found.resolved_state in ONE_RATE_STATES:
-        return True
-    return code in found.warnings and found.low is not None and found.low == found.high
-
-
-def as_of_status(
-    found: Found | None,
-    query_day: date | None,
-    own_day: date | None,
-    responded_at: datetime | None = None,
-) -> Literal["verified", "unverified"] | None:
-    """Whether the result itself proves that its rate was in force on the day of the row.
-
-    `verified`: the publisher dates the rate on the day of the row or before, no warning says that
-    it is of another date or season, lacks a part, or is disputed, the query was for the row's own
-    day, and that day had begun when the service responded. Everything else is `unverified`;
-    without a rate there is no status.
-
-    Args:
-        found: the result.
-        query_day: the day of the query.
-        own_day: the day of the row.
-        responded_at: when the service responded, where that is known.
-    """
-    if found is None:
-        return None
-    since = law_since(found)
-    proved = (
-        since is not None
-        and own_day is not None
-        and since <= own_day == query_day
-        and _DISPROVING.isdisjoint(found.warnings)
-        # a day that had not begun anywhere: the law may still change
-        and not (responded_at is not None and own_day > (responded_at + _EARLIEST).date())
-    )
-    return "verified" if proved else "unverified"
-
-
-def law_since(found: Found) -> date | None:
-    """The day from which the publisher says that the rate is law."""
-    return parsed_day(found.effective_date) if found.effective_date_basis == _PROVED else None
-
-
-@lru_cache(maxsize=4096)
-def parsed_day(text: str | None) -> date | None:
-    """A date as the service writes it; `None` where it is missing or invalid."""
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        return None
 
 
 TOO_MANY = 429
@@ -806,15 +611,15 @@ def _outcome_html(outcome: Outcome) -> str:
         sentences.append(f"Support reference: {outcome.support_reference}.")
     if found is None:
         return as_html(Note(f"{outcome.status}: no rate", sentences))
-    rate = _percent(found.combined)
-    if outcome.status == "partial":
+    rate = shown_rate(found.combined)
+    if outcome.means.partial:
         title = f"partial: {rate} is known, and lacks a part of the rate"
     else:
         title = f"{outcome.status}: {rate}, confidence {found.confidence or 'not given'}"
     return as_html(Note(title, sentences), _rates(found), _facts(found))
 
 
-def _percent(units: int | None) -> str:
+def shown_rate(units: int | None) -> str:
     """A rate as a percentage; a missing one is a dash, never 0."""
     return NOTHING if units is None else percent(Decimal(units).scaleb(-5))
 
@@ -822,7 +627,7 @@ def _percent(units: int | None) -> str:
 def _rates(found: Found) -> Table:
     parts = {"State": found.state, "County": found.county, "City": found.city}
     parts |= {"Districts": found.districts, "Combined": found.combined}
-    rows = [(name, _percent(units)) for name, units in parts.items()]
+    rows = [(name, shown_rate(units)) for name, units in parts.items()]
     return Table(("Part", number("Rate")), rows, "Rate")
 
 
@@ -833,7 +638,9 @@ def _facts(found: Found) -> Table:
         "Decided by": found.resolved_via,
         "Confidence": found.confidence,
         "Warnings": ", ".join(found.warnings),
-        "Range": None if found.low is None else f"{_percent(found.low)} to {_percent(found.high)}",
+        "Range": None
+        if found.low is None
+        else f"{shown_rate(found.low)} to {shown_rate(found.high)}",
         "Effective date": found.effective_date,
         "Basis of the date": found.effective_date_basis,
         "Source": found.source,

@@ -15,7 +15,7 @@ import ipywidgets
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, seller_delivery
-from svc_tools.countries import country_name
+from svc_tools.countries import country_in_name
 from svc_tools.csv_files import FileError
 from svc_tools.display import capital, counted, plain
 from svc_tools.frames.options import ROLES
@@ -557,7 +557,7 @@ _BY_ANSWERS = "By the answers above"
 def _role(column: str) -> str | None:
     found = place_role(column)
     if found is None:
-        return "country" if country_name(column) is not None else None
+        return "country" if country_in_name(column) is not None else None
     return found[0]
 
 

@@ -552,7 +552,7 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
         if not temporary:
             return _done(run)
         return f"{_done(run)} Download the result: it is deleted when the panel's kernel ends."
-    left = run.totals.statuses["not_attempted"]
+    left = run.totals.rows_where(lambda one: one.left)
     there = "No file was written."
     if run.written is not None:
         open_rows = f"; {counted(left, 'row')} are still to be looked up" if left else ""
@@ -571,7 +571,7 @@ def _done(run: FileRun) -> str:
         rows = "row of which tax is due" if totals.not_due_open else "row"
         rated = f"Every {rows} has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
-    failed = totals.statuses["failed"]
+    failed = totals.rows_where(lambda one: one.failed)
     button = _RATES if totals.taxed is None else _TAX
     again = f" “{button}” looks up again only what failed: {counted(failed, 'row')}."
     listed = f"{counted(totals.review.rows, 'row')} of {totals.rows:,} to review"

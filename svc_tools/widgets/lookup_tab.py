@@ -21,14 +21,8 @@ from svc_tools.codes import all_warnings
 from svc_tools.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.frames.money import one_amount
 from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
-from svc_tools.lookup.outcomes import (
-    Trouble,
-    failed,
-    of_response,
-    reasons_on,
-    remarks,
-    status_word,
-)
+from svc_tools.lookup.outcomes import Trouble, failed, of_response
+from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
 from svc_tools.places import STATES, Cells, Place, Question, Refusal, question, state_and_zip
 from svc_tools.service_address import address_checked
 from svc_tools.widgets.parts import (
@@ -134,7 +128,7 @@ class LookupTab:
         at = outcome.looked_up_at or datetime.now(UTC)
         day, tax = _day(query), query.tax_of(outcome)
         code = _code(code, query, taxed=tax is not None)
-        if outcome.status == "failed":
+        if outcome.means.failed:
             trouble = Trouble(
                 "The response of the service cannot be used",
                 capital(f"{outcome.error or ''}."),
@@ -148,7 +142,7 @@ class LookupTab:
                 query.words,
                 day,
                 rate_headline(result),
-                status_word(outcome.status, reasons_on(outcome, query.day)),
+                status_word(outcome, reasons_on(outcome, query.day)),
                 f"{taxed or 'not computed'} on {amount}" if amount else "",
                 result_card(
                     result,
@@ -159,7 +153,7 @@ class LookupTab:
                     tax=taxed,
                     note=query.note,
                 ),
-                result.combined_rate_string or "" if outcome.status == "ok" else "",
+                result.combined_rate_string or "" if outcome.means.usable else "",
                 "" if tax is None else str(_dollars(tax)),
                 code,
             )
@@ -348,7 +342,7 @@ class LookupQuery:
 
         A rate that lacks a part gives none.
         """
-        if self.cents is None or outcome.found is None or outcome.status != "ok":
+        if self.cents is None or outcome.found is None or not outcome.means.usable:
             return None
         factors = np.array([self.cents], np.int64), np.array([outcome.found.combined], np.int64)
         return int(rounded_tax(*factors)[0])

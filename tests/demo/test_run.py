@@ -22,9 +22,9 @@ from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools import connect
+from svc_tools.codes import OTHER_DATE
 from svc_tools.demo import orders, render, run_demo
 from svc_tools.frames.summary import summarize
-from svc_tools.lookup.outcomes import OTHER_DATE
 from svc_tools.places import STATES
 
 PICTURES = Path(__file__).parents[2] / "docs"

@@ -19,7 +19,8 @@ from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, decode, encode, result_columns
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
-from svc_tools.lookup.outcomes import Component, as_of_status, review_reasons
+from svc_tools.lookup.outcomes import Component
+from svc_tools.lookup.reviewing import as_of_status, review_reasons
 from svc_tools.places import Question, same_place
 from svc_tools.text_dtype import text_dtype
 

@@ -22,7 +22,7 @@ from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import lookups_of
-from svc_tools.lookup.outcomes import as_of_status, review_reasons
+from svc_tools.lookup.reviewing import as_of_status, review_reasons
 from svc_tools.places import Cells, Question, first_day, on_day, question
 from svc_tools.text_dtype import text_dtype
 

@@ -21,7 +21,8 @@ from svc_tools.lookup.lock_file import (
     outcome_of,
     read_lock,
 )
-from svc_tools.lookup.outcomes import Component, Outcome, reasons_on
+from svc_tools.lookup.outcomes import Component, Outcome
+from svc_tools.lookup.reviewing import reasons_on
 from svc_tools.places import Place
 
 FROZEN = datetime(2026, 5, 31, 18, 0, tzinfo=UTC)

@@ -16,15 +16,8 @@ from support.faults import GOOD, KEY
 from svc_sdk import NotFoundError, ServiceError, Svc, TaxResponse, TransportError
 from svc_tools.lookup import STATUSES, Component, Outcome
 from svc_tools.lookup.many import lookup_many
-from svc_tools.lookup.outcomes import (
-    NO_SUM,
-    as_of_status,
-    counted_alike,
-    failed,
-    of_response,
-    review_reasons,
-    warnings_of,
-)
+from svc_tools.lookup.outcomes import NO_SUM, counted_alike, failed, of_response
+from svc_tools.lookup.reviewing import as_of_status, review_reasons, warnings_of
 from svc_tools.places import Place
 
 PLACE = Place("TX", "zip", zip="78701")

@@ -18,7 +18,7 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
-from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
+from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one, statuses_of
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import codes_of_rows
@@ -35,6 +35,7 @@ from svc_tools.frames.taxes.taxed_rows import (
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
 from svc_tools.places import STATES, us_state
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _totals(
 ) -> FilingTotals:
     uncoded = table["level"].eq(_NO_CODE).to_numpy(bool)
     tax = f"{prefix}{_tax_column(lines, prefix)}"
-    status = coded(lines, f"{prefix}lookup_status", "not_attempted")
+    status = statuses_of(lines, prefix)
     marked = codes_of_rows(lines, status, prefix).where(bool)
     return FilingTotals(
         rows=len(lines),
@@ -219,7 +220,7 @@ def _totals(
         tax=_total(lines, tax),
         no_code_rows=int(table["rows"][uncoded].sum()),
         no_code_tax=_total(table, "tax", uncoded),
-        partial_rows=int(lines[f"{prefix}lookup_status"].eq("partial").sum()),
+        partial_rows=int(status.where(lambda one: Status.of(one).partial).sum()),
         review_rows=int(marked.sum()),
         review_tax=_total(lines, tax, marked),
         left_out_rows=len(left_out),

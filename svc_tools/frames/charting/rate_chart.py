@@ -10,13 +10,14 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from svc_sdk.rates import rate_to_decimal, units_to_rate
-from svc_tools.codes import percent
+from svc_tools.codes import SURE, percent
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
-from svc_tools.frames.lookup_columns import rates_of, truths_of
+from svc_tools.frames.lookup_columns import rates_of, statuses_of, truths_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RATE_NOTE_SHORT
 from svc_tools.lookup.columns import RANGE_COLUMNS
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -129,9 +130,9 @@ def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
     marked = first_column(frame, name)
     doubt = truths_of(frame, name, missing=False)
     if doubt is None or marked is None or marked.isna().all():
-        sure = coded(frame, f"{prefix}confidence").where({"exact", "high", "medium"}.__contains__)
+        sure = coded(frame, f"{prefix}confidence").where(SURE.__contains__)
         doubt = ~sure
-    partial = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "partial")
+    partial = statuses_of(frame, prefix).where(lambda one: Status.of(one).partial)
     return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)
 
 

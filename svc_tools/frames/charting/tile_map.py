@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from svc_tools.codes import SURE
 from svc_tools.display import exact_dollars
 from svc_tools.frames.summary import RATE_NOTE_SHORT, source_sentence
 
@@ -286,11 +287,7 @@ def _headline(summary: Summary) -> list[str]:
     tax, sales = exact_dollars(totals.tax), exact_dollars(totals.taxed_sales)
     lines = [f"{tax} tax on {sales} of sales at whole rates."]
     doubtful = sum(
-        (
-            part.tax
-            for part in summary.tax_by_confidence
-            if part.confidence not in {"exact", "high", "medium"}
-        ),
+        (part.tax for part in summary.tax_by_confidence if part.confidence not in SURE),
         Decimal(0),
     )
     if doubtful:

@@ -76,6 +76,7 @@ from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
+from svc_tools.statuses import Status
 from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ class FileJob:
     def take(self, lock: Lock) -> None:
         """Take the results from a lock file: places that are not in it are `not_attempted`."""
         outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.lookup.detail)
-        known = sum(outcome.status != "not_attempted" for outcome in outcomes.values())
+        known = sum(outcome.means.attempted for outcome in outcomes.values())
         self._cached = True
         self._results = Results(outcomes, ServiceName(lock.name, lock.edition), lock.today)
         self._source = lock.source
@@ -761,7 +762,7 @@ class _FileWriting:
         taxed = None
         if self._terms.tax is not None:
             totals.taxed = 0
-            taxed = {"ok", "partial"} if self._terms.tax.get("partial") == "use" else {"ok"}
+            taxed = partial(Status.taxed, partial_used=self._terms.tax.get("partial") == "use")
 
         def joined() -> Iterator[Chunk]:
             number = 0

@@ -33,6 +33,7 @@ from svc_tools.display import (
     unknown_warnings_sentence,
 )
 from svc_tools.frames.arrow import coded
+from svc_tools.frames.lookup_columns import statuses_of
 from svc_tools.frames.money import dollars
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.review import (
@@ -57,10 +58,11 @@ from svc_tools.frames.taxes.not_due import (
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
+from svc_tools.statuses import Status
 from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from svc_tools.display import Head
@@ -124,8 +126,7 @@ class FileRun:
     @property
     def settled(self) -> bool:
         """Whether every row has its outcome: no lookup failed or was not attempted."""
-        counts = self.totals.statuses
-        return self.stopped is None and not counts["failed"] + counts["not_attempted"]
+        return self.stopped is None and not self.totals.rows_where(lambda one: one.again)
 
     @property
     def all_known(self) -> bool:
@@ -216,7 +217,7 @@ def _details(totals: FileTotals) -> list[Table]:
     tables = [Table(("Status", number("Rows"), prose("Meaning")), by_status, "Rows by status")]
     heads = ("Status", number("Rows"), prose("Reason"))
     reasons = [(status, meaning_of(why) or why, n) for status, why, n in totals.reasons_alike()]
-    without = totals.rows - counts["ok"]
+    without = totals.rows - totals.rows_where(lambda one: one.usable)
     tables += _reason_tables("Why rows have no whole rate", heads, reasons, without)
     total = totals.untaxed.total()
     title = "Why rows with a rate have no tax"
@@ -240,8 +241,6 @@ def _reason_tables(
     return [Table(heads, [row[-len(heads) :] for row in rows], title, more)] if rows else []
 
 
-_OPEN = ("failed", "not_attempted")
-"""Statuses of rows that have no outcome yet."""
 _MOST_REASONS = 20_000
 """Distinct reasons counted: those that quote a cell can be as many as the rows."""
 _FREQUENT_REASONS = 1_000
@@ -290,22 +289,24 @@ class FileTotals:
     at_stake: Decimal = Decimal("0.00")
     untaxed: Counter[str] = field(default_factory=Counter)
 
-    def add(self, frame: pd.DataFrame, prefix: str, *, taxed: Collection[str] | None) -> None:
+    def add(
+        self, frame: pd.DataFrame, prefix: str, *, taxed: Callable[[Status], bool] | None
+    ) -> None:
         """Add the rows of an enriched frame.
 
-        `taxed` has the statuses whose rows should have a tax; `None` where none was requested.
+        `taxed` says which statuses should have a tax; `None` where none was requested.
         """
         self.rows += len(frame)
         status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
         self.statuses.update(_counts(status))
-        open_rows = (status != "ok").to_numpy(bool, na_value=True)
+        of_rows = statuses_of(frame, prefix)
+        open_rows = ~of_rows.where(lambda one: Status.of(one).usable)
         if open_rows.any():
             pairs = zip(status[open_rows].tolist(), error[open_rows].tolist(), strict=True)
             for (state, why), rows in Counter(pairs).items():
                 self.reasons[state, why if isinstance(why, str) else ""] += rows
             if len(self.reasons) > _MOST_REASONS:
                 self.reasons = Counter(dict(self.reasons.most_common(_FREQUENT_REASONS)))
-        of_rows = coded(frame, f"{prefix}lookup_status", "not_attempted")
         codes = codes_of_rows(frame, of_rows, prefix)
         self.review.add(frame, of_rows, codes, prefix)
         goods = goods_of_tax(frame, prefix)
@@ -320,12 +321,16 @@ class FileTotals:
             )
         whole = ~open_rows
         if taxed is not None:
-            self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))
+            self._add_money(frame, prefix, of_rows.where(lambda one: taxed(Status.of(one))))
             whole &= frame[f"{prefix}tax"].notna().to_numpy()
         self.whole += int(whole.sum())
-        done = ~status.isin(_OPEN).to_numpy(bool)
+        done = of_rows.where(lambda one: Status.of(one).settled)
         not_due = not_due_of_rows(frame, prefix).where(bool)
         self.not_due_open += int((not_due & ~whole & done).sum())
+
+    def rows_where(self, is_meant: Callable[[Status], bool]) -> int:
+        """How many rows have a status that is meant."""
+        return sum(rows for name, rows in self.statuses.items() if is_meant(Status.of(name)))
 
     def reasons_alike(self) -> list[tuple[str, str, int]]:
         """Why rows have no whole rate; reasons that differ only in the value quoted are one."""
@@ -564,7 +569,7 @@ def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
     frame = rows_of(chunk, range(len(names)))
     frame.columns = pd.Index(names)
     try:
-        return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")
+        return codes_of_rows(frame, statuses_of(frame, ""), "")
     except ValueError as error:  # a flag that is neither true nor false
         raise FileError(str(error)) from None
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import DELIVERY_DOUBTS, codes_in, meaning_of, what_to_do
+from svc_tools.codes import OF_DELIVERY, codes_in, meaning_of, what_to_do
 from svc_tools.display import counted, exact_dollars
 from svc_tools.frames.arrow import coded, first_column
-from svc_tools.frames.lookup_columns import rates_of, require_columns
+from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.row_states import completed, inputs_of, places_of_rows, states_of_rows
@@ -19,6 +19,7 @@ from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
 from svc_tools.lookup.columns import COLUMN_MEANINGS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def facts_of(
         review.rows[f"{prefix}review_place"] = texts.take(places.codes)
     summary = summary or summarize(frame, amount=goods, prefix=prefix, review=review)
     tax = money(frame, f"{prefix}tax")
-    whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
+    whole = statuses_of(frame, prefix).where(lambda one: Status.of(one).usable)
     whole &= ~tax.missing
     stake, stakes_by_state = _stake(frame, prefix)
     return Facts(
@@ -242,10 +243,6 @@ def _levels(
     return (*parts, ("Not known by level", rest)) if rest else tuple(parts)
 
 
-_OF_DELIVERY = {"freight_taxable_unknown", *DELIVERY_DOUBTS}
-"""Why it is in doubt whether the delivery of a row is taxed."""
-
-
 def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str, Decimal]]:
     at_stake = money(frame, f"{prefix}at_stake")
     if at_stake.missing.all():
@@ -256,7 +253,7 @@ def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str,
     lowest, highest = (np.where(end.missing, -1, end.units) for end in ends)
     of_places = open_ & (lowest != highest)
     doubted = coded(frame, f"{prefix}tax_review").where(
-        lambda cell: not _OF_DELIVERY.isdisjoint(codes_in(cell))
+        lambda cell: not OF_DELIVERY.isdisjoint(codes_in(cell))
     )
     none = dollars(0)
     states = states_of_rows(frame, prefix=prefix)
@@ -320,7 +317,10 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
             if name in _SERVICE_COLUMNS:
                 meaning, advice = meaning_of(code), ""
             else:
-                meaning, advice = meaning_of(code), "" if code == "ok" else what_to_do(code)
+                meaning, advice = (
+                    meaning_of(code),
+                    "" if Status.of(code).usable else what_to_do(code),
+                )
             found.append(Code(f"{prefix}{name}", code, rows, meaning, advice))
     return tuple(found)
 

@@ -31,10 +31,11 @@ from svc_tools.frames.lookup.reading import (
 from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
 from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup.sums import Answers
-from svc_tools.frames.lookup_columns import rates_of, require_columns
+from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -529,7 +530,7 @@ def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:
     if not {rate, status} <= {*frame.columns}:
         return None
     rates = rates_of(frame, rate)
-    whole = frame[status].eq("ok").fillna(value=False).to_numpy(bool)
+    whole = statuses_of(frame, prefix).where(lambda one: Status.of(one).usable)
     units = np.where(whole & ~rates.missing, rates.units, 0)
     freight = np.full(len(frame), -1, np.int64)
     if freight_column in frame.columns:

@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import DELIVERY_DOUBTS, codes_in, meaning_of
+from svc_tools.codes import DELIVERY_WARNINGS, codes_in, meaning_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.roles import FlagsAmbiguous
+from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> 
     cells = [codes_in(str(cell)) for cell in list(uniques)]
     doubts = {
         code: np.array([*(code in cell for cell in cells), False], bool)[codes]
-        for code in DELIVERY_DOUBTS
+        for code in DELIVERY_WARNINGS
     }
     if answer is not None:
         decided = doubts.pop(_OPTIONAL)
@@ -311,11 +312,11 @@ def _without_rate(status: pd.Series, rates: Rates, terms: TaxOptions) -> tuple[R
     partial = np.zeros(len(status), bool)
     for code, name in enumerate(list(names)):
         rows = codes == code
-        if name == "partial":
+        if Status.of(name).partial:
             partial = rows
             if terms.partial is None:
                 reasons.add(rows, meaning_of("partial"))
-        elif name != "ok":
+        elif not Status.of(name).usable:
             reasons.add(rows, f"no rate: {name}")
     reasons.add(codes < 0, "no rate: the row was not looked up")
     reasons.add_each(rates.wrong)

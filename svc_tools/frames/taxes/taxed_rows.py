@@ -21,7 +21,12 @@ from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.deciding import require_answers
 from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
+from svc_tools.frames.lookup_columns import (
+    rates_of,
+    require_columns,
+    require_one,
+    statuses_of,
+)
 from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.options import AmountOptions, TaxOptions
 from svc_tools.frames.results import reading_of
@@ -31,6 +36,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
 from svc_tools.roles import ColumnMissing, single
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -104,7 +110,7 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     due, says_due, nothing = due_of(frame, prefix)
     codes, cells = combined(
         [
-            coded(frame, status, "not_attempted"),
+            statuses_of(frame, prefix),
             coded(frame, names[1]),
             coded(frame, f"{prefix}tax_due_reason"),
             coded(frame, f"{prefix}tax_review"),
@@ -137,7 +143,7 @@ def _why(
         return f"not_due:{due_reason}"
     if lacks == "due":
         return f"due_not_known:{due_reason or 'no_reason'}"
-    if status not in WITH_RATE or (status == "partial" and not partial_used):
+    if not Status.of(status).taxed(partial_used=partial_used):
         return f"no_rate:{status}"
     if "freight_taxable_unknown" in review:
         return "no_tax:freight_taxable_unknown"

@@ -1,0 +1,224 @@
+"""Whether a result requires review, what to know of it, and what its date proves. Pure."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from svc_tools.codes import (
+    CONFIDENCES,
+    DISPROVING,
+    DOUBTFUL,
+    OTHER_CITY_CODES,
+    REVIEWED,
+    code_of,
+    meaning_of,
+    sentence,
+    urgency,
+    what_to_do,
+)
+from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
+from svc_tools.places import ONE_RATE_STATES, same_place
+from svc_tools.statuses import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from svc_sdk import Advisory
+    from svc_tools.lookup.outcomes import Found, Outcome
+
+_PROVED = "publisher_effective_date"
+_SPANS = "zip_spans_jurisdictions"
+_MISMATCH = "place_input_mismatch"
+_EARLIEST = timedelta(hours=14)
+"""How much earlier than in UTC a day begins where it begins first."""
+
+
+def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
+    """The warnings of a result, each once, plus a mismatch of the row's city (SPEC 2.4).
+
+    Args:
+        found: the result.
+        named_city: the row's city where it was not sent (`Question.named_city`): it is compared
+            here.
+    """
+    if found is None:
+        return ()
+    codes = found.warnings
+    if named_city and found.resolved_city:
+        known = (found.resolved_city, *found.accepted_places)
+        if not any(same_place(named_city, name) for name in known):
+            codes = (*codes, _MISMATCH)
+    return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
+
+
+def review_reasons(
+    outcome: Outcome,
+    warnings: Collection[str],
+    own_day: date | None = None,
+    *,
+    state_from_zip: bool = False,
+) -> tuple[str, ...]:
+    """Why a row requires review, as codes of `svc_tools.codes`; empty where it does not.
+
+    A row does where the result's own uncertainty could change its tax, or where it cannot be right:
+    a rate above any that exists, parts that do not add up. So does one of no known confidence. A
+    result of medium confidence or better, with one rate and of the right date, does not: that its
+    date is unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor
+    is another city than the one given, where both have the same rate or the state has only one:
+    but only where the row named that state, since a wrong ZIP gives a wrong state. Warnings that
+    are not in the table are no reason either.
+
+    Args:
+        outcome: the outcome for the row's place.
+        warnings: its warnings (`warnings_of`).
+        own_day: the day of the row.
+        state_from_zip: whether the row named no state, and its ZIP gave it
+            (`Question.state_from_zip`).
+    """
+    found = outcome.found
+    if found is None:
+        return (outcome.status,) if outcome.means.review else ()
+    doubts = _doubts(found, warnings, own_day)
+    if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
+        same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
+        warnings = [code for code in warnings if code not in same]
+    return reasons_of(outcome.means, warnings, found.confidence, doubts)
+
+
+def reasons_of(
+    status: Status, warnings: Iterable[str], confidence: str | None, doubts: Iterable[str]
+) -> tuple[str, ...]:
+    """Why a rate requires review, the most urgent first: the rule for a result and for columns.
+
+    Little confidence is a reason only where nothing else says why.
+
+    Args:
+        status: the status of the rate.
+        warnings: its warnings; only those count that `svc_tools.codes` says to review.
+        confidence: its confidence; `None` where it is missing.
+        doubts: what its figures and its date put in doubt.
+    """
+    codes = {*doubts, *REVIEWED.intersection(warnings)}
+    if status.review:
+        codes.add(status.value)
+    if confidence not in CONFIDENCES:
+        codes.add("confidence_unknown")
+    if confidence in DOUBTFUL and not codes:
+        codes.add("low_confidence")
+    return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
+
+
+def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
+    """The status of one lookup in the word to branch on: `review` for a whole rate with reasons."""
+    return "review" if outcome.means.usable and reasons else outcome.status
+
+
+def _doubts(found: Found, warnings: Collection[str], own_day: date | None) -> set[str]:
+    """What the figures of a result and the day of its law put in doubt."""
+    codes = set()
+    if found.low is not None and found.low != found.high:
+        codes.add("several_rates")
+    elif _SPANS in warnings and found.low is None:
+        codes.add(_SPANS)
+    if found.combined > TOO_HIGH:
+        codes.add("rate_too_high")
+    since = law_since(found)
+    if since is not None and own_day is not None and since > own_day:
+        codes.add("effective_after_sale")
+    return codes
+
+
+def reasons_on(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
+    """Why a single result on a day (`None` for today) requires review, by its own warnings."""
+    warnings = outcome.found.warnings if outcome.found else ()
+    return review_reasons(outcome, warnings, day or datetime.now().astimezone().date())
+
+
+def remarks(
+    outcome: Outcome, warnings: Iterable[str | Advisory], day: date | None = None
+) -> tuple[str, ...]:
+    """What to know of a single result, as sentences, each once.
+
+    Why it requires review where its own warnings do not say so, with what to do; then those.
+
+    Args:
+        outcome: the result.
+        warnings: the warnings of the response (SPEC 2.4).
+        day: the day of the rate; `None` for today.
+    """
+    found = outcome.found
+    if found is None:
+        reasons = [outcome.error] if outcome.means.failed and outcome.error else []
+        return tuple(dict.fromkeys((*reasons, *map(sentence, warnings))))
+    codes = reasons_on(outcome, day)
+    own = [code for code in codes if code not in found.warnings or code == NO_SUM]
+    reasons = [_reason(code, found) for code in own if not Status.of(code).partial]
+    # several rates are the same fact, with the rates and what to do
+    said = {_SPANS} if "several_rates" in own else set()
+    rest = [sentence(one) for one in warnings if code_of(one) not in said]
+    return tuple(dict.fromkeys((*reasons, *rest)))
+
+
+def _reason(code: str, found: Found) -> str:
+    reason = meaning_of(code)
+    if code == "several_rates":
+        reason = f"{reason}, from {shown_rate(found.low)} to {shown_rate(found.high)}"
+    unmatched = "address_not_matched" in found.warnings
+    to_do = what_to_do(code, found.resolved_state or "", address="all" if unmatched else "no")
+    return f"{reason}. {to_do}"
+
+
+def _same_rate(code: str, found: Found) -> bool:
+    """Whether the rate of the other city of a warning is known to be the same."""
+    if found.resolved_state in ONE_RATE_STATES:
+        return True
+    return code in found.warnings and found.low is not None and found.low == found.high
+
+
+def as_of_status(
+    found: Found | None,
+    query_day: date | None,
+    own_day: date | None,
+    responded_at: datetime | None = None,
+) -> Literal["verified", "unverified"] | None:
+    """Whether the result itself proves that its rate was in force on the day of the row.
+
+    `verified`: the publisher dates the rate on the day of the row or before, no warning says that
+    it is of another date or season, lacks a part, or is disputed, the query was for the row's own
+    day, and that day had begun when the service responded. Everything else is `unverified`;
+    without a rate there is no status.
+
+    Args:
+        found: the result.
+        query_day: the day of the query.
+        own_day: the day of the row.
+        responded_at: when the service responded, where that is known.
+    """
+    if found is None:
+        return None
+    since = law_since(found)
+    proved = (
+        since is not None
+        and own_day is not None
+        and since <= own_day == query_day
+        and DISPROVING.isdisjoint(found.warnings)
+        # a day that had not begun anywhere: the law may still change
+        and not (responded_at is not None and own_day > (responded_at + _EARLIEST).date())
+    )
+    return "verified" if proved else "unverified"
+
+
+def law_since(found: Found) -> date | None:
+    """The day from which the publisher says that the rate is law."""
+    return parsed_day(found.effective_date) if found.effective_date_basis == _PROVED else None
+
+
+@lru_cache(maxsize=4096)
+def parsed_day(text: str | None) -> date | None:
+    """A date as the service writes it; `None` where it is missing or invalid."""
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        return None
