@@ -149,6 +149,9 @@ class _Number(NamedTuple):
     day: date | datetime | None
 
 
+_DECIDING = {_Numeric, _Number}
+
+
 @dataclass(frozen=True, slots=True)
 class DateTerms:
     """What the user says of dates.
@@ -327,7 +330,7 @@ def read(values: Iterable[object], style: DateStyle, every: Every = not_decided)
     cells = list(values)
     form = style.date_format if style.order is None else None
     found = [_parsed(value, form) for value in cells]
-    if style.undecided and any(isinstance(one, _Numeric | _Number) for one in found):
+    if style.undecided and not _DECIDING.isdisjoint(map(type, found)):
         style = decide(every(cells), style)
     result = Read(style)
     add = result.days.append

@@ -8,7 +8,7 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 from support.dates import COLUMNS
@@ -223,9 +223,17 @@ def outcome(function, *arguments, **named):
     return found, [note for note in notes if "column 'Order Date' " in note]
 
 
+@pytest.mark.timeout(240)  # each example reads its file four times, on a busy machine for seconds
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each example reads files: none smaller
 )
+@example(["9/30/2026", "9/10/2026"])
+@example(["9/10/2026", "30/9/2026", "9/10/2026"])
+@example(["9/10/2026", "10/9/2026"])
+@example([*range(46_100, 46_110), 7, 7])
 @given(cells=COLUMNS)
 def test_a_file_in_chunks_of_one_row_is_read_as_its_frame(scripted, tmp_path, cells):
     texts = ["2026-05-01", *("" if cell is None else str(cell) for cell in cells)]

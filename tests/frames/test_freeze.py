@@ -129,6 +129,14 @@ def test_a_column_that_is_gone_freezes_the_answers_of_all_rows(looked_up, path):
     assert "no column 'state' any more" in str(frozen)
 
 
+def test_a_date_that_is_changed_to_one_of_two_meanings_was_not_looked_up(embedded, path):
+    sold = pd.DataFrame({"state": "TX", "zip": "78701", "sold": ["2026-05-01", "2026-05-02"]})
+    found = sold.svc.lookup(client=embedded, progress=False)
+    changed = found.assign(sold=["2026-05-01", "03/04/2026"])
+    with pytest.raises(ValueError, match="whose rate is not that of their place and date: 1"):
+        changed.svc.freeze(path)
+
+
 def test_places_that_were_changed_since_are_refused(looked_up, path):
     changed = looked_up.assign(zip="75201")
     with pytest.raises(ValueError, match=r"not the one that was looked up: [1-9]"):
