@@ -48,7 +48,7 @@ from svc_tools.places import Place
 from svc_tools.statuses import StatusText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _FORMAT = "svclock"
 _FIELDS = tuple(field.name for field in fields(Found))
@@ -56,6 +56,7 @@ _VERSION = len(_FIELDS) - _FIELDS.index("components")
 """What the lines hold. A further field of a line is the next version, which reads those before: so
 is one of `Found`, where it stands behind those of the first version."""
 _NEWER = "a newer release of svc-tools wrote it; upgrade to that one, or freeze the lookup again"
+_UNKNOWN = f"not known to this release; {_NEWER}"
 _AGAIN = "freeze the lookup again, or fetch the file again from where it was stored"
 
 
@@ -264,7 +265,7 @@ def _first_fault(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"]))
     if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return f"{where}: not known to this release; {_NEWER}"
+        return f"{where}: {_UNKNOWN}"
     reason = first["msg"].removeprefix("Value error, ")
     return f"{where}: {reason}" if where else reason
 
@@ -330,8 +331,8 @@ class _Jurisdiction(_Part):
     rate: _Rate
 
 
-class _Result(_Part):
-    """What was found: the facts with types of their own; the others are as the table says."""
+class _Result(BaseModel):
+    """What was found: the facts that have types of their own, and the others as they are."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -398,51 +399,47 @@ def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
         read = _Line.model_validate_json(line)
     except ValidationError as error:
         raise ValueError(_first_fault(error)) from None
-    values = {name: getattr(read, name) for name in _OUTCOME}
     found = None if read.answer is None else _found(read.answer)
-    return read.question, Outcome(**values, found=found, cached=True), read.detail
+    failure = (read.support_reference, read.error_code)
+    outcome = Outcome(read.status, read.error, found, *failure, read.looked_up_at, cached=True)
+    return read.question, outcome, read.detail
 
 
-def _string(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise ValueError("Input should be a valid string")
-
-
-def _boolean(value: object) -> bool | None:
+def _truth(value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     raise ValueError("Input should be a valid boolean")
 
 
-_READERS = {one.fact: {"rate": _units, "truth": _boolean}.get(one.form, _string) for one in FACTS}
-_PLAIN: Mapping[str, tuple[str, Callable[[object], int | str | None]]] = {
-    name: (fact, _READERS[fact])
-    for fact, name in _NAMES.items()
-    if name not in _Result.model_fields and fact in _READERS
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError("Input should be a valid string")
+
+
+_PLAIN = {
+    _NAMES[one.fact]: (one.fact, {"rate": _units, "truth": _truth}.get(one.form, _text))
+    for one in FACTS
+    if one.fact in _NAMES and _NAMES[one.fact] not in _Result.model_fields
 }
-"""The facts that have no type of their own in `_Result`, and how they are read."""
+"""The other facts by what a line calls them, and how they are read."""
+_MISSING = dict.fromkeys(fact for fact, _ in _PLAIN.values())
 
 
 def _found(answer: _Result) -> Found:
-    """What was found.
-
-    Raises:
-        ValueError: a fact is of another form, or not known to this release.
-    """
-    plain: dict[str, Any] = dict.fromkeys(fact for fact, _ in _PLAIN.values())
-    unknown: list[str] = []
+    plain: dict[str, Any] = {**_MISSING}
+    unknown = None
     for name, value in (answer.model_extra or {}).items():
         if name not in _PLAIN:
-            unknown.append(name)
+            unknown = unknown or name
             continue
         fact, read = _PLAIN[name]
         try:
             plain[fact] = read(value)
         except ValueError as error:
             raise ValueError(f"answer.{name}: {error}") from None
-    if unknown:
-        raise ValueError(f"answer.{unknown[0]}: not known to this release; {_NEWER}")
+    if unknown is not None:
+        raise ValueError(f"answer.{unknown}: {_UNKNOWN}")
     return Found(
         combined=answer.combined_rate,
         warnings=answer.warnings,

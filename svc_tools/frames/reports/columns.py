@@ -16,12 +16,7 @@ from svc_tools.frames.money import dollars, money
 from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
 from svc_tools.frames.row_states import inputs_of
 from svc_tools.frames.taxes.due import terms_of
-from svc_tools.lookup.columns import (
-    ADDED_COLUMNS,
-    COLUMNS,
-    RATES,
-    SALE_COLUMNS,
-)
+from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, RATES, SALE_COLUMNS
 from svc_tools.roles import is_personal
 from svc_tools.text_dtype import text_dtype
 
