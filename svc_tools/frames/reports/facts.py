@@ -314,14 +314,9 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
                 counted[code] = counted.get(code, 0) + rows
         often_first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         for code, rows in often_first:
-            if name in _SERVICE_COLUMNS:
-                meaning, advice = meaning_of(code), ""
-            else:
-                meaning, advice = (
-                    meaning_of(code),
-                    "" if Status.of(code).usable else what_to_do(code),
-                )
-            found.append(Code(f"{prefix}{name}", code, rows, meaning, advice))
+            done = name in _SERVICE_COLUMNS or Status.of(code).usable
+            advice = "" if done else what_to_do(code)
+            found.append(Code(f"{prefix}{name}", code, rows, meaning_of(code), advice))
     return tuple(found)
 
 

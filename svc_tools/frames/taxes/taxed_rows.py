@@ -21,12 +21,7 @@ from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.deciding import require_answers
 from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup_columns import (
-    rates_of,
-    require_columns,
-    require_one,
-    statuses_of,
-)
+from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.options import AmountOptions, TaxOptions
 from svc_tools.frames.results import reading_of
