@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.lookup.options import PARTS
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -48,8 +50,6 @@ def _yes_or_no(option: str, given: str) -> bool:
 
 def _part(given: str) -> tuple[str, str]:
     """A column, whose name may have "=" in it, and what it is."""
-    from svc_tools.frames.lookup.sums import PARTS  # noqa: PLC0415 - loads pandas
-
     label, _, what = given.rpartition("=")
     if not label or what not in PARTS:
         *most, last = PARTS

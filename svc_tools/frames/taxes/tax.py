@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
-    from svc_tools.frames.taxes.rounding import Rounding
+    from svc_tools.lookup.options import Rounding
 
 
 class OriginSourcing(NamedTuple):
