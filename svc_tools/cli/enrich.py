@@ -34,6 +34,7 @@ from svc_tools.cli.common import (
     grouped,
 )
 from svc_tools.display import print_line, print_table, print_text, prose, show
+from svc_tools.lookup.options import FileOptions
 from svc_tools.operating_system import is_closed_pipe
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
@@ -225,10 +226,7 @@ def enrich(
         from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - loads pandas
 
         started = time.monotonic()
-        job = FileJob(
-            source,
-            output,
-            _terms(places, tax, files),
+        own = FileOptions(
             sheet=files.sheet,
             delimiter=_DELIMITERS.get(files.delimiter or "", files.delimiter),
             encoding=files.encoding,
@@ -238,6 +236,7 @@ def enrich(
             force=files.force or run.plan,
             progress=FileProgress(console, shown=not run.quiet),
         )
+        job = FileJob(source, output, _terms(places, tax, files), own)
         with job:
             if not _looked_up(job, run, service):
                 return

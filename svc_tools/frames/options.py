@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from dataclasses import fields, replace
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_tools.frames.lookup.deciding import SalesAnswers
@@ -21,9 +22,11 @@ from svc_tools.lookup.options import FileOptions as FileOptions
 from svc_tools.lookup.options import LookupOptions as LookupOptions
 from svc_tools.lookup.options import TaxOptions as TaxOptions
 from svc_tools.lookup.options import dates_of as dates_of
+from svc_tools.lookup.options import option_rows
 
 if TYPE_CHECKING:
     import datetime as dt
+    import threading
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from datetime import date, tzinfo
     from pathlib import Path
@@ -36,9 +39,10 @@ if TYPE_CHECKING:
     from svc_tools.config import DeliveryAs
     from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.lookup.options import DecimalMark, Part, RateForm, RefundsAs, Rounding
+    from svc_tools.lookup.options import DecimalMark, Option, Part, RateForm, RefundsAs, Rounding
     from svc_tools.nexus import Register, Thresholds
     from svc_tools.places import Grain
+    from svc_tools.progress import Progress
 
     Nexus: TypeAlias = (
         Register | pd.DataFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, object]]
@@ -48,7 +52,23 @@ _Options = TypeVar("_Options")
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 
-class LookupArguments(TypedDict, total=False):
+class SharedArguments(TypedDict, total=False):
+    """The arguments of a lookup that `enrich_file()` has, too."""
+
+    tz: str | tzinfo | None
+    date_format: str | None
+    as_of_grain: Grain
+    client: Svc | None
+    prefix: str
+    columns: Sequence[str] | Literal["short"] | None
+    detail: bool
+    cache: CacheChoice
+    locked: str | Path | None
+    concurrency: int
+    deadline: float | None
+
+
+class LookupArguments(SharedArguments, total=False):
     """The arguments of `df.svc.lookup()`, which documents them."""
 
     state: Hashable | None
@@ -60,21 +80,26 @@ class LookupArguments(TypedDict, total=False):
     lng: Hashable | None
     country: Hashable | None
     as_of: Hashable | date | None
-    tz: str | tzinfo | None
-    date_format: str | None
-    as_of_grain: Grain
-    client: Svc | None
-    prefix: str
-    columns: Sequence[str] | Literal["short"] | None
-    detail: bool
     errors: Literal["coerce", "raise"]
     progress: bool
     rates: RateForm
-    cache: CacheChoice
-    locked: str | Path | None
-    concurrency: int
-    deadline: float | None
     layout: SalesLayout | str | Path | None
+
+
+class FileArguments(SharedArguments, total=False):
+    """The arguments of `enrich_file()` after `lookup` and `tax`; it documents them."""
+
+    sheet: str | None
+    delimiter: str | None
+    encoding: str | None
+    report: str | Path | None
+    report_columns: Sequence[str] | None
+    layout: SalesLayout | str | Path | None
+    save_layout: str | Path | None
+    force: bool
+    resume: bool
+    progress: Progress | None
+    stop: threading.Event | None
 
 
 class TaxArguments(TypedDict, total=False):
@@ -179,34 +204,57 @@ def options_of(kind: type[_Options], method: str, arguments: Mapping[str, Any]) 
         LayoutError: the layout is none.
         TypeError: the method has no argument of that name.
     """
-    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # a dataclass
-    for name in arguments:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise TypeError(f"{method}() has no argument {name!r}{hint}")
+    refuse_unknown(method, arguments, option_rows(kind))
     return kind(**filled(arguments, of_tax=kind is TaxOptions))
 
 
-def takes(arguments: type, options: type) -> Callable[[_Method], _Method]:
+def refuse_unknown(method: str, arguments: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse an argument that a method does not have.
+
+    Raises:
+        TypeError: it names the argument, and the one that was perhaps meant.
+    """
+    names = [*known]
+    for name in arguments:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"{method}() has no argument {name!r}{hint}")
+
+
+def takes(arguments: type, *options: type) -> Callable[[_Method], _Method]:
     """Show `**arguments` one by one, for `help()` and for completion in IPython.
+
+    An argument that the docstring does not describe is described there as in the table of options.
 
     Args:
         arguments: the `TypedDict` of `**arguments`.
-        options: the class that has their defaults.
+        options: the classes that have their defaults and rows, of which the first counts.
     """
+    types = {name: one.__forward_arg__ for name, one in arguments.__annotations__.items()}
+    defaults: dict[str, inspect.Parameter] = {}
+    rows: dict[str, Option] = {}
+    for kind in reversed(options):
+        defaults |= inspect.signature(kind).parameters
+        rows |= option_rows(kind)
+    names = dict.fromkeys(name for kind in options for name in option_rows(kind) if name in types)
+    each = [
+        defaults[name].replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=types[name])
+        for name in names
+    ]
 
     def decorated(method: _Method) -> _Method:
         plain = inspect.signature(method)
-        defaults = inspect.signature(options).parameters
         own = [one for one in plain.parameters.values() if one.kind is not one.VAR_KEYWORD]
         first = [one for one in own if one.kind is not one.KEYWORD_ONLY]
-        each = [
-            defaults[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for name in arguments.__annotations__
-        ]
         every = [*first, *each, *own[len(first) :]]
         method.__signature__ = plain.replace(parameters=every)  # type: ignore[attr-defined]
+        text, args, listed = inspect.cleandoc(method.__doc__ or "").partition("\nArgs:\n")
+        if args and "\n    **" not in listed:
+            listed, *rest = listed.partition("\n\n")
+            known = re.findall(r"^ {4}(\w+):", listed, re.MULTILINE)
+            listed += "".join(f"\n    {one}: {rows[one].help}" for one in names if one not in known)
+            method.__doc__ = "".join([text, args, listed, *rest])
         return method
 
     return decorated

@@ -100,14 +100,14 @@ def option(
     return field(default=default, metadata={"option": Option(text, group, panel, **further)})
 
 
-def rows_of(kind: type) -> dict[str, Option]:
+def option_rows(kind: type) -> dict[str, Option]:
     """The rows of a class of options, by name."""
     return {one.name: one.metadata["option"] for one in fields(kind)}
 
 
 def of_group(kind: type, *groups: str) -> tuple[str, ...]:
     """The names of the options of a class that are about these subjects."""
-    return tuple(name for name, row in rows_of(kind).items() if row.group in groups)
+    return tuple(name for name, row in option_rows(kind).items() if row.group in groups)
 
 
 ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
@@ -243,6 +243,14 @@ class LookupOptions:
     def names(self) -> tuple[str, ...]:
         """The columns that will be added, in their order, without the prefix."""
         return lookup_columns(detail=self.detail) if self.columns is None else tuple(self.columns)
+
+
+OF_FILE = tuple(
+    name
+    for name, row in option_rows(LookupOptions).items()
+    if name not in ROLES and row.group != RUN and "file" not in row.but
+)
+"""The options of a lookup that a file has in the same words; its places are in `lookup`."""
 
 
 def dates_of(date_format: str | None, tz: str | tzinfo | None) -> Dates:

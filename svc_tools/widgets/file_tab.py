@@ -21,7 +21,7 @@ from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.options import LookupOptions
+from svc_tools.frames.options import FileOptions, LookupOptions
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
@@ -187,7 +187,8 @@ class FileTab:
         stop, self._planned_for = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
-            job = FileJob(source, output, terms, ranked=True, progress=self.progress, **reading)
+            files = FileOptions(**reading, progress=self.progress)
+            job = FileJob(source, output, terms, files, ranked=True)
             with ExitStack() as unless_planned:
                 unless_planned.callback(job.rows.close)
                 if stop.is_set() or not job.survey(stop).whole:
