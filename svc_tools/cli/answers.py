@@ -1,13 +1,20 @@
-"""Options that answer what a sales file leaves open about its amounts, as commands read them."""
+"""The table of options as commands show it, and read what was given."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import csv
+import inspect
+from dataclasses import Field, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from svc_tools.lookup.options import PARTS
+import typer
+
+from svc_tools.lookup.options import GROUPS, PARTS, Option, flag_of, option_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from svc_tools.lookup.options import Form, Part
 
 ANSWERS = {
     "parts": "--part",
@@ -19,19 +26,55 @@ ANSWERS = {
 """The option of each argument, with its value where that is another text."""
 
 
-def in_python(named: dict[str, Any]) -> dict[str, Any]:
-    """The options as the arguments of Python: yes and no as truth values, parts by their columns.
+def parameters(*kinds: type) -> dict[str, inspect.Parameter]:
+    """The rows of these classes that a command has, as Typer reads them, by name and in order."""
+    groups: dict[str, dict[str, inspect.Parameter]] = {name: {} for name in GROUPS}
+    for one in (one for kind in kinds for one in fields(kind)):
+        row: Option = one.metadata["option"]
+        if row.group and "command" not in row.but:
+            placed = [*groups[row.group].items()]
+            at = [name for name, _ in placed].index(row.after) + 1 if row.after else len(placed)
+            groups[row.group] = dict([*placed[:at], (one.name, _parameter(one)), *placed[at:]])
+    return {name: made for group in groups.values() for name, made in group.items()}
+
+
+def _parameter(one: Field[Any]) -> inspect.Parameter:
+    """An option of a command as Typer reads it."""
+    row: Option = one.metadata["option"]
+    shown = typer.Option(
+        *([row.flag] if row.flag else []),
+        help=row.help,
+        rich_help_panel=row.group,
+        min=row.least,
+        hidden=row.hidden,
+    )
+    return inspect.Parameter(
+        flag_of(one.name, row).removeprefix("--").replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if type(None) in get_args(row.kind) else one.default,
+        annotation=Annotated[row.kind, shown],
+    )
+
+
+def in_python(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those options that are of this class, as the arguments of Python.
+
+    Names stand in a list, yes and no are truth values, and parts stand by their columns.
 
     Raises:
         ValueError: one has another value than is expected.
     """
-    read = dict(named)
-    for name in ("contains_tax", "contains_shipping"):
-        if name in named:
-            read[name] = _yes_or_no(f"--{name.replace('_', '-')}", named[name])
-    if "part" in read:
-        read["parts"] = dict(map(_part, read.pop("part")))
-    return read
+    return {
+        name: _READ[row.form](flag_of(name, row), given[name])
+        for name, row in option_rows(kind).items()
+        if row.group and name in given
+    }
+
+
+def _names(_option: str, given: str) -> list[str]:
+    """The names of columns in an option; one with a comma stands in double quotes."""
+    names = next(csv.reader([given], skipinitialspace=True), [])
+    return [name.strip() for name in names] or [""]
 
 
 def refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
@@ -48,13 +91,25 @@ def _yes_or_no(option: str, given: str) -> bool:
     return given == "yes"
 
 
-def _part(given: str) -> tuple[str, str]:
-    """A column, whose name may have "=" in it, and what it is."""
-    label, _, what = given.rpartition("=")
-    if not label or what not in PARTS:
-        *most, last = PARTS
-        raise ValueError(
-            f"--part: given {given!r}, expected a column, = and one of {', '.join(most)} or {last},"
-            ' as "Service Fee=untaxed"'
-        )
-    return label, what
+def _parts(option: str, given: Iterable[str]) -> dict[str, Part]:
+    """Columns, whose names may have "=" in them, and what each is."""
+    parts: dict[str, Part] = {}
+    for one in given:
+        label, _, what = one.rpartition("=")
+        if not label or what not in PARTS:
+            *most, last = PARTS
+            raise ValueError(
+                f"{option}: given {one!r}, expected a column, = and one of {', '.join(most)} or"
+                f' {last}, as "Service Fee=untaxed"'
+            )
+        parts[label] = what
+    return parts
+
+
+_READ: dict[Form, Callable[[str, Any], object]] = {
+    "": lambda _option, given: given,
+    "names": _names,
+    "yes or no": _yes_or_no,
+    "parts": _parts,
+}
+"""Reads the text of an option, by the form in which it is written."""

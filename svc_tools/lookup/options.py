@@ -105,9 +105,9 @@ def option_rows(kind: type) -> dict[str, Option]:
     return {one.name: one.metadata["option"] for one in fields(kind)}
 
 
-def of_group(kind: type, *groups: str) -> tuple[str, ...]:
-    """The names of the options of a class that are about these subjects."""
-    return tuple(name for name, row in option_rows(kind).items() if row.group in groups)
+def flag_of(name: str, row: Option) -> str:
+    """An option as it is typed on the command line."""
+    return row.flag or f"--{name.replace('_', '-')}"
 
 
 ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
@@ -517,7 +517,12 @@ class FileOptions:
         but={"panel": "no file is ever replaced"},
     )
     resume: bool = option(
-        True, "Use the results in the cache.", RUN, kind=bool, but={"panel": "it always does"}
+        True,
+        "Use the results in the cache.",
+        RUN,
+        kind=bool,
+        after="locked",
+        but={"panel": "it always does"},
     )
     progress: Progress | None = option(
         None,
