@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from svc_tools.lookup.options import GROUPS, PARTS, Option, flag_of, option_rows
+from svc_tools.lookup.options import GROUPS, PARTS, Option, flag_of, names_in, option_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from svc_tools.lookup.options import Form, Part
 
-ANSWERS = {
-    "parts": "--part",
-    "contains_tax True": "--contains-tax yes",
-    "contains_tax False": "--contains-tax no",
-    "contains_shipping True": "--contains-shipping yes",
-    "contains_shipping False": "--contains-shipping no",
-}
-"""The option of each argument, with its value where that is another text."""
+_WORDS = {"yes": True, "no": False}
+
+
+def answers(kind: type) -> dict[str, str]:
+    """The option of each argument that has another name, or a word for its value."""
+    rows = option_rows(kind)
+    flags = {name: row.flag for name, row in rows.items() if row.flag}
+    words = [name for name, row in rows.items() if row.form == "yes or no"]
+    return flags | {
+        f"{name} {value}": f"{flag_of(name, rows[name])} {word}"
+        for name in words
+        for word, value in _WORDS.items()
+    }
 
 
 def parameters(*kinds: type) -> dict[str, inspect.Parameter]:
@@ -71,12 +75,6 @@ def in_python(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _names(_option: str, given: str) -> list[str]:
-    """The names of columns in an option; one with a comma stands in double quotes."""
-    names = next(csv.reader([given], skipinitialspace=True), [])
-    return [name.strip() for name in names] or [""]
-
-
 def refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
     """Refuse a column that is named and left out in one command."""
     for name in left_out:
@@ -86,9 +84,9 @@ def refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
 
 
 def _yes_or_no(option: str, given: str) -> bool:
-    if given not in {"yes", "no"}:
+    if given not in _WORDS:
         raise ValueError(f"{option}: given {given!r}, expected yes or no")
-    return given == "yes"
+    return _WORDS[given]
 
 
 def _parts(option: str, given: Iterable[str]) -> dict[str, Part]:
@@ -108,7 +106,7 @@ def _parts(option: str, given: Iterable[str]) -> dict[str, Part]:
 
 _READ: dict[Form, Callable[[str, Any], object]] = {
     "": lambda _option, given: given,
-    "names": _names,
+    "names": lambda _option, given: names_in(given),
     "yes or no": _yes_or_no,
     "parts": _parts,
 }

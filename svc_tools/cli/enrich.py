@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.answers import ANSWERS, in_python, parameters, refuse_both
+from svc_tools.cli.answers import answers, in_python, parameters, refuse_both
 from svc_tools.cli.common import (
     ASKS,
     INTERRUPTED,
@@ -214,9 +214,8 @@ _FILE_OPTIONS = {
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "sheet": "--sheet",
-    "amount": "--tax",
     "amount False": "--no-tax",
-    **ANSWERS,
+    **answers(TaxOptions),
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 

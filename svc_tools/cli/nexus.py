@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.answers import ANSWERS, in_python, parameters, refuse_both
+from svc_tools.cli.answers import answers, in_python, parameters, refuse_both
 from svc_tools.cli.common import ASKS, Json, Service, explained, grouped
 from svc_tools.cli.nexus_show import (
     plan_as_json,
@@ -235,7 +235,7 @@ _LEFT_OUT = ("country", "order", "currency", "once")
 _OPTIONS = {
     **ASKS,
     "exists": "--force",
-    **ANSWERS,
+    **answers(ExposureOptions),
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 

@@ -7,6 +7,7 @@ classes hold and validate what was given. `frames.options` has what needs pandas
 
 from __future__ import annotations
 
+import csv
 import difflib
 import warnings
 from dataclasses import dataclass, field, fields
@@ -103,6 +104,12 @@ def option(
 def option_rows(kind: type) -> dict[str, Option]:
     """The rows of a class of options, by name."""
     return {one.name: one.metadata["option"] for one in fields(kind)}
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a text, with commas between them; one that has a comma is in double quotes."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in names] or [""]
 
 
 def flag_of(name: str, row: Option) -> str:

@@ -21,8 +21,18 @@ from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.options import FileOptions, LookupOptions
 from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.options import (
+    FILES,
+    GROUPS,
+    OF_FILE,
+    PLACES,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    flag_of,
+    option_rows,
+)
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
 from svc_tools.operating_system import typed
@@ -58,6 +68,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.files.result import FileRun
+    from svc_tools.lookup.options import Form
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Job, Session
 
@@ -208,13 +219,8 @@ class FileTab:
         Raises:
             ValueError: a field was left open, or cannot be used.
         """
-        options = LookupOptions(
-            **self.columns.lookup(),  # type: ignore[arg-type]  # checked there
-            prefix=self.columns.prefix.value.strip(),
-            tz=self.columns.zone(),
-            date_format=self.columns.written(),
-        )
-        terms = Terms(options, self.columns.tax())
+        of_lookup = {**self.columns.lookup(), **self.columns.settings(LookupOptions)}
+        terms = Terms.of("lookup", of_lookup, self.columns.tax())
         return _Work(source, self._output(source), terms, self.choice.reading())
 
     def _show_code(self, work: _Work) -> None:
@@ -484,6 +490,15 @@ def _free(path: Path) -> Path:
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
 
 
+def _given(terms: Terms, *groups: str) -> dict[str, object]:
+    """What is not left as it is of the lookup's options about these subjects, but the places."""
+    options, rows = terms.lookup, option_rows(LookupOptions)
+    names = (one for one in dict.fromkeys(("date_format", *OF_FILE)) if rows[one].group in groups)
+    given = {name: getattr(options, name) for name in names}
+    given = {name: of for name, of in given.items() if of != getattr(LookupOptions, name)}
+    return given | ({"tz": str(options.tz)} if "tz" in given else {})
+
+
 def _code_of(connected: str, work: _Work) -> str:
     """The call of `enrich_file` that does what the tab does, with the code that connects."""
     terms = work.terms
@@ -493,9 +508,7 @@ def _code_of(connected: str, work: _Work) -> str:
         work.output,
         lookup={name: of for name, of in terms.lookup.given.items() if of is not None} or None,
         tax=None if terms.tax is None else dict(terms.tax),
-        date_format=terms.lookup.date_format,
-        tz=None if terms.lookup.tz is None else str(terms.lookup.tz),
-        prefix=terms.lookup.prefix or None,
+        **_given(terms, *GROUPS),
         **work.reading,
         client=Name("client"),
     )
@@ -506,40 +519,37 @@ def _code_of(connected: str, work: _Work) -> str:
 def _command_of(session: Session, work: _Work) -> str:
     """The command that does what the tab does; it takes the key from the environment."""
     terms = work.terms
-    given = {name: of for name, of in terms.lookup.given.items() if of is not None}
     words = ["svc-tools", "enrich", str(work.source), "-o", str(work.output), *session.options]
-    for name, value in {
-        **given,
-        "date_format": terms.lookup.date_format,
-        "tz": terms.lookup.tz,
-        **(terms.tax or {}),
-        "prefix": terms.lookup.prefix or None,
-        **work.reading,
-    }.items():
-        words += _option(name, value)
+    of_places = {**terms.lookup.given, **_given(terms, PLACES)}
+    for rows, given in (
+        (option_rows(LookupOptions), of_places),
+        (option_rows(TaxOptions), terms.tax or {}),
+        (option_rows(LookupOptions), _given(terms, FILES)),
+        (option_rows(FileOptions), work.reading),
+    ):
+        for name, value in given.items():
+            words += _words(flag_of(name, rows[name]), rows[name].form, value)
     words += ["--no-tax"] if terms.tax is None else []
     return typed(words)
 
 
-def _option(name: str, value: object) -> list[str]:
-    """An argument as the words of the command."""
-    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+def _words(flag: str, form: Form, value: object) -> list[str]:
+    """An option as the words of the command."""
     if value is None:
         return []
-    if name in _YES_OR_NO:
-        return [option, "yes" if value else "no"]
+    if form == "yes or no":
+        return [flag, "yes" if value else "no"]
+    if value is True:
+        return [flag]
     if value is False:
-        return ["--without", name.replace("_", "-")]
+        return ["--without", flag.removeprefix("--")]
     if isinstance(value, Mapping):
         each = [f"{label}={what}" for label, what in value.items()]
     else:
         each = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
-    words = ([f"{option}={one}"] if one.startswith("-") else [option, one] for one in each)
+    each = [",".join(each)] if form == "names" else each
+    words = ([f"{flag}={one}"] if one.startswith("-") else [flag, one] for one in each)
     return [word for some in words for word in some]
-
-
-_OPTIONS = {"amount": "--tax", "parts": "--part"}
-_YES_OR_NO = {"contains_tax", "contains_shipping"}
 
 
 def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
