@@ -45,15 +45,16 @@ def parameters(*kinds: type) -> dict[str, inspect.Parameter]:
 def _parameter(one: Field[Any]) -> inspect.Parameter:
     """An option of a command as Typer reads it."""
     row: Option = one.metadata["option"]
+    flag = flag_of(one.name, row)
     shown = typer.Option(
-        *([row.flag] if row.flag else []),
+        *([flag] if row.flag or one.default is False else []),  # Typer adds --no-… of its own
         help=row.help,
         rich_help_panel=row.group,
         min=row.least,
         hidden=row.hidden,
     )
     return inspect.Parameter(
-        flag_of(one.name, row).removeprefix("--").replace("-", "_"),
+        flag.removeprefix("--").replace("-", "_"),
         inspect.Parameter.KEYWORD_ONLY,
         default=None if type(None) in get_args(row.kind) else one.default,
         annotation=Annotated[row.kind, shown],
@@ -68,10 +69,11 @@ def in_python(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: one has another value than is expected.
     """
+    rows = option_rows(kind)
     return {
-        name: _READ[row.form](flag_of(name, row), given[name])
-        for name, row in option_rows(kind).items()
-        if row.group and name in given
+        name: _READ[rows[name].form](flag_of(name, rows[name]), value)
+        for name, value in given.items()
+        if name in rows and rows[name].group
     }
 
 

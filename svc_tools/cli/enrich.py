@@ -78,17 +78,13 @@ class Run:
         kind=list[str] | None,
         after="country",
     )
-    no_tax: bool = option(False, "Add no tax.", TAX, kind=bool, flag="--no-tax", after="amount")
-    plan: bool = option(
-        False, "Count the requests, send none.", RUN, kind=bool, flag="--plan", after="locked"
-    )
+    no_tax: bool = option(False, "Add no tax.", TAX, after="amount")
+    plan: bool = option(False, "Count the requests, send none.", RUN, after="locked")
     price: str | None = option(None, "Dollars a lookup, for --plan.", RUN, after="plan")
-    yes: bool = option(False, "Do not ask to confirm.", RUN, kind=bool, flag="--yes")
-    as_json: bool = option(False, "The summary as JSON.", RUN, kind=bool, flag="--json")
-    quiet: bool = option(False, "Only errors.", RUN, kind=bool, flag="--quiet")
-    strict: bool = option(
-        False, "Exit 1 unless every row is ready.", RUN, kind=bool, flag="--strict"
-    )
+    yes: bool = option(False, "Do not ask to confirm.", RUN)
+    as_json: bool = option(False, "The summary as JSON.", RUN, flag="--json")
+    quiet: bool = option(False, "Only errors.", RUN)
+    strict: bool = option(False, "Exit 1 unless every row is ready.", RUN)
 
     def left_out(self, names: Collection[str]) -> dict[str, object]:
         """`False` for those of these arguments that are left out."""
@@ -99,14 +95,14 @@ class Run:
         return dict.fromkeys([name for name in without if name in names], False)
 
     def tax(self, given: dict[str, Any]) -> dict[str, Any] | None:
-        """The arguments of the tax, of which these were given; `None` for no tax."""
+        """The arguments of the tax that were given; `None` for no tax."""
         if self.no_tax and given:
             name = next(iter(given))
             flag = flag_of(name, option_rows(TaxOptions)[name])
             raise ValueError(f"{flag} is for a tax, and --no-tax leaves the tax out")
         if {"exempt", "taxable"} <= given.keys():
             raise ValueError("--exempt and --taxable both say what is not taxed; leave one out")
-        return None if self.no_tax else in_python(TaxOptions, given)
+        return None if self.no_tax else given
 
 
 @partial(grouped, given=parameters(LookupOptions, TaxOptions, FileOptions, Run))
@@ -169,10 +165,9 @@ def _terms(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
 
     of_lookup, left_out = in_python(LookupOptions, given), run.left_out(_ROLES)
     refuse_both(of_lookup, left_out)
-    of_tax = {name: given[name] for name in option_rows(TaxOptions) if name in given}
-    tax, untaxed = run.tax(of_tax), run.left_out(_OF_TAX)
-    refuse_both(tax or (), untaxed)
-    tax = None if tax is None else {**untaxed, **tax}
+    of_tax, untaxed = run.tax(in_python(TaxOptions, given)), run.left_out(_OF_TAX)
+    refuse_both(of_tax or (), untaxed)
+    tax = None if of_tax is None else {**untaxed, **of_tax}
     return Terms.of("enrich", {**of_lookup, **left_out}, tax, files.layout)
 
 

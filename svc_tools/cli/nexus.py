@@ -209,10 +209,7 @@ class Without:
     """What the command alone says of the columns of sales."""
 
     without: Sequence[str] | None = option(
-        None,
-        "Leave a column out: country, order, currency or once.",
-        SALES,
-        kind=list[str] | None,
+        None, "Leave a column out: country, order, currency or once.", SALES, kind=list[str] | None
     )
 
 

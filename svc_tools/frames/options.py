@@ -102,7 +102,25 @@ class FileArguments(SharedArguments, total=False):
     stop: threading.Event | None
 
 
-class TaxArguments(TypedDict, total=False):
+class AmountArguments(TypedDict, total=False):
+    """How a column of amounts that is named is read; `df.svc.tax()` documents them."""
+
+    once: Sequence[Hashable] | Literal[False] | None
+    refunds: RefundsAs | None
+    order: Hashable | None
+    currency: Hashable | None
+    decimal: DecimalMark | None
+
+
+class MoneyArguments(AmountArguments, total=False):
+    """What a user says of the amounts of sales; `df.svc.tax()` documents them."""
+
+    contains_tax: bool | None
+    contains_shipping: bool | None
+    parts: Mapping[Hashable, Part] | None
+
+
+class TaxArguments(MoneyArguments, total=False):
     """The arguments of `df.svc.tax()` after `amount`; it documents them."""
 
     shipping: Hashable | None
@@ -115,20 +133,12 @@ class TaxArguments(TypedDict, total=False):
     ship_from: Hashable | None
     taxable: Hashable | None
     delivery: DeliveryAs | None
-    once: Sequence[Hashable] | Literal[False] | None
-    contains_tax: bool | None
-    contains_shipping: bool | None
-    parts: Mapping[Hashable, Part] | None
-    refunds: RefundsAs | None
-    order: Hashable | None
-    currency: Hashable | None
-    decimal: DecimalMark | None
     layout: SalesLayout | str | Path | None
     prefix: str
     errors: Literal["coerce", "raise"]
 
 
-class ExposureArguments(TypedDict, total=False):
+class ExposureArguments(MoneyArguments, total=False):
     """The arguments of `df.svc.exposure()` after `amount`; it documents them."""
 
     date: Hashable | None
@@ -143,25 +153,7 @@ class ExposureArguments(TypedDict, total=False):
     tz: str | tzinfo | None
     date_format: str | None
     country: Hashable | None
-    once: Sequence[Hashable] | Literal[False] | None
-    contains_tax: bool | None
-    contains_shipping: bool | None
-    parts: Mapping[Hashable, Part] | None
-    refunds: RefundsAs | None
-    order: Hashable | None
-    currency: Hashable | None
-    decimal: DecimalMark | None
     transaction: Hashable | None
-
-
-class AmountArguments(TypedDict, total=False):
-    """How a column of amounts that is named is read; `df.svc.tax()` documents them."""
-
-    once: Sequence[Hashable] | Literal[False] | None
-    refunds: RefundsAs | None
-    order: Hashable | None
-    currency: Hashable | None
-    decimal: DecimalMark | None
 
 
 def answers_of(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import difflib
 import warnings
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -98,7 +98,11 @@ def option(
     **further: Any,  # noqa: ANN401 - as `Option` has them
 ) -> _Value:
     """A field of a class of options, with its row: see `Option`."""
-    return field(default=default, metadata={"option": Option(text, group, panel, **further)})
+    kind = type(default) if isinstance(default, bool | int) else str | None
+    row = Option(text, group, panel, **{"kind": kind, **further})
+    if not panel:
+        row = replace(row, but={"panel": "seldom used", **row.but})
+    return field(default=default, metadata={"option": row})
 
 
 def option_rows(kind: type) -> dict[str, Option]:
@@ -121,16 +125,26 @@ ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country",
 """The arguments that say where the place and the date of each row are."""
 _ALWAYS = ("lookup_status", "lookup_error")
 """The columns that are always added, so that no failure is hidden."""
-_CHOICES: dict[str, tuple[str, ...]] = {
+_CHOICES: Mapping[str, tuple[object, ...]] = {
     "errors": ("coerce", "raise"),
     "rates": get_args(RateForm),
     "as_of_grain": GRAINS,
+    "partial": ("use", None),
+    "contains_tax": (True, False),
+    "contains_shipping": (True, False),
+    "refunds": get_args(RefundsAs),
+    "decimal": get_args(DecimalMark),
+    "delivery": DELIVERIES,
 }
-_SELDOM: Mapping[Road, str] = {"panel": "seldom used: the code that the panel shows takes it"}
-_ASKED: Mapping[Road, str] = {"panel": "a menu asks for it where the columns leave it open"}
-_ROWS: Mapping[Road, str] = dict.fromkeys(
-    ("file", "command", "panel"), "every row is written, and those that failed are counted"
-)
+"""What an option can be, unless it is left as it is."""
+_ASKED: Mapping[Road, str] = {"panel": "a menu asks where the columns leave it open"}
+_ROWS: Mapping[Road, str] = dict.fromkeys(("file", "command"), "each row says what it lacks")
+_EXACT: Mapping[Road, str] = dict.fromkeys(("file", "command"), "a file has exact rates")
+_OF_FILE: Mapping[Road, str] = dict.fromkeys(("file", "command"), "that of the file")
+_OF_LOOKUP: Mapping[Road, str] = dict.fromkeys(("file", "command"), "that of the lookup")
+_SHOWN: Mapping[Road, str] = {"command": "--quiet leaves it out", "panel": "always shown"}
+_CACHE: Mapping[Road, str] = dict.fromkeys(("command", "panel"), "as SVC_CACHE says")
+_SERVICE: Mapping[Road, str] = {"command": "--embedded, --base-url", "panel": "chosen above"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,74 +173,33 @@ class LookupOptions:
     date_format: str | None = option(
         None, "month first, day first, or as %m/%d/%Y.", PLACES, "Date format", after="as_of"
     )
-    as_of_grain: Grain = option(
-        "day", "day, month or quarter: fewer lookups.", PLACES, kind=str, but=_SELDOM
-    )
-    client: Svc | None = option(
-        None,
-        "The service to use.",
-        RUN,
-        but={
-            "command": "the configured service, or that of --embedded or --base-url",
-            "panel": "the service that is chosen above the tabs",
-        },
-    )
+    as_of_grain: Grain = option("day", "day, month or quarter: fewer lookups.", PLACES, kind=str)
+    client: Svc | None = option(None, "The service to use.", RUN, but=_SERVICE)
     prefix: str = option(
         "", "Before the added columns' names.", FILES, "Prefix of added columns", kind=str
     )
     columns: Sequence[str] | Literal["short"] | None = option(
-        None, "Columns to add: short, or a,b,c.", FILES, form="names", but=_SELDOM
+        None, "Columns to add: short, or a,b,c.", FILES, form="names"
     )
-    detail: bool = option(
-        False, "Add the jurisdictions.", FILES, kind=bool, flag="--detail", but=_SELDOM
-    )
+    detail: bool = option(False, "Add the jurisdictions.", FILES)
     errors: Literal["coerce", "raise"] = option(
         "coerce", "raise: an exception where a row has no usable result.", but=_ROWS
     )
     progress: bool = option(
         True,
         "Show how the columns were read, and a progress bar.",
-        but={
-            "file": "its own progress",
-            "command": "--quiet leaves it out",
-            "panel": "always shown",
-        },
+        but={"file": "its own", **_SHOWN},
     )
-    rates: RateForm = option(
-        "decimal",
-        "decimal, string or float.",
-        but=dict.fromkeys(("file", "command", "panel"), "a file has exact rates"),
-    )
-    cache: CacheChoice = option(
-        None,
-        "The path of the cache; False for none.",
-        RUN,
-        but=dict.fromkeys(("command", "panel"), "the cache that SVC_CACHE says"),
-    )
-    locked: str | Path | None = option(
-        None, "Results of a .svclock file.", RUN, kind=Path | None, but=_SELDOM
-    )
-    concurrency: int = option(
-        16, "Requests under way at once.", RUN, kind=int, least=1, but=_SELDOM
-    )
-    deadline: float | None = option(
-        None, "Seconds for the requests.", RUN, kind=float | None, but=_SELDOM
-    )
-    layout: object = option(
-        None,
-        "Read the columns by this layout.",
-        but={"file": "that of the file", "command": "that of the file", **_SELDOM},
-    )
+    rates: RateForm = option("decimal", "decimal, string or float.", but=_EXACT)
+    cache: CacheChoice = option(None, "The path of the cache; False for none.", RUN, but=_CACHE)
+    locked: str | Path | None = option(None, "Results of a .svclock file.", RUN, kind=Path | None)
+    concurrency: int = option(16, "Requests under way at once.", RUN, least=1)
+    deadline: float | None = option(None, "Seconds for the requests.", RUN, kind=float | None)
+    layout: object = option(None, "Read the columns by this layout.", but=_OF_FILE)
 
     def __post_init__(self) -> None:
         """Validate every option; which column has which role is decided by the rows."""
-        for name, known in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                *most, last = map(repr, known)
-                raise ValueError(
-                    f"{name}: {value!r} is not known; expected {', '.join(most)} or {last}"
-                )
+        _check_choices(self)
         if self.client is not None and not isinstance(self.client, Svc):
             raise TypeError(f"client: expected svc_sdk.Svc, not {type(self.client).__name__}")
         if self.locked is not None and self.client is not None:
@@ -306,25 +279,15 @@ class TaxOptions:
     )
     shipping: Hashable | None = option(None, "Column of delivery charges.", TAX, "Shipping")
     exempt: Hashable | None = option(None, "Column of exempt lines.", TAX, "Exempt")
-    rounding: Rounding = option("half_up", "half_up, half_even, up or down.", TAX, but=_SELDOM)
+    rounding: Rounding = option("half_up", "half_up, half_even, up or down.", TAX)
     invoice: Hashable | None = option(
         None, "Column of invoices: round once each.", TAX, "Invoice", after="exempt"
     )
-    partial: Literal["use"] | None = option(
-        None, "use: tax from partial rates too.", TAX, but=_SELDOM
-    )
-    nexus: object = option(
-        None,
-        "CSV of nexus registrations: what is due.",
-        TAX,
-        kind=Path | None,
-        but=_SELDOM,
-    )
-    channel: Hashable | None = option(None, "Column of sales channels.", TAX, but=_SELDOM)
-    ship_from: Hashable | None = option(None, "State goods are sent from.", TAX, but=_SELDOM)
-    taxable: Hashable | None = option(
-        None, "Column of taxable lines.", TAX, after="exempt", but=_SELDOM
-    )
+    partial: Literal["use"] | None = option(None, "use: tax from partial rates too.", TAX)
+    nexus: object = option(None, "CSV of nexus registrations: what is due.", TAX, kind=Path | None)
+    channel: Hashable | None = option(None, "Column of sales channels.", TAX)
+    ship_from: Hashable | None = option(None, "State goods are sent from.", TAX)
+    taxable: Hashable | None = option(None, "Column of taxable lines.", TAX, after="exempt")
     delivery: DeliveryAs | None = option(
         None,
         "optional: buyers can avoid it (pick up); only: all is shipped.",
@@ -361,26 +324,17 @@ class TaxOptions:
     currency: Hashable | None = option(None, "Column of currencies.", TAX, but=_ASKED)
     decimal: DecimalMark | None = option(None, "point or comma: the decimal mark.", TAX, but=_ASKED)
     layout: object = option(
-        None,
-        "Read the columns by this layout.",
-        but={"command": "that of the file", **_SELDOM},
+        None, "Read the columns by this layout.", but={"command": "that of the file"}
     )
-    prefix: str = option(
-        "",
-        "The prefix of the lookup.",
-        but=dict.fromkeys(("file", "command", "panel"), "that of the lookup"),
-    )
+    prefix: str = option("", "The prefix of the lookup.", but=_OF_LOOKUP)
     errors: Literal["coerce", "raise"] = option(
         "coerce", "raise: an exception where a row has no tax.", but=_ROWS
     )
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known."""
-        if self.errors not in ("coerce", "raise"):
-            raise ValueError(f"errors: {self.errors!r} is not known; expected 'coerce' or 'raise'")
-        checked_answers(self)
-        if self.partial not in (None, "use"):  # as above
-            raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
+        _check_choices(self)
+        _check_money(self.once, self.parts)
         if self.rounding not in ROUNDINGS:
             raise ValueError(
                 f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
@@ -454,7 +408,8 @@ class ExposureOptions:
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known; the former name of `order` is still accepted."""
-        checked_answers(self)
+        _check_choices(self)
+        _check_money(self.once, self.parts)
         if self.transaction is None:
             return
         if self.order is not None:
@@ -489,7 +444,8 @@ class AmountOptions:
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known."""
-        checked_answers(self)
+        _check_choices(self)
+        _check_money(self.once)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -507,73 +463,48 @@ class FileOptions:
         but={"panel": "a button below the result writes the workbook"},
     )
     report_columns: Sequence[str] | None = option(
-        None, "Your columns in it: a,b,c.", FILES, form="names", but=_SELDOM
+        None, "Your columns in it: a,b,c.", FILES, form="names"
     )
-    layout: object = option(
-        None, "Read the columns by this layout.", FILES, kind=Path | None, but=_SELDOM
-    )
+    layout: object = option(None, "Read the columns by this layout.", FILES, kind=Path | None)
     save_layout: str | Path | None = option(
-        None, "Keep the layout for the next file.", FILES, kind=Path | None, but=_SELDOM
+        None, "Keep the layout for the next file.", FILES, kind=Path | None
     )
     force: bool = option(
-        False,
-        "Replace the output.",
-        FILES,
-        kind=bool,
-        flag="--force",
-        but={"panel": "no file is ever replaced"},
+        False, "Replace the output.", FILES, but={"panel": "no file is ever replaced"}
     )
     resume: bool = option(
-        True,
-        "Use the results in the cache.",
-        RUN,
-        kind=bool,
-        after="locked",
-        but={"panel": "it always does"},
+        True, "Use the results in the cache.", RUN, after="locked", but={"panel": "it always does"}
     )
-    progress: Progress | None = option(
-        None,
-        "Shows the stages of the run.",
-        but={"command": "--quiet leaves it out", "panel": "always shown"},
-    )
+    progress: Progress | None = option(None, "Shows the stages of the run.", but=_SHOWN)
     stop: threading.Event | None = option(
         None,
         "Ends the run once another thread sets it.",
         but={"command": "Ctrl+C", "panel": "the button “Stop”"},
     )
 
+    @property
+    def reading(self) -> dict[str, str | None]:
+        """How a table is opened."""
+        return {"sheet": self.sheet, "delimiter": self.delimiter, "encoding": self.encoding}
 
-def checked_answers(options: object) -> None:
-    """Refuse answers about a file's amounts that are not known.
 
-    Raises:
-        ValueError: it names the argument and what is expected.
-    """
-    for name, known in _ANSWERS.items():
-        value = getattr(options, name, None)
-        if value is not None and value not in known:
+def _check_choices(options: LookupOptions | TaxOptions | ExposureOptions | AmountOptions) -> None:
+    for one in fields(options):
+        value, known = getattr(options, one.name), _CHOICES.get(one.name)
+        if known is not None and value != one.default and value not in known:
             *most, last = map(repr, known)
             raise ValueError(
-                f"{name}: {value!r} is not known; expected {', '.join(most)} or {last}"
+                f"{one.name}: {value!r} is not known; expected {', '.join(most)} or {last}"
             )
-    once, parts = getattr(options, "once", None), getattr(options, "parts", None)
-    if once is not None and once is not False and (isinstance(once, str) or not _is_list(once)):
+
+
+def _check_money(once: object, parts: Mapping[Hashable, Part] | None = None) -> None:
+    if not (once is None or once is False) and (
+        isinstance(once, str) or not hasattr(once, "__iter__")
+    ):
         raise ValueError(f"once: expected a list of columns such as ['Order Total'], not {once!r}")
     for label, part in (parts or {}).items():
         if part not in PARTS:
             raise ValueError(
                 f"parts: {label!r} is {part!r}, which is not known; expected {', '.join(PARTS)}"
             )
-
-
-def _is_list(value: object) -> bool:
-    return hasattr(value, "__iter__")
-
-
-_ANSWERS: dict[str, tuple[object, ...]] = {
-    "contains_tax": (True, False),
-    "contains_shipping": (True, False),
-    "refunds": get_args(RefundsAs),
-    "decimal": get_args(DecimalMark),
-    "delivery": DELIVERIES,
-}

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
@@ -117,14 +117,6 @@ def _widget_of(name: str, row: Option) -> ipywidgets.Widget:
     return found
 
 
-class Reading(TypedDict, total=False):
-    """How a file is read, as `enrich_file` takes it; what is left out is detected."""
-
-    sheet: str
-    delimiter: str
-    encoding: str
-
-
 class FileChoice:
     """Choose a file; the page stores nothing of it."""
 
@@ -182,16 +174,13 @@ class FileChoice:
         self.view = ipywidgets.VBox([self.upload, note(limit), self.path, self.options.view])
         self._show_options()
 
-    def reading(self) -> Reading:
-        """How the file is to be read: what was given."""
-        reading = Reading()
-        if sheet := self.sheet.value.strip():
-            reading["sheet"] = sheet
-        if self.delimiter.value:
-            reading["delimiter"] = self.delimiter.value
-        if encoding := self.encoding.value.strip():
-            reading["encoding"] = encoding
-        return reading
+    def reading(self) -> FileOptions:
+        """How the file is to be read; what is left out is detected."""
+        return FileOptions(
+            sheet=self.sheet.value.strip() or None,
+            delimiter=self.delimiter.value or None,
+            encoding=self.encoding.value.strip() or None,
+        )
 
     def offer(self, view: FileView) -> None:
         """Offer what the open file has: the sheets of a workbook, where there are several."""

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,7 +41,6 @@ from svc_tools.widgets.file_input import (
     NO_TAX,
     ColumnsForm,
     FileChoice,
-    Reading,
     field_of,
     file_trouble,
     in_words,
@@ -131,7 +130,7 @@ class FileTab:
             return
         self._forget()
         set_visible(self._mapping, visible=False)
-        self._start(f"Opening {path.name}…", lambda: view_of_file(path, **reading), self._opened)
+        self._start(f"Opening {path.name}…", lambda: view_of_file(path, reading), self._opened)
 
     def _opened(self, view: FileView) -> None:
         self.columns.show(view)
@@ -198,7 +197,7 @@ class FileTab:
         stop, self._planned_for = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
-            files = FileOptions(**reading, progress=self.progress)
+            files = replace(reading, progress=self.progress)
             job = FileJob(source, output, terms, files, ranked=True)
             with ExitStack() as unless_planned:
                 unless_planned.callback(job.rows.close)
@@ -464,7 +463,7 @@ class _Work:
     source: Path
     output: Path
     terms: Terms
-    reading: Reading
+    reading: FileOptions
 
     @property
     def apart_from_tax(self) -> tuple[object, ...]:
@@ -492,11 +491,16 @@ def _free(path: Path) -> Path:
 
 def _given(terms: Terms, *groups: str) -> dict[str, object]:
     """What is not left as it is of the lookup's options about these subjects, but the places."""
-    options, rows = terms.lookup, option_rows(LookupOptions)
-    names = (one for one in dict.fromkeys(("date_format", *OF_FILE)) if rows[one].group in groups)
-    given = {name: getattr(options, name) for name in names}
-    given = {name: of for name, of in given.items() if of != getattr(LookupOptions, name)}
-    return given | ({"tz": str(options.tz)} if "tz" in given else {})
+    given, rows = _changed(terms.lookup), option_rows(LookupOptions)
+    given |= {"tz": str(given["tz"])} if "tz" in given else {}
+    names = [name for name in dict.fromkeys(("date_format", *OF_FILE)) if name in given]
+    return {name: given[name] for name in names if rows[name].group in groups}
+
+
+def _changed(options: LookupOptions | FileOptions) -> dict[str, object]:
+    """Those options that are not left as they are."""
+    given = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+    return {name: value for name, (value, default) in given.items() if value != default}
 
 
 def _code_of(connected: str, work: _Work) -> str:
@@ -509,7 +513,7 @@ def _code_of(connected: str, work: _Work) -> str:
         lookup={name: of for name, of in terms.lookup.given.items() if of is not None} or None,
         tax=None if terms.tax is None else dict(terms.tax),
         **_given(terms, *GROUPS),
-        **work.reading,
+        **_changed(work.reading),
         client=Name("client"),
     )
     imported, client = connected.split("\n\n")
@@ -525,7 +529,7 @@ def _command_of(session: Session, work: _Work) -> str:
         (option_rows(LookupOptions), of_places),
         (option_rows(TaxOptions), terms.tax or {}),
         (option_rows(LookupOptions), _given(terms, FILES)),
-        (option_rows(FileOptions), work.reading),
+        (option_rows(FileOptions), _changed(work.reading)),
     ):
         for name, value in given.items():
             words += _words(flag_of(name, rows[name]), rows[name].form, value)

@@ -168,27 +168,18 @@ class FileView:
     waits: bool = False
 
 
-def view_of_file(
-    path: Path,
-    *,
-    sheet: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    count: int = 5,
-) -> FileView:
+def view_of_file(path: Path, files: FileOptions | None = None, *, count: int = 5) -> FileView:
     """Look at the beginning of a file; sends no request and writes nothing.
 
     Args:
         path: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file.
-        sheet: as for `enrich_file`.
-        delimiter: as for `enrich_file`.
-        encoding: as for `enrich_file`.
+        files: how it is read.
         count: how many rows to show.
 
     Raises:
         FileError: there is no such file, or it cannot be read.
     """
-    rows = open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)
+    rows = open_table(path, **(files or FileOptions()).reading)
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
         frame = rows_of(first)

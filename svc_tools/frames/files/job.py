@@ -124,10 +124,9 @@ class FileJob:
             check_report(self.report, source, output, force=force)
         if self._save_layout is not None:
             check_saved_layout(self._save_layout, source, force=force)
-        read = {"sheet": files.sheet, "delimiter": files.delimiter, "encoding": files.encoding}
         # a workbook is read whole to know its columns
         with stage(self._progress, "Reading", None, "rows"):
-            self.rows = open_table(source, **read)
+            self.rows = open_table(source, **files.reading)
         try:
             first = self._first()
             self._given = terms
