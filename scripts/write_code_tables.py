@@ -1,7 +1,8 @@
-"""Write the tables of codes and of delivery in the documents from the code and the rate book.
+"""Write the tables of codes, options and delivery in the documents from code and rate book.
 
-Run `python -m scripts.write_code_tables` after a change of a meaning or of the book. A table stands
-below a comment `<!-- codes: KIND -->` or `<!-- delivery -->`; its heads stay as they are.
+Run `python -m scripts.write_code_tables` after a change of a meaning, an option or the book. A
+table stands below a comment `<!-- codes: KIND -->`, `<!-- options: KIND -->` or
+`<!-- delivery -->`; its heads stay as they are.
 """
 
 from __future__ import annotations
@@ -11,13 +12,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from svc_tools.codes import CODES, Kind, codes_of
+from svc_tools.lookup.options import (
+    ROLES,
+    ExposureOptions,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    flag_of,
+    option_rows,
+)
 from svc_tools.service.ratebook import load_book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from svc_tools.lookup.options import Road
+
 DOCS = Path(__file__).parents[1] / "docs"
 _TABLE = re.compile(r"(<!-- codes: (\w+) -->\n\n(\|.*\n)(\|.*\n))((?:\|.*\n)*)")
+_OPTIONS = re.compile(r"(<!-- options: (\w+) -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
+_KINDS = {
+    "lookup": LookupOptions,
+    "tax": TaxOptions,
+    "file": FileOptions,
+    "exposure": ExposureOptions,
+}
 _DELIVERY = re.compile(r"(<!-- delivery -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
 _TREATMENTS = {
     "follows_goods": "taxed as the goods are",
@@ -31,6 +50,20 @@ def _rows(kind: Kind, columns: int) -> Iterator[str]:
     for code in codes_of(kind):
         row = CODES[code]
         yield f"| {' | '.join((f'`{code}`', row.meaning, row.why)[:columns])} |\n"
+
+
+def _options(kind: str) -> Iterator[str]:
+    """An option in Python, in a file's call, in the command, and in the panel; or why it is not."""
+    for name, row in option_rows(_KINDS[kind]).items():
+        held = "tax" if kind == "tax" else "lookup" if kind == "lookup" and name in ROLES else ""
+        ways: dict[Road, str] = {
+            "file": f"`{held}={{'{name}': …}}`" if held else f"`{name}`",
+            "command": f"`{flag_of(name, row)}`",
+            "panel": row.panel,
+        }
+        cells = [f"`{name}`", row.help]
+        cells += [f"no ({row.but[road]})" if road in row.but else way for road, way in ways.items()]
+        yield f"| {' | '.join(cells)} |\n"
 
 
 def _rules() -> Iterator[str]:
@@ -57,8 +90,9 @@ def written(text: str) -> str:
         kind = next(name for name in get_args(Kind) if name == found[2])
         return found[1] + "".join(_rows(kind, found[3].count("|") - 1))
 
-    with_codes = _TABLE.sub(table, text)
-    return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), with_codes)
+    text = _TABLE.sub(table, text)
+    text = _OPTIONS.sub(lambda found: found[1] + "".join(_options(found[2])), text)
+    return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), text)
 
 
 if __name__ == "__main__":
