@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.config import Source
+    from svc_tools.countries import Rows
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import LookupOptions
     from svc_tools.frames.queries import Queries
@@ -99,7 +100,15 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
 
 def _inputs(frame: pd.DataFrame, options: LookupOptions) -> Inputs:
     check_layout(options, free_labels(frame))
-    return find_inputs(frame, options.given, options.dates(), options.as_of_grain)
+    return inputs_by(options, frame)
+
+
+def inputs_by(
+    options: LookupOptions, frame: pd.DataFrame, *, rows: Rows | None = None, call: str = "lookup"
+) -> Inputs:
+    """What the queries are made of, by the options of a lookup; see `find_inputs`."""
+    dates, grain = options.dates(), options.as_of_grain
+    return find_inputs(frame, options.given, dates, grain, rows=rows, call=call)
 
 
 def enrich_queries(

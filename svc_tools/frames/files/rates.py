@@ -15,7 +15,8 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.config import Source
-from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
+from svc_tools.frames.columns import Inputs, free_labels, is_label, used_notes
+from svc_tools.frames.enrich import inputs_by
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup_columns import (
     NOTE,
@@ -173,8 +174,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
     options = terms.lookup
     free_columns(first, options.prefix)
     check_layout(options, free_labels(first))
-    dates, grain = options.dates(), options.as_of_grain
-    return find_inputs(first, options.given, dates, grain, call="lookup=")
+    return inputs_by(options, first, call="lookup=")
 
 
 def layout_of(
