@@ -29,14 +29,8 @@ with needs("ddf.svc", "dask"):
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.columns import free_labels
-from svc_tools.frames.enrich import (
-    LookupFailedError,
-    enrich_queries,
-    inputs_by,
-    plan_queries,
-    with_columns,
-)
+from svc_tools.frames.columns import free_labels, inputs_by
+from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
 from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells

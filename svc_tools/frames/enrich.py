@@ -25,7 +25,7 @@ from svc_tools.config import (
     unconfigured,
 )
 from svc_tools.display import unknown_warnings_sentence
-from svc_tools.frames.columns import find_inputs, free_labels
+from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
 from svc_tools.frames.queries import read_queries
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.config import Source
-    from svc_tools.countries import Rows
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import LookupOptions
     from svc_tools.frames.queries import Queries
@@ -101,14 +100,6 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
 def _inputs(frame: pd.DataFrame, options: LookupOptions) -> Inputs:
     check_layout(options, free_labels(frame))
     return inputs_by(options, frame)
-
-
-def inputs_by(
-    options: LookupOptions, frame: pd.DataFrame, *, rows: Rows | None = None, call: str = "lookup"
-) -> Inputs:
-    """What the queries are made of, by the options of a lookup; see `find_inputs`."""
-    dates, grain = options.dates(), options.as_of_grain
-    return find_inputs(frame, options.given, dates, grain, rows=rows, call=call)
 
 
 def enrich_queries(

@@ -15,8 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.config import Source
-from svc_tools.frames.columns import Inputs, free_labels, is_label, used_notes
-from svc_tools.frames.enrich import inputs_by
+from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup_columns import (
     NOTE,
