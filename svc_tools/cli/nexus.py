@@ -37,7 +37,7 @@ from svc_tools.display import (
     print_text,
     show,
 )
-from svc_tools.lookup.options import SALES, ExposureOptions, option, option_rows
+from svc_tools.lookup.options import SALES, ExposureOptions, flag_of, option, option_rows
 from svc_tools.nexus.apply import apply_plan, remove_state, restore
 from svc_tools.nexus.edit import add_registration, edit_registration
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
@@ -281,8 +281,9 @@ def plan(
     with explained(as_json=as_json, options=_OPTIONS):
         named = _sales(columns)
         if (named or covers) and not sales:
-            option = next(iter(named), "covers").replace("_", "-")
-            raise ValueError(f"--{option} is about sales: name --sales too")
+            first = next(iter(named), "covers")
+            flag = flag_of(first, _SALES[first])
+            raise ValueError(f"{flag} is about sales: name --sales too")
         _require_free(output, [register, thresholds, *(sales or [])], force=force)
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above

@@ -10,7 +10,7 @@ import contextlib
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -61,20 +61,24 @@ if TYPE_CHECKING:
     from svc_tools.places import Place
 
 
-class LookupFailedError(Exception):
-    """Rows have no usable result, and `errors="raise"` queries for an exception.
-
-    Attributes:
-        frame: the enriched frame, with every result that was found: nothing is lost.
-    """
+class FailedRowsError(Exception):
+    """Some rows have no result; `frame` has every result that was found: nothing is lost."""
 
     def __init__(self, message: str, frame: pd.DataFrame) -> None:
         super().__init__(message)
         self.frame = frame
 
-    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, pd.DataFrame]]:
         """Pickle the frame too."""
         return type(self), (str(self), self.frame)
+
+
+class LookupFailedError(FailedRowsError):
+    """Rows have no usable result, and `errors="raise"` was given.
+
+    Attributes:
+        frame: the enriched frame, with every result that was found: nothing is lost.
+    """
 
 
 def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:

@@ -105,6 +105,12 @@ def option(
     return field(default=default, metadata={"option": row})
 
 
+def like(default: _Value, kind: type, name: str, group: str = "", panel: str = "") -> _Value:
+    """A field whose row is that of another class, under another heading."""
+    row = replace(option_rows(kind)[name], group=group)
+    return field(default=default, metadata={"option": replace(row, panel=panel or row.panel)})
+
+
 def option_rows(kind: type) -> dict[str, Option]:
     """The rows of a class of options, by name."""
     return {one.name: one.metadata["option"] for one in fields(kind)}
@@ -156,6 +162,7 @@ class LookupOptions:
         TypeError: an argument has the wrong type.
     """
 
+    # fmt: off
     state: Hashable | None = option(None, "Column of states, or one state.", PLACES, "State")
     zip: Hashable | None = option(None, "Column of ZIP Codes.", PLACES, "ZIP Code")
     address: Hashable | None = option(None, "Column of street addresses.", PLACES, "Street address")
@@ -165,37 +172,30 @@ class LookupOptions:
     lng: Hashable | None = option(None, "Column of longitudes.", PLACES, "Longitude")
     country: Hashable | None = option(None, "Column of countries.", PLACES, "Country")
     as_of: Hashable | date | None = option(
-        None, "Column of sale dates, a date, or today.", PLACES, "Date of sale"
-    )
+        None, "Column of sale dates, a date, or today.", PLACES, "Date of sale")
     tz: str | tzinfo | None = option(
-        None, "Whose date counts, as America/Chicago (else SVC_TZ).", PLACES, "Time zone"
-    )
+        None, "Whose date counts, as America/Chicago (else SVC_TZ).", PLACES, "Time zone")
     date_format: str | None = option(
-        None, "month first, day first, or as %m/%d/%Y.", PLACES, "Date format", after="as_of"
-    )
+        None, "month first, day first, or as %m/%d/%Y.", PLACES, "Date format", after="as_of")
     as_of_grain: Grain = option("day", "day, month or quarter: fewer lookups.", PLACES, kind=str)
     client: Svc | None = option(None, "The service to use.", RUN, but=_SERVICE)
     prefix: str = option(
-        "", "Before the added columns' names.", FILES, "Prefix of added columns", kind=str
-    )
+        "", "Before the added columns' names.", FILES, "Prefix of added columns", kind=str)
     columns: Sequence[str] | Literal["short"] | None = option(
-        None, "Columns to add: short, or a,b,c.", FILES, form="names"
-    )
+        None, "Columns to add: short, or a,b,c.", FILES, form="names")
     detail: bool = option(False, "Add the jurisdictions.", FILES)
     errors: Literal["coerce", "raise"] = option(
-        "coerce", "raise: an exception where a row has no usable result.", but=_ROWS
-    )
+        "coerce", "raise: an exception where a row has no usable result.", but=_ROWS)
     progress: bool = option(
-        True,
-        "Show how the columns were read, and a progress bar.",
-        but={"file": "its own", **_SHOWN},
-    )
+        True, "Show how the columns were read, and a progress bar.",
+        but={"file": "its own", **_SHOWN})
     rates: RateForm = option("decimal", "decimal, string or float.", but=_EXACT)
     cache: CacheChoice = option(None, "The path of the cache; False for none.", RUN, but=_CACHE)
     locked: str | Path | None = option(None, "Results of a .svclock file.", RUN, kind=Path | None)
     concurrency: int = option(16, "Requests under way at once.", RUN, least=1)
     deadline: float | None = option(None, "Seconds for the requests.", RUN, kind=float | None)
     layout: object = option(None, "Read the columns by this layout.", but=_OF_FILE)
+    # fmt: on
 
     def __post_init__(self) -> None:
         """Validate every option; which column has which role is decided by the rows."""
@@ -274,62 +274,43 @@ class TaxOptions:
         ValueError: a choice is not known; it names the argument and what is expected.
     """
 
+    # fmt: off
     amount: Hashable | None = option(
-        None, "Column of amounts, else found by its name.", TAX, "Amount", flag="--tax"
-    )
+        None, "Column of amounts, else found by its name.", TAX, "Amount", flag="--tax")
     shipping: Hashable | None = option(None, "Column of delivery charges.", TAX, "Shipping")
     exempt: Hashable | None = option(None, "Column of exempt lines.", TAX, "Exempt")
     rounding: Rounding = option("half_up", "half_up, half_even, up or down.", TAX)
     invoice: Hashable | None = option(
-        None, "Column of invoices: round once each.", TAX, "Invoice", after="exempt"
-    )
+        None, "Column of invoices: round once each.", TAX, "Invoice", after="exempt")
     partial: Literal["use"] | None = option(None, "use: tax from partial rates too.", TAX)
     nexus: object = option(None, "CSV of nexus registrations: what is due.", TAX, kind=Path | None)
     channel: Hashable | None = option(None, "Column of sales channels.", TAX)
     ship_from: Hashable | None = option(None, "State goods are sent from.", TAX)
     taxable: Hashable | None = option(None, "Column of taxable lines.", TAX, after="exempt")
     delivery: DeliveryAs | None = option(
-        None,
-        "optional: buyers can avoid it (pick up); only: all is shipped.",
-        TAX,
-        "Delivery",
-        after="shipping",
-    )
+        None, "optional: buyers can avoid it (pick up); only: all is shipped.", TAX, "Delivery",
+        after="shipping")
     once: Sequence[Hashable] | Literal[False] | None = option(
-        None,
-        "Column to count once for each order, such as 'Order Total' on each line.",
-        TAX,
-        kind=list[str] | None,
-        but=_ASKED,
-    )
+        None, "Column to count once for each order, such as 'Order Total' on each line.", TAX,
+        kind=list[str] | None, but=_ASKED)
     contains_tax: bool | None = option(
-        None, "yes or no: whether the amount does.", TAX, form="yes or no", but=_ASKED
-    )
+        None, "yes or no: whether the amount does.", TAX, form="yes or no", but=_ASKED)
     contains_shipping: bool | None = option(
-        None, "As --contains-tax, of delivery.", TAX, form="yes or no", but=_ASKED
-    )
+        None, "As --contains-tax, of delivery.", TAX, form="yes or no", but=_ASKED)
     parts: Mapping[Hashable, Part] | None = option(
-        None,
-        "COLUMN=goods, delivery, discount, untaxed or none.",
-        TAX,
-        kind=list[str] | None,
-        flag="--part",
-        form="parts",
-        but=_ASKED,
-    )
+        None, "COLUMN=goods, delivery, discount, untaxed or none.", TAX, kind=list[str] | None,
+        flag="--part", form="parts", but=_ASKED)
     refunds: RefundsAs | None = option(
-        None, "With amounts above 0: subtract, add or leave.", TAX, but=_ASKED
-    )
+        None, "With amounts above 0: subtract, add or leave.", TAX, but=_ASKED)
     order: Hashable | None = option(None, "Column of order numbers.", TAX, but=_ASKED)
     currency: Hashable | None = option(None, "Column of currencies.", TAX, but=_ASKED)
     decimal: DecimalMark | None = option(None, "point or comma: the decimal mark.", TAX, but=_ASKED)
     layout: object = option(
-        None, "Read the columns by this layout.", but={"command": "that of the file"}
-    )
+        None, "Read the columns by this layout.", but={"command": "that of the file"})
     prefix: str = option("", "The prefix of the lookup.", but=_OF_LOOKUP)
     errors: Literal["coerce", "raise"] = option(
-        "coerce", "raise: an exception where a row has no tax.", but=_ROWS
-    )
+        "coerce", "raise: an exception where a row has no tax.", but=_ROWS)
+    # fmt: on
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known."""
@@ -349,62 +330,37 @@ class ExposureOptions:
         ValueError: a choice is not known; it names the argument and what is expected.
     """
 
+    # fmt: off
     amount: Hashable | None = option(None, "Column of amounts, without the tax.", SALES, "Amount")
     date: Hashable | None = option(None, "Column of dates.", SALES, "Date of sale")
     state: Hashable | None = option(None, "Column of states.", SALES, "State")
     channel: Hashable | None = option(
-        None, "Column of channels.", SALES, "Channel (direct or marketplace)"
-    )
+        None, "Column of channels.", SALES, "Channel (direct or marketplace)")
     retail: Hashable | None = option(None, "Column of retail amounts.", SALES, "Retail amount")
     taxable: Hashable | None = option(None, "Column of taxable amounts.", SALES, "Taxable amount")
     as_of: dt.date | str | None = option(None, "Day of the comparison.", panel="As of")
     register: object = option(
-        None, "Your own register.", but={"panel": "the register of the step above"}
-    )
+        None, "Your own register.", but={"panel": "the register of the step above"})
     thresholds: object = option(
-        None, "A CSV whose rows replace the shipped thresholds.", panel="Your own thresholds"
-    )
+        None, "A CSV whose rows replace the shipped thresholds.", panel="Your own thresholds")
     covers: tuple[dt.date | str, dt.date | str] | None = option(
-        None, "First and last day that the sales are complete for.", panel="Complete from"
-    )
-    tz: str | tzinfo | None = option(
-        None, "Whose date counts, as America/Chicago (else SVC_TZ).", panel="Time zone"
-    )
-    date_format: str | None = option(
-        None, "month first, day first, or as %m/%d/%Y.", panel="Date format"
-    )
+        None, "First and last day that the sales are complete for.", panel="Complete from")
+    tz: str | tzinfo | None = like(None, LookupOptions, "tz")
+    date_format: str | None = like(None, LookupOptions, "date_format")
     country: Hashable | None = option(None, "Column of countries.", SALES, "Country")
     once: Sequence[Hashable] | Literal[False] | None = option(
-        None, "Column to count once for each order.", SALES, kind=list[str] | None, but=_ASKED
-    )
-    contains_tax: bool | None = option(
-        None, "yes or no: whether the amount does.", SALES, form="yes or no", but=_ASKED
-    )
-    contains_shipping: bool | None = option(
-        None, "As --contains-tax, of delivery.", SALES, form="yes or no", but=_ASKED
-    )
-    parts: Mapping[Hashable, Part] | None = option(
-        None,
-        "COLUMN=goods, delivery, discount, untaxed or none.",
-        SALES,
-        kind=list[str] | None,
-        flag="--part",
-        form="parts",
-        but=_ASKED,
-    )
-    refunds: RefundsAs | None = option(
-        None, "With amounts above 0: subtract, add or leave.", SALES, but=_ASKED
-    )
+        None, "Column to count once for each order.", SALES, kind=list[str] | None, but=_ASKED)
+    contains_tax: bool | None = like(None, TaxOptions, "contains_tax", SALES)
+    contains_shipping: bool | None = like(None, TaxOptions, "contains_shipping", SALES)
+    parts: Mapping[Hashable, Part] | None = like(None, TaxOptions, "parts", SALES)
+    refunds: RefundsAs | None = like(None, TaxOptions, "refunds", SALES)
     order: Hashable | None = option(
-        None, "Column of order numbers: one counts once.", SALES, "Order number"
-    )
-    currency: Hashable | None = option(None, "Column of currencies.", SALES, but=_ASKED)
-    decimal: DecimalMark | None = option(
-        None, "point or comma: the decimal mark.", SALES, but=_ASKED
-    )
+        None, "Column of order numbers: one counts once.", SALES, "Order number")
+    currency: Hashable | None = like(None, TaxOptions, "currency", SALES)
+    decimal: DecimalMark | None = like(None, TaxOptions, "decimal", SALES)
     transaction: Hashable | None = option(
-        None, "The former name of order.", SALES, hidden=True, but={"panel": "a former name"}
-    )
+        None, "The former name of order.", SALES, hidden=True, but={"panel": "a former name"})
+    # fmt: on
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known; the former name of `order` is still accepted."""
@@ -434,13 +390,14 @@ class AmountOptions:
         ValueError: a choice is not known; it names the argument and what is expected.
     """
 
+    # fmt: off
     once: Sequence[Hashable] | Literal[False] | None = option(
-        None, "The columns of the whole order: as for `tax`, and so are the following."
-    )
+        None, "The columns of the whole order: as for `tax`, and so are the following.")
     refunds: RefundsAs | None = option(None, "See there.")
     order: Hashable | None = option(None, "See there.")
     currency: Hashable | None = option(None, "See there.")
     decimal: DecimalMark | None = option(None, "See there.")
+    # fmt: on
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known."""
@@ -452,35 +409,26 @@ class AmountOptions:
 class FileOptions:
     """The arguments of `enrich_file()` about its files and its run, which documents them."""
 
+    # fmt: off
     sheet: str | None = option(None, "Sheet of a workbook, else the first.", FILES, "Sheet")
     delimiter: str | None = option(None, "Between the cells of a CSV.", FILES, "Delimiter")
     encoding: str | None = option(None, "Of a CSV, as cp1252.", FILES, "Encoding")
     report: str | Path | None = option(
-        None,
-        "Write a report: .xlsx, .html.",
-        FILES,
-        kind=Path | None,
-        but={"panel": "a button below the result writes the workbook"},
-    )
+        None, "Write a report: .xlsx, .html.", FILES, kind=Path | None, but={"panel": "a button"})
     report_columns: Sequence[str] | None = option(
-        None, "Your columns in it: a,b,c.", FILES, form="names"
-    )
+        None, "Your columns in it: a,b,c.", FILES, form="names")
     layout: object = option(None, "Read the columns by this layout.", FILES, kind=Path | None)
     save_layout: str | Path | None = option(
-        None, "Keep the layout for the next file.", FILES, kind=Path | None
-    )
+        None, "Keep the layout for the next file.", FILES, kind=Path | None)
     force: bool = option(
-        False, "Replace the output.", FILES, but={"panel": "no file is ever replaced"}
-    )
+        False, "Replace the output.", FILES, but={"panel": "no file is ever replaced"})
     resume: bool = option(
-        True, "Use the results in the cache.", RUN, after="locked", but={"panel": "it always does"}
-    )
+        True, "Use the results in the cache.", RUN, after="locked", but={"panel": "it always does"})
     progress: Progress | None = option(None, "Shows the stages of the run.", but=_SHOWN)
     stop: threading.Event | None = option(
-        None,
-        "Ends the run once another thread sets it.",
-        but={"command": "Ctrl+C", "panel": "the button “Stop”"},
-    )
+        None, "Ends the run once another thread sets it.",
+        but={"command": "Ctrl+C", "panel": "a button"})
+    # fmt: on
 
     @property
     def reading(self) -> dict[str, str | None]:
