@@ -24,6 +24,7 @@ from svc_tools.cli.common import grouped
 from svc_tools.frames import SvcAccessor, enrich_file, exposure_of_file
 from svc_tools.frames import options as door
 from svc_tools.frames.dask import DaskSvcAccessor
+from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.polars import PolarsSvcAccessor
 from svc_tools.lookup.options import (
     GROUPS,
@@ -39,6 +40,7 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
+from svc_tools.widgets import file_input
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
@@ -226,7 +228,7 @@ class OneMore(LookupOptions):
         None, "Look up these states only.", PLACES, "Only states", form="names", after="state"
     )
     most: int = option(3, "At most.", RUN, least=1)
-    really: bool = option(False, "Really.", RUN)
+    really: bool = option(False, "Really.", RUN, "Really")
 
 
 def test_a_further_row_is_an_option_of_the_command_without_another_line():
@@ -248,6 +250,28 @@ def test_a_further_row_is_an_option_of_the_command_without_another_line():
     assert ran("--most", "0")[0] == 2
     assert ran("--no-really")[0] == 2
     assert [*parameters(OneMore)][:2] == ["state", "only_states"]
+
+
+def test_a_further_row_with_a_label_is_a_field_of_the_panel(monkeypatch, tmp_path):
+    source = tmp_path / "places.csv"
+    source.write_text("zip,state\n78701,TX\n", encoding="utf-8")
+    monkeypatch.setattr(file_input, "LookupOptions", OneMore)
+    form = file_input.ColumnsForm(lambda: None, lambda: None)
+    labels = {one.description for one in form.further.values()}
+    assert {"Only states", "Really"} <= labels
+    assert "At most." not in labels
+    form.show(view_of_file(source))
+    assert form.settings(OneMore) == {}
+    form.further["only_states"].value, form.further["really"].value = ' TX, "a,b" ', True
+    form.prefix.value = " svc_ "
+    form.tz.value = "America/Chicago"  # which is for a column of dates, and there is none
+    given = {"only_states": ["TX", "a,b"], "really": True, "prefix": "svc_"}
+    assert form.settings(OneMore) == given
+    assert form.settings(TaxOptions) == {}
+    form.delivery.value = "only"
+    assert form.settings(TaxOptions) == {"delivery": "only"}
+    form.show(view_of_file(source))  # another file: what was said of the former one is not kept
+    assert form.settings(OneMore) == {}
 
 
 def test_a_further_row_is_an_argument_with_a_line_in_the_docstring():

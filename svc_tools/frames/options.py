@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from svc_tools.frames.lookup.deciding import SalesAnswers
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup.sums import Answers
-from svc_tools.lookup.options import ROLES as ROLES
 from svc_tools.lookup.options import AmountOptions as AmountOptions
 from svc_tools.lookup.options import ExposureOptions as ExposureOptions
 from svc_tools.lookup.options import FileOptions as FileOptions
