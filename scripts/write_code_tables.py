@@ -1,8 +1,9 @@
-"""Write the tables of codes, columns and delivery in the documents from the code and the rate book.
+"""Write the tables of codes, columns, options and delivery in the documents.
 
-Run `python -m scripts.write_code_tables` after a change of a meaning or of the book. A table stands
-below a comment `<!-- codes: KIND -->`, `<!-- columns: WHICH -->` or `<!-- delivery -->`; its heads
-stay as they are, and so do the parts of the order of columns, each with its first one.
+Run `python -m scripts.write_code_tables` after a change of a meaning, an option or the book. A
+table stands below a comment `<!-- codes: KIND -->`, `<!-- columns: WHICH -->`,
+`<!-- options: KIND -->` or `<!-- delivery -->`; its heads stay as they are, and so do the parts of
+the order of columns, each with its first one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,21 @@ from typing import TYPE_CHECKING, get_args
 
 from svc_tools.codes import CODES, Kind, codes_of
 from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.lookup.options import (
+    ROLES,
+    ExposureOptions,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    flag_of,
+    option_rows,
+)
 from svc_tools.service.ratebook import load_book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from svc_tools.lookup.options import Road
 
 DOCS = Path(__file__).parents[1] / "docs"
 _TABLE = re.compile(r"(<!-- codes: (\w+) -->\n\n(\|.*\n)(\|.*\n))((?:\|.*\n)*)")
@@ -31,6 +43,13 @@ DTYPES = {
     "moment": "timestamp[us, tz=UTC]",
 }
 """The form of a column as pandas and Arrow call it."""
+_OPTIONS = re.compile(r"(<!-- options: (\w+) -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
+_KINDS = {
+    "lookup": LookupOptions,
+    "tax": TaxOptions,
+    "file": FileOptions,
+    "exposure": ExposureOptions,
+}
 _DELIVERY = re.compile(r"(<!-- delivery -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
 _TREATMENTS = {
     "follows_goods": "taxed as the goods are",
@@ -64,6 +83,20 @@ def _order(former: str) -> Iterator[str]:
         yield f"{part} | {', '.join(f'`{name}`' for name in ADDED_COLUMNS[start:end])} |\n"
 
 
+def _options(kind: str) -> Iterator[str]:
+    """An option in Python, in a file's call, in the command, and in the panel; or why it is not."""
+    for name, row in option_rows(_KINDS[kind]).items():
+        held = "tax" if kind == "tax" else "lookup" if kind == "lookup" and name in ROLES else ""
+        ways: dict[Road, str] = {
+            "file": f"`{held}={{'{name}': …}}`" if held else f"`{name}`",
+            "command": f"`{flag_of(name, row)}`",
+            "panel": row.panel,
+        }
+        cells = [f"`{name}`", row.help]
+        cells += [f"no ({row.but[road]})" if road in row.but else way for road, way in ways.items()]
+        yield f"| {' | '.join(cells)} |\n"
+
+
 def _rules() -> Iterator[str]:
     book = load_book()
     for state, rules in sorted(book.delivery.items()):
@@ -90,6 +123,7 @@ def written(text: str) -> str:
 
     text = _TABLE.sub(table, text)
     text = _COLUMNS.sub(lambda found: found[1] + "".join(_columns(found[2], found[3])), text)
+    text = _OPTIONS.sub(lambda found: found[1] + "".join(_options(found[2])), text)
     return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), text)
 
 

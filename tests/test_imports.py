@@ -407,6 +407,8 @@ def test_each_part_works_with_its_own_extra_or_gives_the_install_command(
     ("code", "not_loaded"),
     [
         (command("--help"), {"httpx", "pydantic", "pandas", "fastapi"}),
+        (command("enrich", "--help"), {"pandas", "numpy", "pyarrow"}),
+        (command("nexus", "plan", "--help"), {"pandas", "numpy", "pyarrow"}),
         ("import svc_tools; dir(svc_tools)", {"httpx", "pydantic", "pandas", "typer"}),
     ],
 )

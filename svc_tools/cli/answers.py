@@ -1,35 +1,80 @@
-"""Options that answer what a sales file leaves open about its amounts, as commands read them."""
+"""The table of options as commands show it, and read what was given."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import inspect
+from dataclasses import Field, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from svc_tools.lookup.options import GROUPS, PARTS, Option, flag_of, names_in, option_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
-ANSWERS = {
-    "parts": "--part",
-    "contains_tax True": "--contains-tax yes",
-    "contains_tax False": "--contains-tax no",
-    "contains_shipping True": "--contains-shipping yes",
-    "contains_shipping False": "--contains-shipping no",
-}
-"""The option of each argument, with its value where that is another text."""
+    from svc_tools.lookup.options import Form, Part
+
+_WORDS = {"yes": True, "no": False}
 
 
-def in_python(named: dict[str, Any]) -> dict[str, Any]:
-    """The options as the arguments of Python: yes and no as truth values, parts by their columns.
+def answers(kind: type) -> dict[str, str]:
+    """The option of each argument that has another name, or a word for its value."""
+    rows = option_rows(kind)
+    flags = {name: row.flag for name, row in rows.items() if row.flag}
+    words = [name for name, row in rows.items() if row.form == "yes or no"]
+    return flags | {
+        f"{name} {value}": f"{flag_of(name, rows[name])} {word}"
+        for name in words
+        for word, value in _WORDS.items()
+    }
+
+
+def parameters(*kinds: type) -> dict[str, inspect.Parameter]:
+    """The rows of these classes that a command has, as Typer reads them, by name and in order."""
+    groups: dict[str, dict[str, inspect.Parameter]] = {name: {} for name in GROUPS}
+    for one in (one for kind in kinds for one in fields(kind)):
+        row: Option = one.metadata["option"]
+        if row.group and "command" not in row.but:
+            placed = [*groups[row.group].items()]
+            at = [name for name, _ in placed].index(row.after) + 1 if row.after else len(placed)
+            groups[row.group] = dict([*placed[:at], (one.name, _parameter(one)), *placed[at:]])
+    return {name: made for group in groups.values() for name, made in group.items()}
+
+
+def _parameter(one: Field[Any]) -> inspect.Parameter:
+    """An option of a command as Typer reads it."""
+    row: Option = one.metadata["option"]
+    flag = flag_of(one.name, row)
+    shown = typer.Option(
+        *([flag] if row.flag or one.default is False else []),  # Typer adds --no-… of its own
+        help=row.help,
+        rich_help_panel=row.group,
+        min=row.least,
+        hidden=row.hidden,
+    )
+    return inspect.Parameter(
+        flag.removeprefix("--").replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if type(None) in get_args(row.kind) else one.default,
+        annotation=Annotated[row.kind, shown],
+    )
+
+
+def in_python(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those options that are of this class, as the arguments of Python.
+
+    Names stand in a list, yes and no are truth values, and parts stand by their columns.
 
     Raises:
         ValueError: one has another value than is expected.
     """
-    read = dict(named)
-    for name in ("contains_tax", "contains_shipping"):
-        if name in named:
-            read[name] = _yes_or_no(f"--{name.replace('_', '-')}", named[name])
-    if "part" in read:
-        read["parts"] = dict(map(_part, read.pop("part")))
-    return read
+    rows = option_rows(kind)
+    return {
+        name: _READ[rows[name].form](flag_of(name, rows[name]), value)
+        for name, value in given.items()
+        if name in rows and rows[name].group
+    }
 
 
 def refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
@@ -41,20 +86,30 @@ def refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
 
 
 def _yes_or_no(option: str, given: str) -> bool:
-    if given not in {"yes", "no"}:
+    if given not in _WORDS:
         raise ValueError(f"{option}: given {given!r}, expected yes or no")
-    return given == "yes"
+    return _WORDS[given]
 
 
-def _part(given: str) -> tuple[str, str]:
-    """A column, whose name may have "=" in it, and what it is."""
-    from svc_tools.frames.lookup.sums import PARTS  # noqa: PLC0415 - loads pandas
+def _parts(option: str, given: Iterable[str]) -> dict[str, Part]:
+    """Columns, whose names may have "=" in them, and what each is."""
+    parts: dict[str, Part] = {}
+    for one in given:
+        label, _, what = one.rpartition("=")
+        if not label or what not in PARTS:
+            *most, last = PARTS
+            raise ValueError(
+                f"{option}: given {one!r}, expected a column, = and one of {', '.join(most)} or"
+                f' {last}, as "Service Fee=untaxed"'
+            )
+        parts[label] = what
+    return parts
 
-    label, _, what = given.rpartition("=")
-    if not label or what not in PARTS:
-        *most, last = PARTS
-        raise ValueError(
-            f"--part: given {given!r}, expected a column, = and one of {', '.join(most)} or {last},"
-            ' as "Service Fee=untaxed"'
-        )
-    return label, what
+
+_READ: dict[Form, Callable[[str, Any], object]] = {
+    "": lambda _option, given: given,
+    "names": lambda _option, given: names_in(given),
+    "yes or no": _yes_or_no,
+    "parts": _parts,
+}
+"""Reads the text of an option, by the form in which it is written."""

@@ -39,23 +39,30 @@ _NOT_USABLE = 2
 LEFT_OUT = 3
 INTERRUPTED = 130
 
-DATE_FORMAT_HELP = "month first, day first, or as %m/%d/%Y."
-TZ_HELP = "Whose date counts, as America/Chicago (else SVC_TZ)."
-
 Json = Annotated[
     bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
 ]
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def grouped(
+    command: Callable[..., None], **tables: Mapping[str, inspect.Parameter]
+) -> Callable[..., None]:
     """A command for Typer whose parameters may be dataclasses: each field of one is an option.
 
     So commands share options, and values that belong together stay together.
+
+    Args:
+        command: the command.
+        tables: for a parameter that takes the options that were given, by their names: these
+            options, as Typer reads them.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []
     for one in inspect.signature(command).parameters.values():
+        if one.name in tables:
+            shown += tables[one.name].values()
+            continue
         group = groups.get(one.name)
         every = [one] if group is None else inspect.signature(group).parameters.values()
         types = hints if group is None else get_type_hints(group, include_extras=True)
@@ -68,21 +75,14 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: object) -> None:
         for name, group in groups.items():
             given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+        for name, options in tables.items():
+            every = {option: given.pop(one.name) for option, one in options.items()}
+            given[name] = {option: value for option, value in every.items() if value is not None}
         command(**given)
 
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in shown}
     return run
-
-
-@dataclass(frozen=True)
-class DatesWritten:
-    """The options that say how the dates of a file are read."""
-
-    date_format: Annotated[
-        str | None, typer.Option(help=f"How dates are written: {DATE_FORMAT_HELP}")
-    ] = None
-    tz: Annotated[str | None, typer.Option(help=TZ_HELP)] = None
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ a log.
 from __future__ import annotations
 
 import contextlib
-import csv
 import json
 import os
 import sys
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,24 +21,33 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.answers import ANSWERS, in_python, refuse_both
+from svc_tools.cli.answers import answers, in_python, parameters, refuse_both
 from svc_tools.cli.common import (
     ASKS,
-    DATE_FORMAT_HELP,
     INTERRUPTED,
     NO_RESULT,
-    TZ_HELP,
     Service,
     explained,
     grouped,
 )
 from svc_tools.display import print_line, print_table, print_text, prose, show
+from svc_tools.lookup.options import (
+    PLACES,
+    RUN,
+    TAX,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    flag_of,
+    option,
+    option_rows,
+)
 from svc_tools.operating_system import is_closed_pipe
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from svc_sdk import Svc
     from svc_tools.frames.files.job import FileJob
@@ -54,42 +62,29 @@ _EVERY_ON_TERMINAL = 0.5
 _NARROW = 60
 
 
-_place = partial(typer.Option, rich_help_panel="Places and dates")
-_tax = partial(typer.Option, rich_help_panel="Tax")
-_file = partial(typer.Option, rich_help_panel="Files")
-_run = partial(typer.Option, rich_help_panel="The run")
-
-
 _ROLES = tuple(one.name for one in fields(Cells))
 _OF_TAX = ("shipping", "channel", "taxable", "order", "currency", "once")
 """What a tax finds by itself, and can be left out."""
 
 
-@dataclass(frozen=True)
-class Places:
-    """The options that say where the places and dates of the rows are."""
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """The options of the command alone."""
 
-    state: Annotated[str | None, _place(help="Column of states, or one state.")] = None
-    zip: Annotated[str | None, _place(help="Column of ZIP Codes.")] = None
-    address: Annotated[str | None, _place(help="Column of street addresses.")] = None
-    city: Annotated[str | None, _place(help="Column of cities.")] = None
-    location: Annotated[str | None, _place(help="Column of place names.")] = None
-    lat: Annotated[str | None, _place(help="Column of latitudes.")] = None
-    lng: Annotated[str | None, _place(help="Column of longitudes.")] = None
-    country: Annotated[str | None, _place(help="Column of countries.")] = None
-    without: Annotated[list[str] | None, _place(help="Leave one of these out, such as city.")] = (
-        None
+    without: Sequence[str] | None = option(
+        None,
+        "Leave one of these out, such as city.",
+        PLACES,
+        kind=list[str] | None,
+        after="country",
     )
-    as_of: Annotated[str | None, _place(help="Column of sale dates, a date, or today.")] = None
-    date_format: Annotated[str | None, _place(help=DATE_FORMAT_HELP)] = None
-    tz: Annotated[str | None, _place(help=TZ_HELP)] = None
-    as_of_grain: Annotated[str, _place(help="day, month or quarter: fewer lookups.")] = "day"
-
-    def given(self) -> dict[str, object]:
-        """The arguments of the lookup that were given, and `False` for what is left out."""
-        named, left_out = _named(self, _ROLES), self.left_out(_ROLES)
-        refuse_both(named, left_out)
-        return named | left_out
+    no_tax: bool = option(False, "Add no tax.", TAX, after="amount")
+    plan: bool = option(False, "Count the requests, send none.", RUN, after="locked")
+    price: str | None = option(None, "Dollars a lookup, for --plan.", RUN, after="plan")
+    yes: bool = option(False, "Do not ask to confirm.", RUN)
+    as_json: bool = option(False, "The summary as JSON.", RUN, flag="--json")
+    quiet: bool = option(False, "Only errors.", RUN)
+    strict: bool = option(False, "Exit 1 unless every row is ready.", RUN)
 
     def left_out(self, names: Collection[str]) -> dict[str, object]:
         """`False` for those of these arguments that are left out."""
@@ -99,93 +94,18 @@ class Places:
             raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(known)}")
         return dict.fromkeys([name for name in without if name in names], False)
 
-
-@dataclass(frozen=True)
-class Tax:
-    """The options of the tax."""
-
-    tax: Annotated[str | None, _tax(help="Column of amounts, else found by its name.")] = None
-    no_tax: Annotated[bool, _tax("--no-tax", help="Add no tax.")] = False
-    shipping: Annotated[str | None, _tax(help="Column of delivery charges.")] = None
-    delivery: Annotated[
-        str | None, _tax(help="optional: buyers can avoid it (pick up); only: all is shipped.")
-    ] = None
-    exempt: Annotated[str | None, _tax(help="Column of exempt lines.")] = None
-    taxable: Annotated[str | None, _tax(help="Column of taxable lines.")] = None
-    invoice: Annotated[str | None, _tax(help="Column of invoices: round once each.")] = None
-    rounding: Annotated[str | None, _tax(help="half_up, half_even, up or down.")] = None
-    partial: Annotated[str | None, _tax(help="use: tax from partial rates too.")] = None
-    nexus: Annotated[Path | None, _tax(help="CSV of nexus registrations: what is due.")] = None
-    channel: Annotated[str | None, _tax(help="Column of sales channels.")] = None
-    ship_from: Annotated[str | None, _tax(help="State goods are sent from.")] = None
-    once: Annotated[
-        list[str] | None,
-        _tax(help="Column to count once for each order, such as 'Order Total' on each line."),
-    ] = None
-    contains_tax: Annotated[str | None, _tax(help="yes or no: whether the amount does.")] = None
-    contains_shipping: Annotated[str | None, _tax(help="As --contains-tax, of delivery.")] = None
-    part: Annotated[
-        list[str] | None, _tax(help="COLUMN=goods, delivery, discount, untaxed or none.")
-    ] = None
-    refunds: Annotated[str | None, _tax(help="With amounts above 0: subtract, add or leave.")] = (
-        None
-    )
-    order: Annotated[str | None, _tax(help="Column of order numbers.")] = None
-    currency: Annotated[str | None, _tax(help="Column of currencies.")] = None
-    decimal: Annotated[str | None, _tax(help="point or comma: the decimal mark.")] = None
-
-    def given(self) -> dict[str, Any] | None:
+    def tax(self, given: dict[str, Any]) -> dict[str, Any] | None:
         """The arguments of the tax that were given; `None` for no tax."""
-        given = _named(self, [one.name for one in fields(self) if one.name != "no_tax"])
         if self.no_tax and given:
-            named = next(iter(given)).replace("_", "-")
-            raise ValueError(f"--{named} is for a tax, and --no-tax leaves the tax out")
+            name = next(iter(given))
+            flag = flag_of(name, option_rows(TaxOptions)[name])
+            raise ValueError(f"{flag} is for a tax, and --no-tax leaves the tax out")
         if {"exempt", "taxable"} <= given.keys():
             raise ValueError("--exempt and --taxable both say what is not taxed; leave one out")
-        amount = {"amount": given.pop("tax")} if "tax" in given else {}
-        return None if self.no_tax else {**amount, **in_python(given)}
+        return None if self.no_tax else given
 
 
-@dataclass(frozen=True)
-class Files:
-    """The options of the files."""
-
-    prefix: Annotated[str, _file(help="Before the added columns' names.")] = ""
-    columns: Annotated[str | None, _file(help="Columns to add: short, or a,b,c.")] = None
-    detail: Annotated[bool, _file("--detail", help="Add the jurisdictions.")] = False
-    sheet: Annotated[str | None, _file(help="Sheet of a workbook, else the first.")] = None
-    delimiter: Annotated[str | None, _file(help="Between the cells of a CSV.")] = None
-    encoding: Annotated[str | None, _file(help="Of a CSV, as cp1252.")] = None
-    report: Annotated[Path | None, _file(help="Write a report: .xlsx, .html.")] = None
-    report_columns: Annotated[str | None, _file(help="Your columns in it: a,b,c.")] = None
-    layout: Annotated[Path | None, _file(help="Read the columns by this layout.")] = None
-    save_layout: Annotated[Path | None, _file(help="Keep the layout for the next file.")] = None
-    force: Annotated[bool, _file("--force", help="Replace the output.")] = False
-
-
-@dataclass(frozen=True)
-class Run:
-    """The options of the run itself."""
-
-    locked: Annotated[Path | None, _run(help="Results of a .svclock file.")] = None
-    plan: Annotated[bool, _run("--plan", help="Count the requests, send none.")] = False
-    price: Annotated[str | None, _run(help="Dollars a lookup, for --plan.")] = None
-    resume: Annotated[bool, _run(help="Use the results in the cache.")] = True
-    concurrency: Annotated[int, _run(help="Requests under way at once.", min=1)] = 16
-    deadline: Annotated[float | None, _run(help="Seconds for the requests.")] = None
-    yes: Annotated[bool, _run("--yes", help="Do not ask to confirm.")] = False
-    as_json: Annotated[bool, _run("--json", help="The summary as JSON.")] = False
-    quiet: Annotated[bool, _run("--quiet", help="Only errors.")] = False
-    strict: Annotated[bool, _run("--strict", help="Exit 1 unless every row is ready.")] = False
-
-
-def _named(options: object, names: Iterable[str]) -> dict[str, Any]:
-    """The options of these names that were given."""
-    every = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in every.items() if value is not None}
-
-
-@grouped
+@partial(grouped, given=parameters(LookupOptions, TaxOptions, FileOptions, Run))
 def enrich(
     source: Annotated[Path, typer.Argument(help="A .csv, .tsv, .xlsx or .parquet file.")],
     output: Annotated[
@@ -193,10 +113,7 @@ def enrich(
         typer.Option("--output", "-o", help="The .csv, .xlsx or .parquet file to write; - prints."),
     ],
     *,
-    places: Places,
-    tax: Tax,
-    files: Files,
-    run: Run,
+    given: dict[str, Any],
     service: Service,
 ) -> None:
     """Add the rate and the tax to every row of a file.
@@ -225,21 +142,15 @@ def enrich(
         from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - loads pandas
 
         started = time.monotonic()
-        job = FileJob(
-            source,
-            output,
-            _terms(places, tax, files),
-            sheet=files.sheet,
+        run, files = Run(**in_python(Run, given)), FileOptions(**in_python(FileOptions, given))
+        files = replace(
+            files,
             delimiter=_DELIMITERS.get(files.delimiter or "", files.delimiter),
-            encoding=files.encoding,
-            report=files.report,
-            report_columns=_names_in(files.report_columns),
-            save_layout=files.save_layout,
             force=files.force or run.plan,
             progress=FileProgress(console, shown=not run.quiet),
         )
-        with job:
-            if not _looked_up(job, run, service):
+        with FileJob(source, output, _terms(given, run, files), files) as job:
+            if not _looked_up(job, run, files, service):
                 return
             result = job.finish(started)
             if not run.quiet:
@@ -249,51 +160,32 @@ def enrich(
     raise typer.Exit(_exit_code(result, strict=run.strict))
 
 
-def _names_in(text: str | None) -> list[str] | None:
-    """The names of columns in an option; one with a comma stands in double quotes."""
-    if text is None:
-        return None
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    return [name.strip() for name in names] or [""]
-
-
-def _terms(places: Places, tax: Tax, files: Files) -> Terms:
+def _terms(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
-    from svc_tools.frames.lookup.saved_layout import SalesLayout  # noqa: PLC0415 - as above
-    from svc_tools.frames.options import LookupOptions, options_of  # noqa: PLC0415 - as above
 
-    kept = {} if files.layout is None else {"layout": SalesLayout.read(files.layout)}
-    of_lookup = {
-        **places.given(),
-        **kept,
-        "prefix": files.prefix,
-        "detail": files.detail,
-        "columns": _names_in(files.columns),
-        "tz": places.tz,
-        "date_format": places.date_format,
-        "as_of_grain": places.as_of_grain,
-    }
-    options = options_of(LookupOptions, "enrich", of_lookup)
-    given = tax.given()
-    left_out = places.left_out(_OF_TAX)
-    refuse_both(given or (), left_out)
-    return Terms(options, None if given is None else {**left_out, **given, **kept})
+    of_lookup, left_out = in_python(LookupOptions, given), run.left_out(_ROLES)
+    refuse_both(of_lookup, left_out)
+    of_tax, untaxed = run.tax(in_python(TaxOptions, given)), run.left_out(_OF_TAX)
+    refuse_both(of_tax or (), untaxed)
+    tax = None if of_tax is None else {**untaxed, **of_tax}
+    return Terms.of("enrich", {**of_lookup, **left_out}, tax, files.layout)
 
 
-def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
+def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> bool:
     """Look the places of the file up; with --plan only show what that takes."""
     from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - loads pandas
     from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
     from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above
 
-    if run.locked is not None:
-        lock = read_lock(run.locked)
+    options = job.terms.lookup
+    if options.locked is not None:
+        lock = read_lock(options.locked)
         _survey(job, run)
         job.take(lock)
         return True
     with service.client() as client, opened_cache() as cache:
         _survey(job, run)
-        known = cache if run.resume else None
+        known = cache if files.resume else None
         if run.plan:
             found = job.plan(client, known, price=price_of(run.price))
             with _perhaps_read():
@@ -303,9 +195,9 @@ def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
         job.look_up(
             client,
             cache,
-            resume=run.resume,
-            concurrency=run.concurrency,
-            deadline=run.deadline,
+            resume=files.resume,
+            concurrency=options.concurrency,
+            deadline=options.deadline,
         )
         return True
 
@@ -317,9 +209,8 @@ _FILE_OPTIONS = {
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "sheet": "--sheet",
-    "amount": "--tax",
     "amount False": "--no-tax",
-    **ANSWERS,
+    **answers(TaxOptions),
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 

@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.answers import ANSWERS, in_python, refuse_both
-from svc_tools.cli.common import ASKS, DatesWritten, Json, Service, explained, grouped
+from svc_tools.cli.answers import answers, in_python, parameters, refuse_both
+from svc_tools.cli.common import ASKS, Json, Service, explained, grouped
 from svc_tools.cli.nexus_show import (
     plan_as_json,
     receipt_as_json,
@@ -37,6 +37,7 @@ from svc_tools.display import (
     print_text,
     show,
 )
+from svc_tools.lookup.options import SALES, ExposureOptions, flag_of, option, option_rows
 from svc_tools.nexus.apply import apply_plan, remove_state, restore
 from svc_tools.nexus.edit import add_registration, edit_registration
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
@@ -47,7 +48,7 @@ from svc_tools.nexus.service import NotListedError, found_differences, list_regi
 from svc_tools.places import us_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from svc_sdk import Svc
     from svc_tools.nexus.register import Register
@@ -56,7 +57,6 @@ nexus = typer.Typer(
     help="Your nexus records: list and add them, plan a cleanup, remove what you ticked, and undo"
     " it. A plan suggests; nothing is removed that you did not tick.",
 )
-_SALES = "Sales"
 _OwnRegister = Annotated[
     Path | None,
     typer.Option(
@@ -67,6 +67,20 @@ _Plan = Annotated[Path, typer.Argument(help="The plan, with your ticks in the co
 _Yes = Annotated[
     bool, typer.Option("--yes", help="Do it; without this only GET requests are sent.")
 ]
+
+
+_SALES = option_rows(ExposureOptions)
+
+
+@dataclass(frozen=True)
+class DatesWritten:
+    """The options that say how the dates of a file are read."""
+
+    date_format: Annotated[
+        str | None,
+        typer.Option(help=f"How dates are written: {_SALES['date_format'].help}"),
+    ] = None
+    tz: Annotated[str | None, typer.Option(help=_SALES["tz"].help)] = None
 
 
 @nexus.command("list")
@@ -190,53 +204,27 @@ def edit(
     show_result(found, words, as_json=as_json, service=service)
 
 
-_sales = partial(typer.Option, rich_help_panel=_SALES)
-
-
 @dataclass(frozen=True)
-class Sales:
-    """The options that say what the columns of sales are."""
+class Without:
+    """What the command alone says of the columns of sales."""
 
-    amount: Annotated[str | None, _sales(help="Column of amounts, without the tax.")] = None
-    day: Annotated[str | None, _sales("--date", help="Column of dates.")] = None
-    state: Annotated[str | None, _sales(help="Column of states.")] = None
-    channel: Annotated[str | None, _sales(help="Column of channels.")] = None
-    retail: Annotated[str | None, _sales(help="Column of retail amounts.")] = None
-    taxable: Annotated[str | None, _sales(help="Column of taxable amounts.")] = None
-    country: Annotated[str | None, _sales(help="Column of countries.")] = None
-    once: Annotated[list[str] | None, _sales(help="Column to count once for each order.")] = None
-    contains_tax: Annotated[str | None, _sales(help="yes or no: whether the amount does.")] = None
-    contains_shipping: Annotated[str | None, _sales(help="As --contains-tax, of delivery.")] = None
-    part: Annotated[
-        list[str] | None, _sales(help="COLUMN=goods, delivery, discount, untaxed or none.")
-    ] = None
-    refunds: Annotated[str | None, _sales(help="With amounts above 0: subtract, add or leave.")] = (
-        None
+    without: Sequence[str] | None = option(
+        None, "Leave a column out: country, order, currency or once.", SALES, kind=list[str] | None
     )
-    order: Annotated[str | None, _sales(help="Column of order numbers: one counts once.")] = None
-    transaction: Annotated[str | None, _sales(hidden=True)] = None
-    currency: Annotated[str | None, _sales(help="Column of currencies.")] = None
-    decimal: Annotated[str | None, _sales(help="point or comma: the decimal mark.")] = None
-    without: Annotated[
-        list[str] | None,
-        _sales(help="Leave a column out: country, order, currency or once."),
-    ] = None
 
-    def given(self) -> dict[str, Any]:
-        """The arguments of the exposure that were given, and `False` for what is left out."""
-        every = {one.name: getattr(self, one.name) for one in fields(self)}
-        named = {name: value for name, value in every.items() if value}
-        left_out = dict.fromkeys(named.pop("without", []), False)
-        if unknown := [name for name in left_out if name not in _LEFT_OUT]:
-            *most, last = _LEFT_OUT
-            raise ValueError(f"--without {unknown[0]}: expected {', '.join(most)} or {last}")
-        if "transaction" in named:
-            typer.echo("--transaction is called --order now", err=True)
-            named.setdefault("order", named.pop("transaction"))
-        refuse_both(named, left_out)
-        if "day" in named:
-            named["date"] = named.pop("day")
-        return in_python(named) | left_out
+
+def _sales(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the exposure that were given, and `False` for what is left out."""
+    named = {name: value for name, value in given.items() if value}
+    left_out = dict.fromkeys(named.pop("without", []), False)
+    if unknown := [name for name in left_out if name not in _LEFT_OUT]:
+        *most, last = _LEFT_OUT
+        raise ValueError(f"--without {unknown[0]}: expected {', '.join(most)} or {last}")
+    if "transaction" in named:
+        typer.echo("--transaction is called --order now", err=True)
+        named.setdefault("order", named.pop("transaction"))
+    refuse_both(named, left_out)
+    return in_python(ExposureOptions, named) | left_out
 
 
 _LEFT_OUT = ("country", "order", "currency", "once")
@@ -244,13 +232,13 @@ _LEFT_OUT = ("country", "order", "currency", "once")
 _OPTIONS = {
     **ASKS,
     "exists": "--force",
-    **ANSWERS,
+    **answers(ExposureOptions),
 }
 """The option that settles a fault of a file, by its code, or of a column, by its role."""
 
 
 @nexus.command("plan")
-@grouped
+@partial(grouped, columns=parameters(ExposureOptions, Without))
 def plan(
     *,
     output: Annotated[
@@ -268,17 +256,17 @@ def plan(
         list[Path] | None,
         typer.Option(
             help="Sales of this year and the three before (CSV, XLSX, Parquet); repeatable.",
-            rich_help_panel=_SALES,
+            rich_help_panel=SALES,
         ),
     ] = None,
     covers: Annotated[
         tuple[str, str] | None,
         typer.Option(
             help="First and last day that they are complete for; else of the first and last sale.",
-            rich_help_panel=_SALES,
+            rich_help_panel=SALES,
         ),
     ] = None,
-    columns: Sales,
+    columns: dict[str, Any],
     written: DatesWritten,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
     as_json: Json = False,
@@ -291,10 +279,11 @@ def plan(
     then see what would be sent: svc-tools nexus apply PLAN
     """
     with explained(as_json=as_json, options=_OPTIONS):
-        named = columns.given()
+        named = _sales(columns)
         if (named or covers) and not sales:
-            option = next(iter(named), "covers").replace("_", "-")
-            raise ValueError(f"--{option} is about sales: name --sales too")
+            first = next(iter(named), "covers")
+            flag = flag_of(first, _SALES[first])
+            raise ValueError(f"{flag} is about sales: name --sales too")
         _require_free(output, [register, thresholds, *(sales or [])], force=force)
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above

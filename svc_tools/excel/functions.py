@@ -48,6 +48,7 @@ from svc_tools.excel.values import (
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
 from svc_tools.lookup.columns import COLUMNS
+from svc_tools.lookup.options import ROUNDINGS
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar, Shape
-    from svc_tools.frames.taxes.rounding import Rounding
+    from svc_tools.lookup.options import Rounding
     from svc_tools.places import Place
 
 _log = logging.getLogger(__name__)
@@ -325,8 +326,6 @@ def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
 def _rounding(cell: Given) -> Rounding:
     if is_empty(cell):
         return "half_up"
-    from svc_tools.frames.taxes.rounding import ROUNDINGS  # noqa: PLC0415 - loads pandas
-
     return cast("Rounding", _word("rounding", cell, ROUNDINGS))
 
 

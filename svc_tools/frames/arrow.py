@@ -8,7 +8,7 @@ counted in bulk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
+    from svc_tools.lookup.options import RateForm
     from svc_tools.tabular import Chunk
 
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
-RateForm = Literal["decimal", "string", "float"]
 _EXACT = 18
 """Decimals of up to so many digits fit the lower 64 bits; the upper half is only the sign."""
 _SHORT = 16

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from svc_tools.countries import Country, Rows
     from svc_tools.exports import Export
+    from svc_tools.lookup.options import LookupOptions
     from svc_tools.places import Grain
     from svc_tools.questions import Question
     from svc_tools.roles import DateKind
@@ -75,6 +76,14 @@ class Inputs:
     def dated(self) -> bool:
         """Whether rows carry dates: a row without one is then refused."""
         return "as_of" in self.columns
+
+
+def inputs_by(
+    options: LookupOptions, frame: pd.DataFrame, *, rows: Rows | None = None, call: str = "lookup"
+) -> Inputs:
+    """What the queries are made of, by the options of a lookup; see `find_inputs`."""
+    dates, grain = options.dates(), options.as_of_grain
+    return find_inputs(frame, options.given, dates, grain, rows=rows, call=call)
 
 
 def find_inputs(

@@ -30,7 +30,7 @@ from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.dates import these
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.columns import find_inputs, free_labels
+from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
 from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
@@ -196,10 +196,8 @@ class _Collected:
 
 def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
-    dates, grain = options.dates(), options.as_of_grain
-    first = partial(_some_rows, ddf)
     check_layout(options, free_labels(ddf._meta))  # noqa: SLF001 - as above
-    found = find_inputs(_first_values(ddf), options.given, dates, grain, rows=first)
+    found = inputs_by(options, _first_values(ddf), rows=partial(_some_rows, ddf))
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())
     frame, counted = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))

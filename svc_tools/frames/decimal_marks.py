@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.frames.arrow import chunks_of
+from svc_tools.lookup.options import DecimalMark
 from svc_tools.questions import Question
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ Mark: TypeAlias = Literal["point", "comma", "either", "none", "both"]
 """How the amounts of a column are written: with a decimal point, with a decimal comma, so that it
 could be either, so that it does not matter (no cell depends on it), or so that cells contradict
 each other."""
-DecimalMark: TypeAlias = Literal["point", "comma"]
-"""What a user may say of a column."""
 
 _Kind: TypeAlias = Literal[
     "point",

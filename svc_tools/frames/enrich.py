@@ -10,7 +10,7 @@ import contextlib
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from svc_tools.config import (
 )
 from svc_tools.dates import these
 from svc_tools.display import unknown_warnings_sentence
-from svc_tools.frames.columns import find_inputs, free_labels
+from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
 from svc_tools.frames.queries import read_queries
@@ -62,20 +62,24 @@ if TYPE_CHECKING:
     from svc_tools.places import Place
 
 
-class LookupFailedError(Exception):
-    """Rows have no usable result, and `errors="raise"` queries for an exception.
-
-    Attributes:
-        frame: the enriched frame, with every result that was found: nothing is lost.
-    """
+class FailedRowsError(Exception):
+    """Some rows have no result; `frame` has every result that was found: nothing is lost."""
 
     def __init__(self, message: str, frame: pd.DataFrame) -> None:
         super().__init__(message)
         self.frame = frame
 
-    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, pd.DataFrame]]:
         """Pickle the frame too."""
         return type(self), (str(self), self.frame)
+
+
+class LookupFailedError(FailedRowsError):
+    """Rows have no usable result, and `errors="raise"` was given.
+
+    Attributes:
+        frame: the enriched frame, with every result that was found: nothing is lost.
+    """
 
 
 def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
@@ -100,7 +104,7 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
 
 def _inputs(frame: pd.DataFrame, options: LookupOptions) -> Inputs:
     check_layout(options, free_labels(frame))
-    return find_inputs(frame, options.given, options.dates(), options.as_of_grain)
+    return inputs_by(options, frame)
 
 
 def enrich_queries(

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from svc_sdk import Svc
-    from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Run
     from svc_tools.lookup.columns import Column
+    from svc_tools.lookup.options import RateForm
     from svc_tools.places import Place
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
@@ -18,7 +18,14 @@ from svc_tools.config import ConfigurationError, seller_delivery
 from svc_tools.countries import country_in_name
 from svc_tools.csv_files import FileError
 from svc_tools.display import capital, counted, plain
-from svc_tools.frames.options import ROLES
+from svc_tools.lookup.options import (
+    ROLES,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    names_in,
+    option_rows,
+)
 from svc_tools.lookup.outcomes import Trouble
 from svc_tools.roles import ColumnError, place_role
 from svc_tools.tabular import kind_to_read
@@ -47,40 +54,23 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.taxes.amounts import AmountsOfTax
+    from svc_tools.lookup.options import Option
     from svc_tools.questions import Question
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
 
-FIELDS: Mapping[str, str] = {
-    "state": "State",
-    "zip": "ZIP Code",
-    "address": "Street address",
-    "city": "City",
-    "location": "Place name",
-    "lat": "Latitude",
-    "lng": "Longitude",
-    "country": "Country",
-    "as_of": "Date of sale",
-    "amount": "Amount",
-    "shipping": "Shipping",
-    "exempt": "Exempt",
-    "invoice": "Invoice",
-}
-"""The fields that name a column, by the argument that they stand for."""
 _OF_TAX = ("shipping", "exempt", "invoice")
-"""Those that only a tax has, beside its amount."""
+"""The fields that only a tax has, beside its amount."""
 _SELDOM = ("location", "lat", "lng")
 """Those that are shown on demand."""
 _LABELS: Mapping[str, str] = {
-    **FIELDS,
-    "delivery": "Delivery",
-    "date_format": "Date format",
-    "tz": "Time zone",
-    "prefix": "Prefix of added columns",
-    "sheet": "Sheet",
-    "delimiter": "Delimiter",
-    "encoding": "Encoding",
+    name: row.panel
+    for kind in (LookupOptions, TaxOptions, FileOptions)
+    for name, row in option_rows(kind).items()
+    if row.panel
 }
+FIELDS: Mapping[str, str] = {name: _LABELS[name] for name in (*ROLES, "amount", *_OF_TAX)}
+"""The fields that name a column, by the argument that they stand for."""
 _CHOOSE = ("choose", "")
 _NONE = NO_TAX = ("none", "")
 _ONE = ("one", "")
@@ -102,15 +92,29 @@ def _delivery_menu() -> ipywidgets.Dropdown:
     with suppress(ConfigurationError):  # the run says what is wrong with it
         said = seller_delivery()
     options = _DELIVERIES if said is None else _DELIVERIES[1:]
-    return ipywidgets.Dropdown(description=_LABELS["delivery"], options=options, value=said or "")
+    return ipywidgets.Dropdown(options=options, value=said or "")
 
 
-class Reading(TypedDict, total=False):
-    """How a file is read, as `enrich_file` takes it; what is left out is detected."""
+_MENUS = {"date_format": DATE_FORMATS, "tz": TIME_ZONES}
+_HELPS = {
+    "date_format": "",
+    "tz": "For times in UTC.",
+    "delivery": "Decides in Florida, Illinois and Colorado.",
+    "prefix": "Empty: as they are. svc_ makes svc_combined_rate.",
+}
+"""What a field says of itself, where that is not the help of the command."""
 
-    sheet: str
-    delimiter: str
-    encoding: str
+
+def _widget_of(name: str, row: Option) -> ipywidgets.Widget:
+    """The field of an option that is no column: a menu, yes or no, or a text."""
+    if name == "delivery":
+        found = _delivery_menu()
+    elif name in _MENUS:
+        found = ipywidgets.Dropdown(options=_MENUS[name], value="")
+    else:
+        found = ipywidgets.Checkbox(indent=False) if row.kind is bool else ipywidgets.Text()
+    found.description = row.panel
+    return found
 
 
 class FileChoice:
@@ -170,16 +174,13 @@ class FileChoice:
         self.view = ipywidgets.VBox([self.upload, note(limit), self.path, self.options.view])
         self._show_options()
 
-    def reading(self) -> Reading:
-        """How the file is to be read: what was given."""
-        reading = Reading()
-        if sheet := self.sheet.value.strip():
-            reading["sheet"] = sheet
-        if self.delimiter.value:
-            reading["delimiter"] = self.delimiter.value
-        if encoding := self.encoding.value.strip():
-            reading["encoding"] = encoding
-        return reading
+    def reading(self) -> FileOptions:
+        """How the file is to be read; what is left out is detected."""
+        return FileOptions(
+            sheet=self.sheet.value.strip() or None,
+            delimiter=self.delimiter.value or None,
+            encoding=self.encoding.value.strip() or None,
+        )
 
     def offer(self, view: FileView) -> None:
         """Offer what the open file has: the sheets of a workbook, where there are several."""
@@ -248,12 +249,14 @@ class ColumnsForm:
         }
         self.one_state = ipywidgets.Text(description="State of all rows", placeholder="TX")
         self.one_date = ipywidgets.DatePicker(description="Date of all rows")
-        self.date_format = ipywidgets.Dropdown(
-            description=_LABELS["date_format"], options=DATE_FORMATS, value=""
-        )
-        self.tz = ipywidgets.Dropdown(description=_LABELS["tz"], options=TIME_ZONES, value="")
-        self.delivery = _delivery_menu()
-        self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
+        rows = option_rows(TaxOptions) | option_rows(LookupOptions)
+        self.further = {
+            name: _widget_of(name, row)
+            for name, row in rows.items()
+            if row.panel and name not in FIELDS
+        }
+        self.date_format, self.tz = self.further["date_format"], self.further["tz"]
+        self.delivery, self.prefix = self.further["delivery"], self.further["prefix"]
         self.export, self.question = ipywidgets.HTML(), note("")
         self.questions = QuestionMenus(answered)
         self._asked: list[str] = []
@@ -262,9 +265,10 @@ class ColumnsForm:
         self.preview = table((), (), "")
         self._one_state = field(self.one_state, "Two letters or a name.")
         self._one_date = field(self.one_date)
-        self._format = field(self.date_format)
-        self._tz = field(self.tz, "For times in UTC.")
-        self._delivery = field(self.delivery, "Decides in Florida, Illinois and Colorado.")
+        further = {
+            name: field(widget, _HELPS.get(name, rows[name].help))
+            for name, widget in self.further.items()
+        }
         self._helps = {
             "as_of": "Decides which rate applies.",
             "amount": "With it, tax is added.",
@@ -277,17 +281,18 @@ class ColumnsForm:
         for role, box in self.fields.items():
             box.children = (*box.children, self._why[role])
             self._explain(role)
-        prefix = field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate.")
         self._error = ipywidgets.HTML()
         self._error.add_class("svc-error")
-        self._boxes = {**self.fields, "date_format": self._format, "tz": self._tz}
-        self._boxes["delivery"] = self._delivery
-        self._boxes |= {"one_state": self._one_state, "one_date": self._one_date, "prefix": prefix}
+        self._boxes = {**self.fields, **further}
+        self._boxes |= {"one_state": self._one_state, "one_date": self._one_date}
+        self._format, self._tz = further.pop("date_format"), further.pop("tz")
+        self._delivery = further.pop("delivery")
+        self._below = {*_SELDOM, *further}
         when = [self.fields["as_of"], self._one_date, self._format, self._tz]
         where = [self.fields[role] for role in ("state", "zip", "address", "city", "country")]
         tax = [self.fields[role] for role in ("amount", *_OF_TAX)]
         tax.insert(2, self._delivery)
-        seldom = [*(self.fields[role] for role in _SELDOM), prefix]
+        seldom = [*(self.fields[role] for role in _SELDOM), *further.values()]
         self._grids = {
             grid(): boxes for boxes in (when, [where[0], self._one_state, *where[1:]], tax, seldom)
         }
@@ -331,9 +336,10 @@ class ColumnsForm:
             self.questions.ask(menus)
             self._asked_about = self.roles["amount"].value if menus else None
             self._is_export = view.export is not None
-            self.one_state.value = self.date_format.value = self.tz.value = ""
-            self.prefix.value = ""
-            self.one_date.value = None
+            self.one_state.value, self.one_date.value = "", None
+            for name, widget in self.further.items():
+                if name != "delivery":  # which is that of the seller
+                    widget.value = type(widget.value)()
             self._found = {*view.found, *sums}
             self.decided.value = _decided(view.decided, view.unused, waits=view.waits)
             self.export.value = _export(view)
@@ -392,8 +398,7 @@ class ColumnsForm:
                 given[role] = name
             elif kind == "none" and role == "shipping" and role in self._found:
                 given[role] = False
-        if self.delivery.value:
-            given["delivery"] = self.delivery.value
+        given |= self.settings(TaxOptions)
         return {**given, **(self.questions.answers() if self._asks() else {})}
 
     def show_source(self, source: AmountsOfTax) -> None:
@@ -433,13 +438,15 @@ class ColumnsForm:
         elif first is not None:
             self.roles[first].focus()
 
-    def written(self) -> str | None:
-        """How the dates of a column are written; `None` as they are found."""
-        return self.date_format.value or None if self._dated() else None
-
-    def zone(self) -> str | None:
-        """Whose calendar decides the date of a moment; `None` where none is given."""
-        return self.tz.value or None if self._dated() else None
+    def settings(self, kind: type) -> dict[str, Any]:
+        """The arguments of this class that name no column, as far as they were given."""
+        given: dict[str, Any] = {}
+        for name, row in option_rows(kind).items():
+            if row.panel and name in self.further and (name not in _MENUS or self._dated()):
+                value = self.further[name].value
+                value = value.strip() if isinstance(value, str) else value
+                given |= {name: names_in(value) if row.form == "names" else value} if value else {}
+        return given
 
     def _dated(self) -> bool:
         return bool(self.roles["as_of"].value[0] == "column")
@@ -462,7 +469,7 @@ class ColumnsForm:
             widget, *others = (one for one in box.children if one is not self._error)
             widget.remove_class("svc-invalid")
             if name == role:
-                if role in {*_SELDOM, "prefix"}:
+                if role in self._below:
                     self.more.reveal(opened=True)
                 self._error.value = escape(text)
                 others.append(self._error)
@@ -492,8 +499,7 @@ class ColumnsForm:
         return str(self.one_date.value.isoformat())
 
     def _others(self) -> tuple[ipywidgets.Widget, ...]:
-        texts = (self.one_state, self.one_date, self.date_format, self.tz, self.prefix)
-        return (*texts, self.delivery)
+        return (self.one_state, self.one_date, *self.further.values())
 
     def _place(self) -> None:
         """Put the fields that are asked about with the questions, and the others into their grids.

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,8 +21,18 @@ from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.options import LookupOptions
 from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.options import (
+    FILES,
+    GROUPS,
+    OF_FILE,
+    PLACES,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    flag_of,
+    option_rows,
+)
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
 from svc_tools.operating_system import typed
@@ -31,7 +41,6 @@ from svc_tools.widgets.file_input import (
     NO_TAX,
     ColumnsForm,
     FileChoice,
-    Reading,
     field_of,
     file_trouble,
     in_words,
@@ -58,6 +67,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.files.result import FileRun
+    from svc_tools.lookup.options import Form
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Job, Session
 
@@ -120,7 +130,7 @@ class FileTab:
             return
         self._forget()
         set_visible(self._mapping, visible=False)
-        self._start(f"Opening {path.name}…", lambda: view_of_file(path, **reading), self._opened)
+        self._start(f"Opening {path.name}…", lambda: view_of_file(path, reading), self._opened)
 
     def _opened(self, view: FileView) -> None:
         self.columns.show(view)
@@ -187,7 +197,8 @@ class FileTab:
         stop, self._planned_for = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
-            job = FileJob(source, output, terms, ranked=True, progress=self.progress, **reading)
+            files = replace(reading, progress=self.progress)
+            job = FileJob(source, output, terms, files, ranked=True)
             with ExitStack() as unless_planned:
                 unless_planned.callback(job.rows.close)
                 if stop.is_set() or not job.survey(stop).whole:
@@ -207,13 +218,8 @@ class FileTab:
         Raises:
             ValueError: a field was left open, or cannot be used.
         """
-        options = LookupOptions(
-            **self.columns.lookup(),  # type: ignore[arg-type]  # checked there
-            prefix=self.columns.prefix.value.strip(),
-            tz=self.columns.zone(),
-            date_format=self.columns.written(),
-        )
-        terms = Terms(options, self.columns.tax())
+        of_lookup = {**self.columns.lookup(), **self.columns.settings(LookupOptions)}
+        terms = Terms.of("lookup", of_lookup, self.columns.tax())
         return _Work(source, self._output(source), terms, self.choice.reading())
 
     def _show_code(self, work: _Work) -> None:
@@ -457,7 +463,7 @@ class _Work:
     source: Path
     output: Path
     terms: Terms
-    reading: Reading
+    reading: FileOptions
 
     @property
     def apart_from_tax(self) -> tuple[object, ...]:
@@ -483,6 +489,20 @@ def _free(path: Path) -> Path:
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
 
 
+def _given(terms: Terms, *groups: str) -> dict[str, object]:
+    """What is not left as it is of the lookup's options about these subjects, but the places."""
+    given, rows = _changed(terms.lookup), option_rows(LookupOptions)
+    given |= {"tz": str(given["tz"])} if "tz" in given else {}
+    names = [name for name in dict.fromkeys(("date_format", *OF_FILE)) if name in given]
+    return {name: given[name] for name in names if rows[name].group in groups}
+
+
+def _changed(options: LookupOptions | FileOptions) -> dict[str, object]:
+    """Those options that are not left as they are."""
+    given = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+    return {name: value for name, (value, default) in given.items() if value != default}
+
+
 def _code_of(connected: str, work: _Work) -> str:
     """The call of `enrich_file` that does what the tab does, with the code that connects."""
     terms = work.terms
@@ -492,10 +512,8 @@ def _code_of(connected: str, work: _Work) -> str:
         work.output,
         lookup={name: of for name, of in terms.lookup.given.items() if of is not None} or None,
         tax=None if terms.tax is None else dict(terms.tax),
-        date_format=terms.lookup.date_format,
-        tz=None if terms.lookup.tz is None else str(terms.lookup.tz),
-        prefix=terms.lookup.prefix or None,
-        **work.reading,
+        **_given(terms, *GROUPS),
+        **_changed(work.reading),
         client=Name("client"),
     )
     imported, client = connected.split("\n\n")
@@ -505,40 +523,37 @@ def _code_of(connected: str, work: _Work) -> str:
 def _command_of(session: Session, work: _Work) -> str:
     """The command that does what the tab does; it takes the key from the environment."""
     terms = work.terms
-    given = {name: of for name, of in terms.lookup.given.items() if of is not None}
     words = ["svc-tools", "enrich", str(work.source), "-o", str(work.output), *session.options]
-    for name, value in {
-        **given,
-        "date_format": terms.lookup.date_format,
-        "tz": terms.lookup.tz,
-        **(terms.tax or {}),
-        "prefix": terms.lookup.prefix or None,
-        **work.reading,
-    }.items():
-        words += _option(name, value)
+    of_places = {**terms.lookup.given, **_given(terms, PLACES)}
+    for rows, given in (
+        (option_rows(LookupOptions), of_places),
+        (option_rows(TaxOptions), terms.tax or {}),
+        (option_rows(LookupOptions), _given(terms, FILES)),
+        (option_rows(FileOptions), _changed(work.reading)),
+    ):
+        for name, value in given.items():
+            words += _words(flag_of(name, rows[name]), rows[name].form, value)
     words += ["--no-tax"] if terms.tax is None else []
     return typed(words)
 
 
-def _option(name: str, value: object) -> list[str]:
-    """An argument as the words of the command."""
-    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+def _words(flag: str, form: Form, value: object) -> list[str]:
+    """An option as the words of the command."""
     if value is None:
         return []
-    if name in _YES_OR_NO:
-        return [option, "yes" if value else "no"]
+    if form == "yes or no":
+        return [flag, "yes" if value else "no"]
+    if value is True:
+        return [flag]
     if value is False:
-        return ["--without", name.replace("_", "-")]
+        return ["--without", flag.removeprefix("--")]
     if isinstance(value, Mapping):
         each = [f"{label}={what}" for label, what in value.items()]
     else:
         each = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
-    words = ([f"{option}={one}"] if one.startswith("-") else [option, one] for one in each)
+    each = [",".join(each)] if form == "names" else each
+    words = ([f"{flag}={one}"] if one.startswith("-") else [flag, one] for one in each)
     return [word for some in words for word in some]
-
-
-_OPTIONS = {"amount": "--tax", "parts": "--part"}
-_YES_OR_NO = {"contains_tax", "contains_shipping"}
 
 
 def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:

@@ -12,6 +12,7 @@ import ipywidgets as w
 
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, render
+from svc_tools.lookup.options import SALES, ExposureOptions, option_rows
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.standings import exposure_summary, percent_used
 from svc_tools.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
@@ -43,15 +44,12 @@ if TYPE_CHECKING:
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
+_ROWS = option_rows(ExposureOptions)
+_FIRST = ("state", "date", "amount", "channel", "retail", "taxable", "order")
 COLUMNS = {
-    "state": "State",
-    "date": "Date of sale",
-    "amount": "Amount",
-    "channel": "Channel (direct or marketplace)",
-    "retail": "Retail amount",
-    "taxable": "Taxable amount",
-    "order": "Order number",
-    "country": "Country",
+    name: _ROWS[name].panel
+    for name in dict.fromkeys((*_FIRST, *_ROWS))
+    if _ROWS[name].panel and _ROWS[name].group == SALES
 }
 """What a column of sales can be, as `exposure_of_file` names it."""
 _BY_NAME = "(by its name)"
@@ -91,28 +89,28 @@ class ExposureSection(Section):
                 ),
                 Entry(
                     "date_format",
-                    "Date format",
+                    _ROWS["date_format"].panel,
                     kind="menu",
                     help="Where the dates could be read in two ways.",
                     options=_menu(DATE_FORMATS),
                 ),
                 Entry(
                     "tz",
-                    "Time zone",
+                    _ROWS["tz"].panel,
                     kind="menu",
                     help="For times in UTC.",
                     options=_menu(TIME_ZONES),
                 ),
                 Entry(
                     "as_of",
-                    "As of",
+                    _ROWS["as_of"].panel,
                     kind="date",
                     help="Optional: else the last day with a sale.",
                     width="narrow",
                 ),
                 Entry(
                     "first",
-                    "Complete from",
+                    _ROWS["covers"].panel,
                     kind="date",
                     help="Optional: else the first day with a sale.",
                     width="narrow",
@@ -126,7 +124,7 @@ class ExposureSection(Section):
                 ),
                 Entry(
                     "thresholds",
-                    "Your own thresholds",
+                    _ROWS["thresholds"].panel,
                     help="Optional: rows of your own over those that ship, in the same columns.",
                     placeholder="thresholds.csv",
                 ),

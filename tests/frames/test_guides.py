@@ -15,7 +15,6 @@ from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 from svc_tools.frames.review import REVIEW_COLUMNS
-from svc_tools.frames.taxes.rounding import ROUNDINGS
 from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
@@ -27,6 +26,7 @@ from svc_tools.lookup.columns import (
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
+from svc_tools.lookup.options import ROUNDINGS
 from svc_tools.places import STATES
 
 DOCS = Path(__file__).parents[2] / "docs"

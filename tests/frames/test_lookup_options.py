@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 import pickle
 from datetime import date, datetime, timedelta, timezone
@@ -17,10 +16,8 @@ from support.faults import answer, echoing
 import svc_tools
 from svc_tools.config import ConfigurationError
 from svc_tools.demo.run import orders as demo_orders
-from svc_tools.frames import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import decode, lookups_of
 from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
@@ -38,19 +35,6 @@ def looked(frame, client, **arguments):
 
 def asked_days(faults):
     return sorted(seen.target.partition("as_of=")[2] for seen in faults.seen)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "own"),
-    [(LookupArguments, LookupOptions, []), (TaxArguments, TaxOptions, ["amount"])],
-)
-def test_every_option_is_an_argument_with_the_same_default(arguments, options, own):
-    defaults = inspect.signature(options).parameters
-    assert [*own, *arguments.__annotations__] == list(defaults)
-    shown = inspect.signature(SvcAccessor.tax if own else SvcAccessor.lookup).parameters
-    assert {name: shown[name].default for name in defaults} == {
-        name: one.default for name, one in defaults.items()
-    }
 
 
 @pytest.mark.parametrize(

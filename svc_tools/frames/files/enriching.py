@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from svc_tools.config import configured, connect, unconfigured
 from svc_tools.frames.columns import free_labels, is_label, propose
@@ -21,63 +21,44 @@ from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import in_words
-from svc_tools.frames.lookup.saved_layout import as_layout
 from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.options import LookupOptions, TaxOptions, options_of
+from svc_tools.frames.options import (
+    FileArguments,
+    FileOptions,
+    LookupOptions,
+    TaxOptions,
+    refuse_unknown,
+    takes,
+)
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
+from svc_tools.lookup.options import OF_FILE, option_rows
 from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
 from svc_tools.tabular import Chunk, cell_text, in_which_row, open_table
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Hashable, Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any
 
     import pandas as pd
 
-    from svc_sdk import Svc
     from svc_tools.exports import Export
     from svc_tools.frames.columns import Proposal
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.frames.lookup.sums import Term
-    from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.places import Grain
-    from svc_tools.progress import Progress
     from svc_tools.questions import Question
 
 
+@takes(FileArguments, FileOptions, LookupOptions)
 def enrich_file(
     source: str | Path,
     output: str | Path,
     *,
     lookup: Mapping[str, object] | None = None,
     tax: Mapping[str, Any] | None = None,
-    client: Svc | None = None,
-    prefix: str = "",
-    columns: Sequence[str] | Literal["short"] | None = None,
-    detail: bool = False,
-    date_format: str | None = None,
-    tz: str | None = None,
-    as_of_grain: Grain = "day",
-    sheet: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    report: str | Path | None = None,
-    report_columns: Sequence[str] | None = None,
-    force: bool = False,
-    cache: CacheChoice = None,
-    locked: str | Path | None = None,
-    layout: SalesLayout | str | Path | None = None,
-    save_layout: str | Path | None = None,
-    resume: bool = True,
-    concurrency: int = 16,
-    deadline: float | None = None,
-    progress: Progress | None = None,
-    stop: threading.Event | None = None,
+    **arguments: Unpack[FileArguments],
 ) -> FileRun:
     """Look up the rate of every row of a file, and write the rows with their rates to another.
 
@@ -97,27 +78,17 @@ def enrich_file(
             the column of amounts is found, `None` for no tax. With `invoice`, lines of one invoice
             may lie anywhere in the file.
         client: the service; by default the configured one, else the embedded one.
-        prefix: put before the names of the added columns.
         columns: which of the lookup's columns to add, as for `df.svc.lookup()`; status and error
             always. "short" leaves out the parts of the tax too.
-        detail: request the jurisdictions too.
-        date_format: as for `df.svc.lookup()`.
-        tz: as for `df.svc.lookup()`.
-        as_of_grain: as for `df.svc.lookup()`.
-        sheet: the sheet of a workbook; by default the first visible one.
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.
         report: a `.xlsx` or `.html` file for `df.svc.report()` too; it needs all rows in memory.
         report_columns: as `columns` for `df.svc.report()`.
-        force: replace existing files.
-        cache: as for `df.svc.lookup()`.
         locked: a lock file used instead of the service; no request is sent.
         layout: a layout, or the path of one, by which the columns are read without a question, as
             for `df.svc.lookup()` and `df.svc.tax()`.
         save_layout: a file in which the layout of the source is kept for the next one.
         resume: use the results in the cache; `False` requests every place again.
-        concurrency: concurrent requests.
-        deadline: seconds after which no more requests are sent.
         progress: shows the stages of the run: rows read, places looked up, rows written.
         stop: ends the run once another thread sets it. While the file is read, or its rows are
             written, nothing is written then; while places are looked up, the results so far are
@@ -133,47 +104,30 @@ def enrich_file(
         ValueError: columns are ambiguous or missing, as in `df.svc.lookup()` and `df.svc.tax()`.
     """
     started = time.monotonic()
-    kept = None if layout is None else as_layout(layout)
-    of_lookup = {
-        **(lookup or {}),
-        "prefix": prefix,
-        "detail": detail,
-        "columns": columns,
-        "tz": tz,
-        "date_format": date_format,
-        "as_of_grain": as_of_grain,
-        "layout": kept,
-    }
-    options = options_of(LookupOptions, "lookup", of_lookup)
-    terms = Terms(options, tax if tax is None or kept is None else {**tax, "layout": kept})
+    refuse_unknown("enrich_file", arguments, FileArguments.__annotations__)
+    given: dict[str, Any] = {**arguments}
+    files = FileOptions(**{name: given[name] for name in option_rows(FileOptions) if name in given})
+    of_file = {name: given.get(name, getattr(LookupOptions, name)) for name in OF_FILE}
+    terms = Terms.of("lookup", {**(lookup or {}), **of_file}, tax, files.layout)
     with contextlib.ExitStack() as stack:
-        job = stack.enter_context(
-            FileJob(
-                Path(source),
-                Path(output),
-                terms,
-                sheet=sheet,
-                delimiter=delimiter,
-                encoding=encoding,
-                report=None if report is None else Path(report),
-                report_columns=report_columns,
-                save_layout=None if save_layout is None else Path(save_layout),
-                force=force,
-                progress=progress,
-            )
-        )
-        job.survey(stop)
+        job = stack.enter_context(FileJob(Path(source), Path(output), terms, files))
+        job.survey(files.stop)
+        locked, client = arguments.get("locked"), arguments.get("client")
         if locked is not None:
             job.take(read_lock(locked))
-            return job.finish(started, stop)
+            return job.finish(started, files.stop)
         if client is None:
             opened = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(opened)
-        store = stack.enter_context(opened_cache(cache))
         job.look_up(
-            client, store, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop
+            client,
+            stack.enter_context(opened_cache(arguments.get("cache"))),
+            resume=files.resume,
+            concurrency=arguments.get("concurrency", LookupOptions.concurrency),
+            deadline=arguments.get("deadline"),
+            stop=files.stop,
         )
-        return job.finish(started, stop)
+        return job.finish(started, files.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,27 +168,18 @@ class FileView:
     waits: bool = False
 
 
-def view_of_file(
-    path: Path,
-    *,
-    sheet: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    count: int = 5,
-) -> FileView:
+def view_of_file(path: Path, files: FileOptions | None = None, *, count: int = 5) -> FileView:
     """Look at the beginning of a file; sends no request and writes nothing.
 
     Args:
         path: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file.
-        sheet: as for `enrich_file`.
-        delimiter: as for `enrich_file`.
-        encoding: as for `enrich_file`.
+        files: how it is read.
         count: how many rows to show.
 
     Raises:
         FileError: there is no such file, or it cannot be read.
     """
-    rows = open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)
+    rows = open_table(path, **(files or FileOptions()).reading)
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
         frame = rows_of(first)

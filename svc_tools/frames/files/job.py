@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 import pandas as pd
@@ -81,9 +82,8 @@ from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from decimal import Decimal
-    from pathlib import Path
     from typing import Any
 
     import numpy as np
@@ -96,8 +96,8 @@ if TYPE_CHECKING:
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
+    from svc_tools.lookup.options import FileOptions
     from svc_tools.places import Grain, Place
-    from svc_tools.progress import Progress
     from svc_tools.tabular import Table
 
 
@@ -115,31 +115,23 @@ class FileJob:
         source: Path,
         output: Path,
         terms: Terms,
+        files: FileOptions,
         *,
-        sheet: str | None = None,
-        delimiter: str | None = None,
-        encoding: str | None = None,
-        report: Path | None = None,
-        report_columns: Sequence[str] | None = None,
-        save_layout: Path | None = None,
-        force: bool = False,
         ranked: bool = False,
-        progress: Progress | None = None,
     ) -> None:
-        self._ranked = ranked
-        self.source, self.output, self.report = source, output, report
-        self.report_columns = report_columns
-        self._progress = progress
+        self._ranked, force = ranked, files.force
+        self.source, self.output, self.report_columns = source, output, files.report_columns
+        self.report = None if files.report is None else Path(files.report)
+        self._save_layout = None if files.save_layout is None else Path(files.save_layout)
+        self._progress, self._late = files.progress, Late()
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
-        if report is not None:
-            check_report(report, source, output, force=force)
-        self._save_layout, self._late = save_layout, Late()
-        if save_layout is not None:
-            check_saved_layout(save_layout, source, force=force)
-        with stage(
-            progress, "Reading", None, "rows"
-        ):  # a workbook is read whole to know its columns
-            self.rows = open_table(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
+        if self.report is not None:
+            check_report(self.report, source, output, force=force)
+        if self._save_layout is not None:
+            check_saved_layout(self._save_layout, source, force=force)
+        # a workbook is read whole to know its columns
+        with stage(self._progress, "Reading", None, "rows"):
+            self.rows = open_table(source, **files.reading)
         try:
             first = self._first()
             self._given = terms
@@ -147,7 +139,7 @@ class FileJob:
                 inputs = inputs_of(first, terms)
                 style = replace(inputs.dates, from_1904=self.rows.from_1904)
                 self._lay_out(first, replace(inputs, dates=style))
-            check_report_columns(report_columns, report, self._names())
+            check_report_columns(self.report_columns, self.report, self._names())
         except BaseException:
             self.rows.close()
             raise

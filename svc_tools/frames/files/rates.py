@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from svc_tools.config import Source
-from svc_tools.frames.columns import Inputs, find_inputs, free_labels, is_label, used_notes
-from svc_tools.frames.lookup.saved_layout import filled
+from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
+from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup_columns import (
     NOTE,
     added_positions,
@@ -60,6 +60,23 @@ class Terms:
 
     lookup: LookupOptions = field(default_factory=LookupOptions)
     tax: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        lookup: Mapping[str, Any],
+        tax: Mapping[str, Any] | None,
+        layout: object = None,
+    ) -> Self:
+        """The terms of these arguments, with the layout for both.
+
+        Raises:
+            ValueError: an argument of the lookup cannot be used, or the layout is none.
+        """
+        kept = None if layout is None else as_layout(layout)
+        options = options_of(LookupOptions, method, {**lookup, "layout": kept})
+        return cls(options, tax if tax is None or kept is None else {**tax, "layout": kept})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +173,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
     options = terms.lookup
     free_columns(first, options.prefix)
     check_layout(options, free_labels(first))
-    dates, grain = options.dates(), options.as_of_grain
-    return find_inputs(first, options.given, dates, grain, call="lookup=")
+    return inputs_by(options, first, call="lookup=")
 
 
 def layout_of(

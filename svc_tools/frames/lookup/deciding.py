@@ -36,11 +36,11 @@ from svc_tools.roles import plain_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from svc_tools.frames.decimal_marks import DecimalMark, Marks
+    from svc_tools.frames.decimal_marks import Marks
     from svc_tools.frames.lookup.doubts import Doubt
     from svc_tools.frames.lookup.figures import MoneyTable
-    from svc_tools.frames.lookup.row_kinds import RefundsAs
     from svc_tools.frames.lookup.witness import Verdict
+    from svc_tools.lookup.options import DecimalMark, RefundsAs
 
 NO_AMOUNTS = "it holds other texts than amounts"
 ANSWERS = (

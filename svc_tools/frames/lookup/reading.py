@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.exports import Export, Sum
-    from svc_tools.frames.decimal_marks import DecimalMark, Mark
-    from svc_tools.frames.lookup.row_kinds import RefundsAs
+    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.lookup.options import DecimalMark, RefundsAs
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from svc_tools.frames.lookup.order_numbers import Codes
+    from svc_tools.lookup.options import RefundsAs
 
 Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
 """What a row is by a word: a sale; none; a voided one; a refund, which is a row of its own; a sale
@@ -35,8 +36,6 @@ that was refunded, in whole or in part."""
 Reads: TypeAlias = Literal["status", "type", "flag", "moment", "quantity"]
 """How a column says it: the status or type of a row in words, yes or no, the moment of it, or by a
 quantity below 0."""
-RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
-"""What refunds written with a positive amount are: taken off, sales like others, or no sale."""
 
 _SAMPLE = 1_000
 _MOST_WORDS = 40

@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from svc_tools.atomic import whole_file
 from svc_tools.config import DeliveryAs
 from svc_tools.exports import recognized
-from svc_tools.frames.decimal_marks import DecimalMark
 from svc_tools.frames.lookup.currencies import find_currency
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.reading import Reading
-from svc_tools.frames.lookup.row_kinds import Kind, Reads, RefundsAs, find_kinds
-from svc_tools.frames.lookup.sums import Part, Sums, Term, Witness
+from svc_tools.frames.lookup.row_kinds import Kind, Reads, find_kinds
+from svc_tools.frames.lookup.sums import Sums, Term, Witness
+from svc_tools.lookup.options import ROLES, DecimalMark, Part, RefundsAs
 from svc_tools.roles import place_role, plain_name
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ MONEY = (
 """The arguments of a tax that decide what the amounts are: one of them decides them anew."""
 FURTHER = ("exempt", "taxable", "invoice", "channel", "ship_from", "refunds", "delivery")
 """The other arguments of a tax that a layout keeps."""
-_ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
 
 _Column = StrictStr
 _ColumnOrNot = StrictStr | Literal[False]
@@ -265,7 +264,7 @@ class SalesLayout:
         held = self._held.lookup.model_dump(exclude_none=True)
         held |= self._held.for_all_rows
         if self.export is None:
-            held = {role: False for role in _ROLES if role != "as_of"} | held
+            held = {role: False for role in ROLES if role != "as_of"} | held
         return held
 
     def of_tax(self) -> dict[str, Any]:
@@ -307,7 +306,7 @@ class SalesLayout:
 
     def _of_places(self) -> list[str]:
         """The columns of the place and the date."""
-        held = self._held.lookup.model_dump(include={*_ROLES})
+        held = self._held.lookup.model_dump(include={*ROLES})
         return [one for one in dict.fromkeys(held.values()) if one in self.columns]
 
     def _of_amounts(self) -> list[str]:
@@ -375,7 +374,7 @@ _HEAD = """\
 """
 
 
-def as_layout(given: SalesLayout | str | os.PathLike[str]) -> SalesLayout:
+def as_layout(given: object) -> SalesLayout:
     """A layout that is given, or read from the file of this name.
 
     Raises:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
+
+    from svc_tools.lookup.options import Part
 
 Witness: TypeAlias = Literal["export", "sum", "rates", "name", "given"]
 """What decided: the table of an export, the file's own arithmetic, the rates of its places, a
@@ -64,11 +66,6 @@ class Sums:
     by_order: bool = False
     witness: Witness = "name"
     outside: tuple[Term, ...] = ()
-
-
-Part: TypeAlias = Literal["goods", "delivery", "discount", "untaxed", "none"]
-"""What a user says that a column is."""
-PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
+from svc_tools.frames.options import answers_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, sample_of
@@ -180,7 +181,7 @@ def _money(
     """
     named = {role: columns[role] for role in PARTS if role in columns}
     others = [label for role, label in columns.items() if role not in {"amount", "order"}]
-    answers = options.answers(others)
+    answers = answers_of(options, others)
     export = recognized(labels)
     if export is not None and (options.amount is not None or export.found_amount(labels)):
         refuse_answers(export, options, _OF_TABLE)

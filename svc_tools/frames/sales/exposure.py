@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -119,10 +119,11 @@ def _is_one_file(path: Path, other: Path) -> bool:
 def _terms(options: ExposureOptions) -> tuple[Register | None, Thresholds]:
     """The registrations and the thresholds, read."""
     register, thresholds = options.register, options.thresholds
-    table = thresholds if isinstance(thresholds, Thresholds) else read_thresholds(thresholds)
+    if not isinstance(thresholds, Thresholds):
+        thresholds = read_thresholds(cast("str | Path | None", thresholds))
     if register is None or isinstance(register, Register):
-        return register, table
-    return read_register(register), table
+        return register, thresholds
+    return read_register(register), thresholds
 
 
 def _exposed(

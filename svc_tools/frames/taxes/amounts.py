@@ -30,8 +30,8 @@ from svc_tools.frames.lookup.reading import (
 )
 from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
 from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
-from svc_tools.frames.lookup.sums import Answers
 from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
+from svc_tools.frames.options import answers_of
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
@@ -310,20 +310,10 @@ def _answers(
     sums = None if saved is None else saved.sums
     read = [] if sums is None else [term for _, term in terms_of(sums)]
     read += [] if sums is None or sums.total is None else [sums.total]
-    return SalesAnswers(
-        amount=terms.amount,
+    return replace(
+        answers_of(terms, [one for name in _OTHERS if (one := getattr(terms, name)) in labels]),
         shipping=False if _is_value(terms.shipping, labels) else terms.shipping,
-        order=terms.order,
-        currency=terms.currency,
-        refunds=terms.refunds,
         decimal=terms.decimal or (None if saved is None else saved.decimal),
-        money=Answers(
-            once=None if terms.once is None else tuple(terms.once or ()) or False,
-            contains_tax=terms.contains_tax,
-            contains_shipping=terms.contains_shipping,
-            parts=terms.parts or {},
-        ),
-        others=tuple(one for name in _OTHERS if (one := getattr(terms, name)) in labels),
         read=tuple(dict.fromkeys(term.label for term in read)),
     )
 

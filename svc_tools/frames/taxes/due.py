@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.options import Nexus, TaxOptions
+    from svc_tools.frames.options import TaxOptions
 
 _MARKETPLACE = {
     "marketplace",
@@ -128,7 +128,7 @@ class Sales(NamedTuple):
     untaxed: np.ndarray
 
 
-def register_of(nexus: Nexus) -> Register:
+def register_of(nexus: object) -> Register:
     """The register that `nexus=` names.
 
     Raises:

@@ -23,7 +23,7 @@ from svc_tools.frames.columns import distinct_values
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from svc_tools.frames.taxes.rounding import Rounding
+    from svc_tools.lookup.options import Rounding
 
 _EXACT = 2**52
 """Whole numbers add up exactly as floats to here and, mirrored, to well above."""

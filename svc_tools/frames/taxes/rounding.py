@@ -5,21 +5,15 @@ A product of cents and units of 10^-5 counts in units of 10^-7 dollars, 10^5 of 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 
-Rounding = Literal["half_up", "half_even", "up", "down"]
-"""What happens to a fraction of a cent. Every mode is symmetric: a refund mirrors its sale.
+if TYPE_CHECKING:
+    from svc_tools.lookup.options import Rounding
 
-- half_up: to the nearest cent, half a cent away from zero;
-- half_even: to the nearest cent, half a cent to the even one;
-- up: any fraction away from zero;
-- down: any fraction dropped, toward zero.
-"""
-ROUNDINGS: tuple[str, ...] = get_args(Rounding)
 ROOM = 9 * 10**13
 """Cents below this can be multiplied by any rate, in units, within 64 bits."""
 _HALF = UNITS_PER_ONE // 2

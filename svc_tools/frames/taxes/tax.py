@@ -18,7 +18,7 @@ import pandas as pd
 from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
-from svc_tools.frames.enrich import with_columns
+from svc_tools.frames.enrich import FailedRowsError, with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.layouts import of_tax_for_layout
 from svc_tools.frames.lookup.orders import Orders
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
-    from svc_tools.frames.taxes.rounding import Rounding
+    from svc_tools.lookup.options import Rounding
 
 
 class OriginSourcing(NamedTuple):
@@ -140,20 +140,12 @@ CAPS = {
 """States whose local tax applies to the first dollars of an item only."""
 
 
-class TaxFailedError(Exception):
+class TaxFailedError(FailedRowsError):
     """Rows have no tax, and `errors="raise"` was given.
 
     Attributes:
         frame: the frame with every tax that could be computed: nothing is lost.
     """
-
-    def __init__(self, message: str, frame: pd.DataFrame) -> None:
-        super().__init__(message)
-        self.frame = frame
-
-    def __reduce__(self) -> tuple[type[TaxFailedError], tuple[str, pd.DataFrame]]:
-        """Pickle the frame too."""
-        return type(self), (str(self), self.frame)
 
 
 class _WithGaps(NamedTuple):

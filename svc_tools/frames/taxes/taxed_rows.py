@@ -23,7 +23,7 @@ from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, money, one_amount
-from svc_tools.frames.options import AmountOptions, TaxOptions
+from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.due import terms_of
@@ -262,7 +262,7 @@ def column_of(
         ColumnAmbiguous: the column leaves open how it is read; it has all questions.
         ColumnMissing: it is that of the whole order, and no column says which one.
     """
-    answers = options.answers()
+    answers = answers_of(options)
     require_answers(frame, answers)
     every = free_labels(frame)
     once = frozenset(single(every))
