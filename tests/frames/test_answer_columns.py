@@ -18,7 +18,7 @@ from svc_tools.frames.columns import Inputs
 from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import ServiceName, decode, encode, result_columns
 from svc_tools.lookup import Found, Outcome, refused
-from svc_tools.lookup.columns import LOOKUP_COLUMNS
+from svc_tools.lookup.columns import FACTS, LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import Component
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
 from svc_tools.places import Question, same_place
@@ -126,7 +126,8 @@ def by_the_rules(one, own, outcomes):
         return getattr(found, name) if found else None
 
     since = of("effective_date")
-    return {
+    later = {one.name: of(one.fact) for one in FACTS if one.name in LOOKUP_COLUMNS}
+    return later | {
         "combined_rate": rate(of("combined")),
         "state_rate": rate(of("state")),
         "county_rate": rate(of("county")),
