@@ -15,7 +15,7 @@ from svc_tools.excel import results as excel_results
 from svc_tools.frames import results
 from svc_tools.lookup import lock_file
 from svc_tools.lookup.cache_store import bodies_of, profile_of, row_of, write_profile
-from svc_tools.lookup.columns import COLUMNS, FACTS, LOOKUP_COLUMNS, TAXES
+from svc_tools.lookup.columns import COLUMNS, FACTS, LOOKUP_COLUMNS, SHORT_COLUMNS, TAXES
 from svc_tools.lookup.outcomes import Component, Found, Outcome
 from svc_tools.places import Place
 
@@ -87,6 +87,12 @@ def test_a_column_is_of_the_response_or_of_the_outcome_and_a_tax_is_of_neither()
         assert not (one.shared and not one.fact), one.name
         assert one.outcome in {"", *(field.name for field in dataclasses.fields(Outcome))}, one.name
     assert len({one.name for one in COLUMNS}) == len(COLUMNS)
+
+
+def test_the_ends_of_the_table_stay():
+    """By them the columns of a file are told from the user's: put a further one between them."""
+    ends = (COLUMNS[0].name, SHORT_COLUMNS[-1], COLUMNS[-1].name)
+    assert ends == ("combined_rate", "combined_district_rate", "support_reference")
 
 
 FULL = ok(
