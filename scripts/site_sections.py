@@ -94,16 +94,17 @@ def _confidence() -> Iterator[str]:
 
 def _codes() -> Iterator[str]:
     for kind, title in _KINDS.items():
-        rows = [codes.CODES[code] for code in codes.codes_of(kind)]
-        with_why, with_to_do = any(row.why for row in rows), any(row.to_do for row in rows)
+        rows = {code: codes.CODES[code] for code in codes.codes_of(kind)}
+        with_why = any(row.why for row in rows.values())
+        with_to_do = any(row.to_do for row in rows.values())
         yield f"## {title}"
         heads = ["Code", "Meaning"]
         heads += ["Why it matters"] * with_why + ["What to do"] * with_to_do
         yield from _table(
             heads,
             (
-                [f"`{row.code}`", row.meaning] + [row.why] * with_why + [row.to_do] * with_to_do
-                for row in rows
+                [f"`{code}`", row.meaning] + [row.why] * with_why + [row.to_do] * with_to_do
+                for code, row in rows.items()
             ),
         )
 

@@ -210,6 +210,8 @@ LISTS = {
 def test_a_text_that_names_exports_names_all_of_their_kind(page, words, fits) -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     (listed,) = re.findall(words, text)
+    for one in EXPORTS:
+        assert BRAND.match(one.name), f"{one.name}: end it in orders, payments, or extend BRAND"
     brands = {BRAND.match(one.name)[1]: False for one in EXPORTS}
     brands |= {BRAND.match(one.name)[1]: True for one in EXPORTS if fits(one)}
 

@@ -16,6 +16,7 @@ import pytest
 from support.command import svc_tools
 from support.faults import KEY, answer
 from support.nexus import KEYS, LOST, RECORDS, SERVICES, Nexus, plan_of, refused, response
+from support.shops import MARKETPLACES
 from support.systems import posix
 from typer.testing import CliRunner
 
@@ -257,7 +258,6 @@ def test_what_the_sales_leave_open_is_asked_with_the_line_to_copy(own, tmp_path)
 
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
-MARKETPLACES = {"amazon.txt", "etsy.csv", "tiktok.csv", "ebay.csv"}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))

@@ -10,6 +10,7 @@ import make_sample_exports
 import pandas as pd
 import pytest
 from support.command import svc_tools
+from support.shops import MARKETPLACES
 
 from svc_tools import tabular
 from svc_tools.exports import EXPORTS
@@ -447,7 +448,6 @@ SAMPLES = {
     ),
 }
 WITHOUT_SAMPLE = {"WooCommerce orders (Import Export Suite)": "woocommerce.csv has its amounts"}
-MARKETPLACES = {"amazon.txt", "etsy.csv", "tiktok.csv", "ebay.csv"}
 
 
 def read(name: str) -> pd.DataFrame:

@@ -210,6 +210,7 @@ def test_every_number_that_two_outputs_share_is_the_same(
         monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 25_000)
     source, frame = files_of(name, kind, tmp_path)
 
+    assert (name in COLLECTED) == ("collected" in recognized(frame.columns).found(frame.columns))
     outputs = outputs_of(
         *(source, frame, TERMS[kind], embedded, tmp_path), collected=COLLECTED.get(name)
     )

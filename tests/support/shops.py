@@ -1,5 +1,8 @@
 """The columns of shops' order exports; a star marks those with names, addresses and contacts."""
 
+MARKETPLACES = {"amazon.txt", "ebay.csv", "etsy.csv", "tiktok.csv"}
+"""The samples with sales of a marketplace: of no row of them, or of few, is a tax due."""
+
 COLUMNS = {
     "shopify": (
         "Name|Email*|Financial Status|Paid at|Fulfillment Status|Fulfilled at|"

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from support.command import svc_tools
 from support.faults import HANG, KEY, RESET, echo, echoing
+from support.shops import MARKETPLACES
 from support.systems import posix
 
 from svc_sdk import Svc
@@ -250,8 +251,6 @@ def test_an_export_of_a_shop_is_recognized_and_needs_one_button(tab, faults, tmp
 
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
-MARKETPLACES = {"amazon.txt", "ebay.csv", "etsy.csv", "tiktok.csv"}
-"""Exports without a row to review: of no row, or of none that may be, is any tax due."""
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))

@@ -242,10 +242,19 @@ EXAMPLES = [
 
 def test_every_form_has_an_example_and_the_page_names_its_state():
     assert {form for _, _, (form, _, _) in EXAMPLES} == FORMS.keys()
-    page = Path(__file__).parents[4] / "docs" / "OFFICIAL_FILES.md"
-    (known,) = re.findall(r"Files are known by their content: ([^.]+)", page.read_text("utf-8"))
-    for one in STATE_FILES:
-        assert STATES[one.state] in known
+    root = Path(__file__).parents[4]
+    page = root / "docs" / "OFFICIAL_FILES.md"
+    table = root / "svc_tools" / "service" / "ratebook" / "data" / "SOURCES.md"
+    help_text = root / "svc_tools" / "cli" / "book.py"
+    lists = {
+        page: r"(?s)Files are known by their content: (.+?)\. They go",
+        table: r"(?s)## Your own files(.+?)\n- ",
+        help_text: r"(?s)Known by their content: (.+?)\. A newer file",
+    }
+    for path, pattern in lists.items():
+        (known,) = re.findall(pattern, path.read_text("utf-8"))
+        lacking = [STATES[one.state] for one in STATE_FILES if STATES[one.state] not in known]
+        assert not lacking, f"{path.name} does not name {lacking}"
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), EXAMPLES)
