@@ -19,6 +19,7 @@ from support.faults import KEY, RESET, echoing
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_sdk import Svc
 from svc_tools.lookup import lock_file
+from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.lookup.lock_file import LockFileError, read_lock
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +130,9 @@ def test_two_lines_are_a_further_column_everywhere(tmp_path, faults, column, val
     shown = [str(value), str(value), None]
     names = [name for name in first["columns"] if name not in {"state", "zip"}]
     at = names.index("further")
-    assert (names[at - 1], names[at + 1]) == ("combined_district_rate", "rate_low")
+    behind = ADDED_COLUMNS[ADDED_COLUMNS.index("state_tax") :]
+    following = next(one for one in behind if one in LOOKUP_COLUMNS)
+    assert (names[at - 1], names[at + 1]) == ("combined_district_rate", following)
     assert first["requests"] == 2
     assert first["cells"] == first["locked"] == shown
     assert first["again"]
