@@ -37,7 +37,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 """The groups of each part: modules of this package with a function `findings()`.
 
-A group that needs a tool has `ROWS`, the names of its rows, which are shown without it too.
+A group that needs a tool has `NAMES`, those of its rows, which are shown without it too.
 """
 
 
@@ -61,7 +61,7 @@ def measured(group: str) -> tuple[list[Finding], bool]:
     failed = False
     try:
         module = importlib.import_module(f"benchmarks.{group}")
-        rows = getattr(module, "ROWS", rows)
+        rows = getattr(module, "NAMES", rows)
         for finding in module.findings():
             show(finding)
             found.append(finding)

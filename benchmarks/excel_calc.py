@@ -28,7 +28,7 @@ from svc_tools.excel.officejs.guard import origin_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROWS = (
+NAMES = (
     f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Calc",
     f"Calc: {FORMULAS:,} single formulas that look ahead against one POST a cell (time)",
 )

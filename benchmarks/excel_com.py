@@ -26,7 +26,7 @@ from svc_tools.excel.values import OMITTED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROWS = (
+NAMES = (
     f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and batches through COM",
     f"COM: {FORMULAS:,} single formulas that look ahead against a question a place (time)",
 )

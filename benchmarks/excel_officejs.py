@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STAND_IN = Path(__file__).with_name("excel_stand_in.mjs")
-ROWS = (
+NAMES = (
     f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Excel",
     f"Office.js: {FORMULAS:,} formulas in one POST against one POST a cell (time)",
     f"Office.js: the same {FORMULAS:,} formulas recalculated, against one POST a cell (time)",

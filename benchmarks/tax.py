@@ -128,7 +128,8 @@ def whole_calls() -> Iterator[Finding]:
     }
 
     def call(terms: dict[str, Any]) -> pd.DataFrame:
-        return SvcAccessor(frame).tax(progress=False, **terms)
+        own = {"shipping": False, "once": False, **terms}  # what is not named is found
+        return SvcAccessor(frame).tax("amount", progress=False, **own)
 
     tax, missing = cents_of(call({})["tax"])
     cents, units, _ = rows()

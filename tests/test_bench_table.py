@@ -55,7 +55,7 @@ def group(monkeypatch):
         module = ModuleType(f"benchmarks.{name}")
         module.findings = findings
         if rows is not None:
-            module.ROWS = rows
+            module.NAMES = rows
         monkeypatch.setitem(sys.modules, module.__name__, module)
         return name
 
@@ -72,10 +72,10 @@ def test_without_its_tool_a_group_is_skipped_and_the_others_are_measured(
     monkeypatch.setenv("PATH", str(tmp_path))
     status, cells = run("excel_officejs", "excel_calc", group("one", lambda: [finding("a")]))
     assert status == 0
-    assert [cells.pop(row).partition(": apt-get")[0] for row in excel_officejs.ROWS] == [
+    assert [cells.pop(row).partition(": apt-get")[0] for row in excel_officejs.NAMES] == [
         "skipped: Node.js is missing"
     ] * 3
-    assert [cells.pop(row).partition(": apt-get")[0] for row in excel_calc.ROWS] == [
+    assert [cells.pop(row).partition(": apt-get")[0] for row in excel_calc.NAMES] == [
         "skipped: LibreOffice is missing"
     ] * 2
     assert cells == {"a": "1.0 x"}
