@@ -246,9 +246,7 @@ def plan(
         Path, typer.Option("--output", "-o", help="The plan to write, a CSV for you to tick.")
     ],
     register: _OwnRegister = None,
-    thresholds: Annotated[
-        Path | None, typer.Option(help="A CSV whose rows replace the shipped thresholds.")
-    ] = None,
+    thresholds: Annotated[Path | None, typer.Option(help=_SALES["thresholds"].help)] = None,
     as_of: Annotated[
         str | None,
         typer.Option(help="Day of the plan, as 2026-05-01; else the last sale's, else today."),
