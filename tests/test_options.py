@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
 import typer
 from support.command import svc_tools
@@ -449,3 +450,14 @@ CLOSED = {
     *("DeliveryAs | None", "Literal['coerce', 'raise']", "Literal['use'] | None"),
 }
 """The types of which every value is known."""
+
+
+def test_a_client_beside_a_lock_file_is_not_asked(scripted, faults, tmp_path):
+    faults.will(echoing())
+    source, lock = tmp_path / "places.csv", tmp_path / "kept.svclock"
+    source.write_text("zip,state,sold\n78701,TX,2026-05-01\n", encoding="utf-8")
+    frame = pd.read_csv(source, dtype=str)
+    frame.svc.lookup(client=scripted, cache=False, progress=False).svc.freeze(lock, cache=False)
+    asked = len(faults.seen)
+    made = enrich_file(source, tmp_path / "out.csv", client=scripted, locked=lock)
+    assert (made.totals.rows, len(faults.seen)) == (1, asked)

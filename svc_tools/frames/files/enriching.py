@@ -116,10 +116,9 @@ def enrich_file(
     started = time.monotonic()
     refuse_unknown("enrich_file", arguments, FileArguments.__annotations__)
     given: dict[str, Any] = {**arguments}
+    client = given.pop("client", None)  # beside `locked` it is not asked, and so no fault
     files = FileOptions(**{name: given[name] for name in option_rows(FileOptions) if name in given})
     of_file = {name: given.get(name, getattr(LookupOptions, name)) for name in OF_FILE}
-    if of_file["locked"] is not None:
-        of_file["client"] = None  # it is not asked
     terms = Terms.of("lookup", {**(lookup or {}), **of_file}, tax, files.layout)
     options = terms.lookup
     with contextlib.ExitStack() as stack:
@@ -128,7 +127,6 @@ def enrich_file(
         if options.locked is not None:
             job.take(read_lock(options.locked))
             return job.finish(started, files.stop)
-        client = options.client
         if client is None:
             opened = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(opened)
