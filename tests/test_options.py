@@ -12,18 +12,20 @@ from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 import typer
 from support.command import svc_tools
-from support.faults import echoing
+from support.faults import KEY, echoing
 from typer.testing import CliRunner
 
 from scripts.site_sections import commands
 from scripts.write_code_tables import written
-from svc_tools.cli.answers import in_python, parameters
+from svc_tools.cli.answers import in_python, optional_columns, parameters
+from svc_tools.cli.app import app
 from svc_tools.cli.common import grouped
 from svc_tools.frames import SvcAccessor, enrich_file, exposure_of_file
 from svc_tools.frames import options as door
@@ -40,10 +42,12 @@ from svc_tools.lookup.options import (
     RUN,
     AmountOptions,
     ExposureOptions,
+    Fact,
     FileOptions,
     LookupOptions,
     TaxOptions,
     flag_of,
+    names_where,
     option,
     option_rows,
 )
@@ -461,3 +465,39 @@ def test_a_client_beside_a_lock_file_is_not_asked(scripted, faults, tmp_path):
     asked = len(faults.seen)
     made = enrich_file(source, tmp_path / "out.csv", client=scripted, locked=lock)
     assert (made.totals.rows, len(faults.seen)) == (1, asked)
+
+
+def test_the_options_of_the_run_arrive_from_the_command(faults, tmp_path, monkeypatch):
+    source, seen = tmp_path / "places.csv", {}
+    source.write_text("zip,state,sold\n78701,TX,2026-05-01\n", encoding="utf-8")
+
+    def looked_up(client, places, *, refresh, **options):
+        seen.update(options, refresh=refresh)
+        raise Reached
+
+    monkeypatch.setattr(job, "look_up", looked_up)
+    words = ["enrich", str(source), "-o", str(tmp_path / "out.csv"), "--base-url", faults.base_url]
+    words += ["--concurrency", "3", "--deadline", "7.5", "--no-resume", "--detail", "--yes"]
+    done = CliRunner().invoke(app, words, env={"SVC_API_KEY": KEY})
+    assert isinstance(done.exception, Reached), done.output
+    given = {"concurrency": 3, "deadline": 7.5, "refresh": True, "detail": True}
+    assert {name: seen[name] for name in given} == given
+
+
+FACTS = {
+    "column": "exempt taxable invoice channel ship_from",
+    "answer": "once contains_tax contains_shipping parts refunds order currency decimal",
+    "table": "once contains_tax contains_shipping parts order currency decimal",
+    "figures": "amount shipping delivery exempt taxable invoice rounding partial",
+    "optional": "shipping taxable channel once order currency",
+}
+
+
+def test_what_the_code_asks_of_an_option_is_in_its_row_and_in_the_order_of_the_help():
+    """A summary of a file names its columns in this order, and a layout keeps them in it."""
+    assert {one: " ".join(names_where(TaxOptions, one)) for one in get_args(Fact)} == FACTS
+    table = "once contains_tax contains_shipping parts currency decimal"
+    assert " ".join(names_where(ExposureOptions, "table")) == table
+    left_out = [*optional_columns(TaxOptions), *optional_columns(ExposureOptions)]
+    assert left_out[:6] == ["shipping", "channel", "taxable", "order", "currency", "once"]
+    assert left_out[6:] == ["country", "order", "currency", "once"]
