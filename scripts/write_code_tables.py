@@ -93,7 +93,9 @@ def _options(kind: str) -> Iterator[str]:
             "panel": row.panel,
         }
         cells = [f"`{name}`", row.help]
-        cells += [f"no ({row.but[road]})" if road in row.but else way for road, way in ways.items()]
+        cells += [
+            f"no ({row.not_on[road]})" if road in row.not_on else way for road, way in ways.items()
+        ]
         yield f"| {' | '.join(cells)} |\n"
 
 

@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import inspect
 import re
+import threading
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import get_args
+from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
 import typer
 from support.command import svc_tools
-from support.faults import echoing
+from support.faults import KEY, echoing
 from typer.testing import CliRunner
 
 from scripts.site_sections import commands
 from scripts.write_code_tables import written
-from svc_tools.cli.answers import in_python, parameters
+from svc_tools.cli.answers import in_python, optional_columns, parameters
+from svc_tools.cli.app import app
 from svc_tools.cli.common import grouped
 from svc_tools.frames import SvcAccessor, enrich_file, exposure_of_file
 from svc_tools.frames import options as door
 from svc_tools.frames.dask import DaskSvcAccessor
+from svc_tools.frames.files import enriching, job, rates
 from svc_tools.frames.files.enriching import view_of_file
+from svc_tools.frames.files.job import FileJob
+from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.polars import PolarsSvcAccessor
 from svc_tools.lookup.options import (
     GROUPS,
@@ -33,13 +42,17 @@ from svc_tools.lookup.options import (
     RUN,
     AmountOptions,
     ExposureOptions,
+    Fact,
     FileOptions,
     LookupOptions,
     TaxOptions,
     flag_of,
+    names_where,
     option,
     option_rows,
 )
+from svc_tools.progress import Meter
+from svc_tools.tabular import open_table
 from svc_tools.widgets import file_input
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.nexus_tab import NexusTab
@@ -78,8 +91,8 @@ METHODS = {
 def missing(kind, road, there):
     """The options that are not `there`, nor excused; and those that are there in spite of that."""
     rows = option_rows(kind)
-    absent = {name for name, row in rows.items() if name not in there and road not in row.but}
-    return absent, {name for name, row in rows.items() if name in there and road in row.but}
+    absent = {name for name, row in rows.items() if name not in there and road not in row.not_on}
+    return absent, {name for name, row in rows.items() if name in there and road in row.not_on}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +112,9 @@ def test_every_option_is_an_argument_of_every_method_with_its_default(road, kind
     assert absent == set()
     assert excused - (own if kind is LookupOptions else set()) <= {"layout"}
     defaults = {one.name: one.default for one in fields(kind)}
-    named = [name for name in defaults if name in shown and road not in option_rows(kind)[name].but]
+    named = [
+        name for name in defaults if name in shown and road not in option_rows(kind)[name].not_on
+    ]
     assert {name: shown[name].default for name in named} == {name: defaults[name] for name in named}
 
 
@@ -176,7 +191,7 @@ def test_what_editors_know_of_the_arguments_are_the_options_with_their_types(arg
     if arguments is door.FileArguments:
         own = option_rows(FileOptions)
         rows = option_rows(LookupOptions)
-        left = [name for name in rows if "file" in rows[name].but and name not in own]
+        left = [name for name in rows if "file" in rows[name].not_on and name not in own]
         table = {name: of for name, of in table.items() if name not in {*ROLES, *left}}
     written_ = {name: one.__forward_arg__ for name, one in arguments.__annotations__.items()}
     assert written_.keys() == table.keys() - {"amount"}
@@ -213,7 +228,7 @@ def test_the_help_of_enrich_has_the_options_in_their_groups_and_order():
     helps = {one.opts[0]: one.help for one in command.params if one.param_type_name == "option"}
     for kind in (LookupOptions, TaxOptions, FileOptions):
         for name, row in option_rows(kind).items():
-            if row.group and "command" not in row.but:
+            if row.group and "command" not in row.not_on:
                 assert helps[flag_of(name, row)] == row.help
     done = svc_tools("enrich", "--help", COLUMNS="200")
     assert done.returncode == 0
@@ -308,3 +323,181 @@ def test_the_documents_show_on_which_road_each_option_is():
     assert written(text) == text
     for kind in (LookupOptions, TaxOptions, ExposureOptions, FileOptions):
         assert all(f"| `{name}` |" in text for name in option_rows(kind))
+
+
+COLUMN_OPTIONS = [
+    one.name for one in fields(TaxOptions) if one.type == "Hashable | None" and one.name != "amount"
+]
+ODD = "Odd Heading"
+"""A column that nothing but an option names."""
+CELLS = {"exempt": "no", "taxable": "yes", "ship_from": "TX", "channel": "direct"}
+CELLS |= {"currency": "USD", "order": "A1"}
+
+
+@pytest.mark.parametrize("name", COLUMN_OPTIONS)
+def test_an_option_of_a_tax_may_name_any_column_of_a_file(scripted, faults, tmp_path, name):
+    """A file reads no other columns than those that are used, and keeps them in its layout."""
+    faults.will(echoing(), echoing())
+    source, kept = tmp_path / "sales.csv", tmp_path / "kept.toml"
+    rows = [f"78701,TX,2026-05-01,10.00,{CELLS.get(name, cell)}" for cell in ("1.00", "2.00")]
+    source.write_text("\n".join([f"zip,state,sold,amount,{ODD}", *rows, ""]), encoding="utf-8")
+    given = {"amount": "amount", name: ODD}
+    if name == "channel":
+        given["nexus"] = [{"state": "TX", "nexus_type": "physical"}]
+    made = enrich_file(
+        *(source, tmp_path / "out.csv"), tax=given, client=scripted, cache=False, save_layout=kept
+    )
+    assert made.totals.taxed == 2
+    assert ODD in kept.read_text(encoding="utf-8")
+    terms = Terms.of("", {}, given, None)
+    with FileJob(source, tmp_path / "not.csv", terms, FileOptions()) as opened:
+        used = opened.rows.schema.names.index(ODD) in opened.layout.used
+    # an order's number is not needed where each row is a sale
+    assert used or "answer" in option_rows(TaxOptions)[name].says
+
+
+class Reached(Exception):  # noqa: N818 - no error
+    """The run came to where its options count."""
+
+
+VALUES = {
+    "tz": ZoneInfo("America/Chicago"),
+    "date_format": "%Y-%m-%d",
+    "as_of_grain": "month",
+    "prefix": "svc_",
+    "columns": LookupOptions(columns=["combined_rate"]).columns,
+    "detail": True,
+    "cache": "kept.db",
+    "locked": "kept.svclock",
+    "concurrency": 3,
+    "deadline": 7.5,
+    "sheet": "Sales",
+    "delimiter": ";",
+    "encoding": "cp1252",
+    "report": "report.html",
+    "report_columns": ["combined_rate"],
+    "layout": "shop.toml",
+    "save_layout": "kept.toml",
+    "force": True,
+    "resume": False,
+    "progress": Meter(),
+    "stop": threading.Event(),
+}
+"""Another value than the default for each option of a file, but the client."""
+
+
+@pytest.mark.parametrize("name", door.FileArguments.__annotations__)
+def test_every_option_of_a_file_arrives_where_it_counts(scripted, tmp_path, monkeypatch, name):
+    """Those of the run at `look_up`, the others with the job; what opens something, at its door."""
+    source, seen = tmp_path / "sales.csv", {}
+    source.write_text("zip,state,sold\n78701,TX,2026-05-01\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    class Job(FileJob):
+        def __init__(self, source, output, terms, files):
+            seen.update({one.name: getattr(files, one.name) for one in fields(files)})
+            there = {one.name: getattr(terms.lookup, one.name) for one in fields(LookupOptions)}
+            rows = option_rows(LookupOptions)
+            not_run = {one for one in there if rows[one].group != RUN and one not in seen}
+            seen.update({one: there[one] for one in not_run})
+            super().__init__(source, output, terms, files)
+
+    def looked_up(client, places, *, refresh, cache, **options):
+        assert cache is None
+        seen.update(options, client=client, resume=not refresh)
+        raise Reached
+
+    def locked(path):
+        seen["locked"] = path
+        raise Reached
+
+    def opened(path, **options):
+        seen.update(options)
+        return open_table(path)
+
+    monkeypatch.setattr(enriching, "FileJob", Job)
+    monkeypatch.setattr(job, "look_up", looked_up)
+    monkeypatch.setattr(job, "open_table", opened)
+    monkeypatch.setattr(rates, "as_layout", lambda given: seen.update(layout=given))
+    monkeypatch.setattr(enriching, "read_lock", locked)
+    monkeypatch.setattr(
+        enriching, "opened_cache", lambda cache: nullcontext(seen.update(cache=cache))
+    )
+    value = scripted if name == "client" else VALUES[name]
+    given = {"client": scripted, "report": "report.html", name: value}
+    with pytest.raises(Reached):
+        enrich_file(source, tmp_path / "out.csv", **given)
+    assert seen[name] == value
+
+
+def test_an_option_that_the_panel_lacks_without_a_reason_is_told():
+    absent, _ = missing(OneMore, "panel", {*option_rows(LookupOptions)})
+    assert absent == {"only_states", "most", "really"}
+    assert all(reason for row in option_rows(TaxOptions).values() for reason in row.not_on.values())
+
+
+@pytest.mark.parametrize("kind", [LookupOptions, TaxOptions, ExposureOptions, AmountOptions])
+def test_an_option_is_only_what_its_row_lists(kind):
+    for name, row in option_rows(kind).items():
+        for value in row.choices:
+            assert getattr(kind(**{name: value}), name) == value
+        if row.choices:
+            with pytest.raises(ValueError, match=name):
+                kind(**{name: "neither"})
+    listed = {name for name, row in option_rows(kind).items() if row.choices}
+    closed = {one.name for one in fields(kind) if one.type in CLOSED}
+    assert listed == closed
+
+
+CLOSED = {
+    *("Grain", "RateForm", "Rounding", "bool | None", "RefundsAs | None", "DecimalMark | None"),
+    *("DeliveryAs | None", "Literal['coerce', 'raise']", "Literal['use'] | None"),
+}
+"""The types of which every value is known."""
+
+
+def test_a_client_beside_a_lock_file_is_not_asked(scripted, faults, tmp_path):
+    faults.will(echoing())
+    source, lock = tmp_path / "places.csv", tmp_path / "kept.svclock"
+    source.write_text("zip,state,sold\n78701,TX,2026-05-01\n", encoding="utf-8")
+    frame = pd.read_csv(source, dtype=str)
+    frame.svc.lookup(client=scripted, cache=False, progress=False).svc.freeze(lock, cache=False)
+    asked = len(faults.seen)
+    made = enrich_file(source, tmp_path / "out.csv", client=scripted, locked=lock)
+    assert (made.totals.rows, len(faults.seen)) == (1, asked)
+
+
+def test_the_options_of_the_run_arrive_from_the_command(faults, tmp_path, monkeypatch):
+    source, seen = tmp_path / "places.csv", {}
+    source.write_text("zip,state,sold\n78701,TX,2026-05-01\n", encoding="utf-8")
+
+    def looked_up(client, places, *, refresh, **options):
+        seen.update(options, refresh=refresh)
+        raise Reached
+
+    monkeypatch.setattr(job, "look_up", looked_up)
+    words = ["enrich", str(source), "-o", str(tmp_path / "out.csv"), "--base-url", faults.base_url]
+    words += ["--concurrency", "3", "--deadline", "7.5", "--no-resume", "--detail", "--yes"]
+    done = CliRunner().invoke(app, words, env={"SVC_API_KEY": KEY})
+    assert isinstance(done.exception, Reached), done.output
+    given = {"concurrency": 3, "deadline": 7.5, "refresh": True, "detail": True}
+    assert {name: seen[name] for name in given} == given
+
+
+FACTS = {
+    "column": "exempt taxable invoice channel ship_from",
+    "answer": "once contains_tax contains_shipping parts refunds order currency decimal",
+    "table": "once contains_tax contains_shipping parts order currency decimal",
+    "figures": "amount shipping delivery exempt taxable invoice rounding partial",
+    "optional": "shipping taxable channel once order currency",
+}
+
+
+def test_what_the_code_asks_of_an_option_is_in_its_row_and_in_the_order_of_the_help():
+    """A summary of a file names its columns in this order, and a layout keeps them in it."""
+    assert {one: " ".join(names_where(TaxOptions, one)) for one in get_args(Fact)} == FACTS
+    table = "once contains_tax contains_shipping parts currency decimal"
+    assert " ".join(names_where(ExposureOptions, "table")) == table
+    left_out = [*optional_columns(TaxOptions), *optional_columns(ExposureOptions)]
+    assert left_out[:6] == ["shipping", "channel", "taxable", "order", "currency", "once"]
+    assert left_out[6:] == ["country", "order", "currency", "once"]

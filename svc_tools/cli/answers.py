@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from svc_tools.lookup.options import GROUPS, PARTS, Option, flag_of, names_in, option_rows
+from svc_tools.lookup.options import PARTS, flag_of, in_order, names_in, option_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
+    from dataclasses import Field
 
-    from svc_tools.lookup.options import Form, Part
+    from svc_tools.lookup.options import MoneyPart, Option, WrittenAs
 
 _WORDS = {"yes": True, "no": False}
 
@@ -32,14 +32,9 @@ def answers(kind: type) -> dict[str, str]:
 
 def parameters(*kinds: type) -> dict[str, inspect.Parameter]:
     """The rows of these classes that a command has, as Typer reads them, by name and in order."""
-    groups: dict[str, dict[str, inspect.Parameter]] = {name: {} for name in GROUPS}
-    for one in (one for kind in kinds for one in fields(kind)):
-        row: Option = one.metadata["option"]
-        if row.group and "command" not in row.but:
-            placed = [*groups[row.group].items()]
-            at = [name for name, _ in placed].index(row.after) + 1 if row.after else len(placed)
-            groups[row.group] = dict([*placed[:at], (one.name, _parameter(one)), *placed[at:]])
-    return {name: made for group in groups.values() for name, made in group.items()}
+    rows = {one: one.metadata["option"] for one in in_order(*kinds)}
+    shown = [one for one, row in rows.items() if row.group and "command" not in row.not_on]
+    return {one.name: _parameter(one) for one in shown}
 
 
 def _parameter(one: Field[Any]) -> inspect.Parameter:
@@ -77,6 +72,12 @@ def in_python(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def optional_columns(kind: type) -> list[str]:
+    """The options of a class that `--without` leaves out; `once` may be several columns."""
+    optional = [name for name, row in option_rows(kind).items() if "optional" in row.says]
+    return sorted(optional, key="once".__eq__)
+
+
 def refuse_both(named: Collection[str], left_out: Collection[str]) -> None:
     """Refuse a column that is named and left out in one command."""
     for name in left_out:
@@ -91,9 +92,9 @@ def _yes_or_no(option: str, given: str) -> bool:
     return _WORDS[given]
 
 
-def _parts(option: str, given: Iterable[str]) -> dict[str, Part]:
+def _parts(option: str, given: Iterable[str]) -> dict[str, MoneyPart]:
     """Columns, whose names may have "=" in them, and what each is."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, MoneyPart] = {}
     for one in given:
         label, _, what = one.rpartition("=")
         if not label or what not in PARTS:
@@ -106,7 +107,7 @@ def _parts(option: str, given: Iterable[str]) -> dict[str, Part]:
     return parts
 
 
-_READ: dict[Form, Callable[[str, Any], object]] = {
+_READ: dict[WrittenAs, Callable[[str, Any], object]] = {
     "": lambda _option, given: given,
     "names": lambda _option, given: names_in(given),
     "yes or no": _yes_or_no,

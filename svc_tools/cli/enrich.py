@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.answers import answers, in_python, parameters, refuse_both
+from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import (
     ASKS,
     INTERRUPTED,
@@ -33,6 +33,7 @@ from svc_tools.cli.common import (
 from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.lookup.options import (
     PLACES,
+    ROLES,
     RUN,
     TAX,
     FileOptions,
@@ -43,7 +44,6 @@ from svc_tools.lookup.options import (
     option_rows,
 )
 from svc_tools.operating_system import is_closed_pipe
-from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ _EVERY_ON_TERMINAL = 0.5
 _NARROW = 60
 
 
-_ROLES = tuple(one.name for one in fields(Cells))
-_OF_TAX = ("shipping", "channel", "taxable", "order", "currency", "once")
-"""What a tax finds by itself, and can be left out."""
+_OF_TAX = optional_columns(TaxOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +87,7 @@ class Run:
     def left_out(self, names: Collection[str]) -> dict[str, object]:
         """`False` for those of these arguments that are left out."""
         without = [name.replace("-", "_") for name in self.without or []]
-        known = (*_ROLES, *_OF_TAX)
+        known = (*ROLES, *_OF_TAX)
         if unknown := [name for name in without if name not in known]:
             raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(known)}")
         return dict.fromkeys([name for name in without if name in names], False)
@@ -163,7 +161,7 @@ def enrich(
 def _terms(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
 
-    of_lookup, left_out = in_python(LookupOptions, given), run.left_out(_ROLES)
+    of_lookup, left_out = in_python(LookupOptions, given), run.left_out(ROLES)
     refuse_both(of_lookup, left_out)
     of_tax, untaxed = run.tax(in_python(TaxOptions, given)), run.left_out(_OF_TAX)
     refuse_both(of_tax or (), untaxed)
@@ -192,13 +190,7 @@ def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> 
                 _show_plan(found, as_json=run.as_json)
             return False
         _confirm(job, client, known, wanted=not run.yes)
-        job.look_up(
-            client,
-            cache,
-            resume=files.resume,
-            concurrency=options.concurrency,
-            deadline=options.deadline,
-        )
+        job.look_up(client, cache, resume=files.resume)
         return True
 
 

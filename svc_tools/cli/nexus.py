@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.answers import answers, in_python, parameters, refuse_both
+from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import ASKS, Json, Service, explained, grouped
 from svc_tools.cli.nexus_show import (
     plan_as_json,
@@ -204,12 +204,16 @@ def edit(
     show_result(found, words, as_json=as_json, service=service)
 
 
+_OPTIONAL = optional_columns(ExposureOptions)
+_TO_LEAVE_OUT = f"{', '.join(_OPTIONAL[:-1])} or {_OPTIONAL[-1]}"
+
+
 @dataclass(frozen=True)
 class Without:
     """What the command alone says of the columns of sales."""
 
     without: Sequence[str] | None = option(
-        None, "Leave a column out: country, order, currency or once.", SALES, kind=list[str] | None
+        None, f"Leave a column out: {_TO_LEAVE_OUT}.", SALES, kind=list[str] | None
     )
 
 
@@ -217,9 +221,8 @@ def _sales(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the exposure that were given, and `False` for what is left out."""
     named = {name: value for name, value in given.items() if value}
     left_out = dict.fromkeys(named.pop("without", []), False)
-    if unknown := [name for name in left_out if name not in _LEFT_OUT]:
-        *most, last = _LEFT_OUT
-        raise ValueError(f"--without {unknown[0]}: expected {', '.join(most)} or {last}")
+    if unknown := [name for name in left_out if name not in _OPTIONAL]:
+        raise ValueError(f"--without {unknown[0]}: expected {_TO_LEAVE_OUT}")
     if "transaction" in named:
         typer.echo("--transaction is called --order now", err=True)
         named.setdefault("order", named.pop("transaction"))
@@ -227,8 +230,6 @@ def _sales(given: dict[str, Any]) -> dict[str, Any]:
     return in_python(ExposureOptions, named) | left_out
 
 
-_LEFT_OUT = ("country", "order", "currency", "once")
-"""The columns of sales that can be left out."""
 _OPTIONS = {
     **ASKS,
     "exists": "--force",
@@ -245,9 +246,7 @@ def plan(
         Path, typer.Option("--output", "-o", help="The plan to write, a CSV for you to tick.")
     ],
     register: _OwnRegister = None,
-    thresholds: Annotated[
-        Path | None, typer.Option(help="A CSV whose rows replace the shipped thresholds.")
-    ] = None,
+    thresholds: Annotated[Path | None, typer.Option(help=_SALES["thresholds"].help)] = None,
     as_of: Annotated[
         str | None,
         typer.Option(help="Day of the plan, as 2026-05-01; else the last sale's, else today."),

@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from svc_tools.config import DeliveryAs
     from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.lookup.options import DecimalMark, Option, Part, RateForm, RefundsAs, Rounding
+    from svc_tools.lookup.options import (
+        DecimalMark,
+        MoneyPart,
+        Option,
+        RateForm,
+        RefundsAs,
+        Rounding,
+    )
     from svc_tools.nexus import Register, Thresholds
     from svc_tools.places import Grain
     from svc_tools.progress import Progress
@@ -116,7 +123,7 @@ class MoneyArguments(AmountArguments, total=False):
 
     contains_tax: bool | None
     contains_shipping: bool | None
-    parts: Mapping[Hashable, Part] | None
+    parts: Mapping[Hashable, MoneyPart] | None
 
 
 class TaxArguments(MoneyArguments, total=False):

@@ -1,6 +1,6 @@
 """The options of a lookup, a tax, an exposure and a file: each is one row of this table.
 
-A row says what an option is, and how it stands on each road: in the methods of frames, in
+A row says what an option is, and how it appears in each interface: in the methods of frames, in
 `enrich_file` and `exposure_of_file`, in the commands, in Dask, in polars, and in the panel. The
 classes hold and validate what was given. `frames.options` has what needs pandas.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import difflib
 import warnings
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
@@ -43,9 +43,9 @@ Rounding: TypeAlias = Literal["half_up", "half_even", "up", "down"]
 - down: any fraction dropped, toward zero.
 """
 ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
-Part: TypeAlias = Literal["goods", "delivery", "discount", "untaxed", "none"]
+MoneyPart: TypeAlias = Literal["goods", "delivery", "discount", "untaxed", "none"]
 """What a user says that a column is."""
-PARTS: tuple[Part, ...] = get_args(Part)
+PARTS: tuple[MoneyPart, ...] = get_args(MoneyPart)
 RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
 """What refunds written with a positive amount are: taken off, sales like others, or no sale."""
 DecimalMark: TypeAlias = Literal["point", "comma"]
@@ -53,10 +53,20 @@ DecimalMark: TypeAlias = Literal["point", "comma"]
 
 Road: TypeAlias = Literal["frame", "file", "command", "dask", "polars", "panel"]
 """A way to a lookup, a tax or an exposure."""
-Form: TypeAlias = Literal["", "names", "yes or no", "parts"]
+WrittenAs: TypeAlias = Literal["", "names", "yes or no", "parts"]
 """How a command writes what is no single text: names with commas between them, and so on."""
+Fact: TypeAlias = Literal["column", "answer", "table", "optional", "figures"]
+"""What the code asks of the options, and so does not have to list:
+
+- column: it names a column that nothing else reads, beside the amounts;
+- answer: it answers a question about the columns;
+- table: the table of a recognized export has that answer;
+- optional: it can be left out, though its column would be found;
+- figures: it decides the figures of a tax.
+"""
 
 _Value = TypeVar("_Value")
+_EVERYWHERE: Mapping[Road, str] = {}
 PLACES, TAX, FILES, RUN, SALES = "Places and dates", "Tax", "Files", "The run", "Sales"
 GROUPS = (PLACES, TAX, FILES, RUN, SALES)
 """The headings of the options in the help of a command."""
@@ -64,7 +74,7 @@ GROUPS = (PLACES, TAX, FILES, RUN, SALES)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """How an option stands on the roads.
+    """How an option appears in each interface.
 
     Attributes:
         help: what it is, in one line.
@@ -76,19 +86,23 @@ class Option:
         after: the option that it follows there, where that is not the one above it.
         least: the lowest number that is accepted there.
         hidden: whether it is a former name.
-        but: why it is not on a road, by the road.
+        not_on: why an interface does not have it, by the interface.
+        choices: what it can be, unless it is left as it is; empty for anything.
+        says: what the code asks of it.
     """
 
     help: str
-    group: str = ""
-    panel: str = ""
-    kind: object = str | None
-    flag: str = ""
-    form: Form = ""
-    after: str = ""
-    least: int | None = None
-    hidden: bool = False
-    but: Mapping[Road, str] = field(default_factory=dict)
+    group: str
+    panel: str
+    kind: object
+    flag: str
+    form: WrittenAs
+    after: str
+    least: int | None
+    hidden: bool
+    not_on: Mapping[Road, str]
+    choices: tuple[object, ...]
+    says: tuple[Fact, ...]
 
 
 def option(
@@ -96,13 +110,22 @@ def option(
     text: str,
     group: str = "",
     panel: str = "",
-    **further: Any,  # noqa: ANN401 - as `Option` has them
+    *,
+    kind: object = None,
+    flag: str = "",
+    form: WrittenAs = "",
+    after: str = "",
+    least: int | None = None,
+    hidden: bool = False,
+    not_on: Mapping[Road, str] = _EVERYWHERE,
+    choices: tuple[object, ...] = (),
+    says: tuple[Fact, ...] = (),
 ) -> _Value:
     """A field of a class of options, with its row: see `Option`."""
-    kind = type(default) if isinstance(default, bool | int) else str | None
-    row = Option(text, group, panel, **{"kind": kind, **further})
-    if not panel:
-        row = replace(row, but={"panel": "seldom used", **row.but})
+    kind = kind or (type(default) if isinstance(default, bool | int) else str | None)
+    row = Option(
+        *(text, group, panel, kind, flag, form, after, least, hidden, not_on, choices, says)
+    )
     return field(default=default, metadata={"option": row})
 
 
@@ -115,6 +138,22 @@ def like(default: _Value, kind: type, name: str, group: str = "", panel: str = "
 def option_rows(kind: type) -> dict[str, Option]:
     """The rows of a class of options, by name."""
     return {one.name: one.metadata["option"] for one in fields(kind)}
+
+
+def in_order(*kinds: type) -> list[Field[Any]]:
+    """The options of these classes in the order of a help: by heading, each after its `after`."""
+    groups: dict[str, list[Field[Any]]] = {name: [] for name in (*GROUPS, "")}
+    for one in (one for kind in kinds for one in fields(kind)):
+        row: Option = one.metadata["option"]
+        above = [other.name for other in groups[row.group]]
+        at = above.index(row.after) + 1 if row.after else len(above)
+        groups[row.group].insert(at, one)
+    return [one for group in groups.values() for one in group]
+
+
+def names_where(kind: type, says: Fact) -> tuple[str, ...]:
+    """The options of a class of which the table says this, in the order of the help."""
+    return tuple(one.name for one in in_order(kind) if says in one.metadata["option"].says)
 
 
 def names_in(text: str) -> list[str]:
@@ -132,23 +171,16 @@ ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country",
 """The arguments that say where the place and the date of each row are."""
 _ALWAYS = ("lookup_status", "lookup_error")
 """The columns that are always added, so that no failure is hidden."""
-_CHOICES: Mapping[str, tuple[object, ...]] = {
-    "errors": ("coerce", "raise"),
-    "rates": get_args(RateForm),
-    "as_of_grain": GRAINS,
-    "partial": ("use", None),
-    "contains_tax": (True, False),
-    "contains_shipping": (True, False),
-    "refunds": get_args(RefundsAs),
-    "decimal": get_args(DecimalMark),
-    "delivery": DELIVERIES,
-}
-"""What an option can be, unless it is left as it is."""
 _ASKED: Mapping[Road, str] = {"panel": "a menu asks where the columns leave it open"}
-_ROWS: Mapping[Road, str] = dict.fromkeys(("file", "command"), "each row says what it lacks")
-_EXACT: Mapping[Road, str] = dict.fromkeys(("file", "command"), "a file has exact rates")
-_OF_FILE: Mapping[Road, str] = dict.fromkeys(("file", "command"), "that of the file")
-_OF_LOOKUP: Mapping[Road, str] = dict.fromkeys(("file", "command"), "that of the lookup")
+_SELDOM: Mapping[Road, str] = {"panel": "seldom used; use enrich_file or the command"}
+_OF_FILES: tuple[Road, ...] = ("file", "command", "panel")
+_ROWS: Mapping[Road, str] = dict.fromkeys(_OF_FILES, "each row says what it lacks")
+_EXACT: Mapping[Road, str] = dict.fromkeys(_OF_FILES, "a file has exact rates")
+_OF_FILE: Mapping[Road, str] = dict.fromkeys(_OF_FILES, "that of the file")
+_OF_LOOKUP: Mapping[Road, str] = dict.fromkeys(_OF_FILES, "that of the lookup")
+_ANSWER: tuple[Fact, ...] = ("answer", "table")
+_OPTIONAL: tuple[Fact, ...] = ("answer", "table", "optional")
+_ERRORS = ("coerce", "raise")
 _SHOWN: Mapping[Road, str] = {"command": "--quiet leaves it out", "panel": "always shown"}
 _CACHE: Mapping[Road, str] = dict.fromkeys(("command", "panel"), "as SVC_CACHE says")
 _SERVICE: Mapping[Road, str] = {"command": "--embedded, --base-url", "panel": "chosen above"}
@@ -178,24 +210,30 @@ class LookupOptions:
         None, "Whose date counts, as America/Chicago (else SVC_TZ).", PLACES, "Time zone")
     date_format: str | None = option(
         None, "month first, day first, or as %m/%d/%Y.", PLACES, "Date format", after="as_of")
-    as_of_grain: Grain = option("day", "day, month or quarter: fewer lookups.", PLACES, kind=str)
-    client: Svc | None = option(None, "The service to use.", RUN, but=_SERVICE)
+    as_of_grain: Grain = option("day", "day, month or quarter: fewer lookups.", PLACES, kind=str,
+        choices=GRAINS, not_on=_SELDOM)
+    client: Svc | None = option(None, "The service to use.", RUN, not_on=_SERVICE)
     prefix: str = option(
         "", "Before the added columns' names.", FILES, "Prefix of added columns", kind=str)
     columns: Sequence[str] | Literal["short"] | None = option(
-        None, "Columns to add: short, or a,b,c.", FILES, form="names")
-    detail: bool = option(False, "Add the jurisdictions.", FILES)
+        None, "Columns to add: short, or a,b,c.", FILES, form="names", not_on=_SELDOM)
+    detail: bool = option(False, "Add the jurisdictions.", FILES, not_on=_SELDOM)
     errors: Literal["coerce", "raise"] = option(
-        "coerce", "raise: an exception where a row has no usable result.", but=_ROWS)
+        "coerce", "raise: an exception where a row has no usable result.", not_on=_ROWS,
+        choices=_ERRORS)
     progress: bool = option(
         True, "Show how the columns were read, and a progress bar.",
-        but={"file": "its own", **_SHOWN})
-    rates: RateForm = option("decimal", "decimal, string or float.", but=_EXACT)
-    cache: CacheChoice = option(None, "The path of the cache; False for none.", RUN, but=_CACHE)
-    locked: str | Path | None = option(None, "Results of a .svclock file.", RUN, kind=Path | None)
-    concurrency: int = option(16, "Requests under way at once.", RUN, least=1)
-    deadline: float | None = option(None, "Seconds for the requests.", RUN, kind=float | None)
-    layout: object = option(None, "Read the columns by this layout.", but=_OF_FILE)
+        not_on={"file": "its own", **_SHOWN})
+    rates: RateForm = option(
+        "decimal", "decimal, string or float.", not_on=_EXACT, choices=get_args(RateForm))
+    cache: CacheChoice = option(None, "The path of the cache; False for none.", RUN, not_on=_CACHE)
+    locked: str | Path | None = option(
+        None, "Results of a .svclock file.", RUN, kind=Path | None,
+        not_on=_SELDOM)
+    concurrency: int = option(16, "Requests under way at once.", RUN, least=1, not_on=_SELDOM)
+    deadline: float | None = option(
+        None, "Seconds for the requests.", RUN, kind=float | None, not_on=_SELDOM)
+    layout: object = option(None, "Read the columns by this layout.", not_on=_OF_FILE)
     # fmt: on
 
     def __post_init__(self) -> None:
@@ -229,7 +267,7 @@ class LookupOptions:
 OF_FILE = tuple(
     name
     for name, row in option_rows(LookupOptions).items()
-    if name not in ROLES and row.group != RUN and "file" not in row.but
+    if name not in ROLES and "file" not in row.not_on
 )
 """The options of a lookup that a file has in the same words; its places are in `lookup`."""
 
@@ -277,50 +315,67 @@ class TaxOptions:
 
     # fmt: off
     amount: Hashable | None = option(
-        None, "Column of amounts, else found by its name.", TAX, "Amount", flag="--tax")
-    shipping: Hashable | None = option(None, "Column of delivery charges.", TAX, "Shipping")
-    exempt: Hashable | None = option(None, "Column of exempt lines.", TAX, "Exempt")
-    rounding: Rounding = option("half_up", "half_up, half_even, up or down.", TAX)
+        None, "Column of amounts, else found by its name.", TAX, "Amount", flag="--tax",
+        says=("figures",))
+    shipping: Hashable | None = option(
+        None, "Column of delivery charges.", TAX, "Shipping", says=("optional", "figures"))
+    exempt: Hashable | None = option(
+        None, "Column of exempt lines.", TAX, "Exempt", says=("column", "figures"))
+    rounding: Rounding = option(
+        "half_up", "half_up, half_even, up or down.", TAX, choices=ROUNDINGS, says=("figures",),
+        not_on=_SELDOM)
     invoice: Hashable | None = option(
-        None, "Column of invoices: round once each.", TAX, "Invoice", after="exempt")
-    partial: Literal["use"] | None = option(None, "use: tax from partial rates too.", TAX)
-    nexus: object = option(None, "CSV of nexus registrations: what is due.", TAX, kind=Path | None)
-    channel: Hashable | None = option(None, "Column of sales channels.", TAX)
-    ship_from: Hashable | None = option(None, "State goods are sent from.", TAX)
-    taxable: Hashable | None = option(None, "Column of taxable lines.", TAX, after="exempt")
+        None, "Column of invoices: round once each.", TAX, "Invoice", after="exempt",
+        says=("column", "figures"))
+    partial: Literal["use"] | None = option(
+        None, "use: tax from partial rates too.", TAX, choices=("use", None), says=("figures",),
+        not_on=_SELDOM)
+    nexus: object = option(
+        None, "CSV of nexus registrations: what is due.", TAX, kind=Path | None, not_on=_SELDOM)
+    channel: Hashable | None = option(
+        None, "Column of sales channels.", TAX, says=("column", "optional"), not_on=_SELDOM)
+    ship_from: Hashable | None = option(
+        None, "State goods are sent from.", TAX, says=("column",), not_on=_SELDOM)
+    taxable: Hashable | None = option(
+        None, "Column of taxable lines.", TAX, after="exempt",
+        says=("column", "optional", "figures"), not_on=_SELDOM)
     delivery: DeliveryAs | None = option(
         None, "optional: buyers can avoid it (pick up); only: all is shipped.", TAX, "Delivery",
-        after="shipping")
+        after="shipping", choices=DELIVERIES, says=("figures",))
     once: Sequence[Hashable] | Literal[False] | None = option(
         None, "Column to count once for each order, such as 'Order Total' on each line.", TAX,
-        kind=list[str] | None, but=_ASKED)
+        kind=list[str] | None, says=_OPTIONAL, not_on=_ASKED)
     contains_tax: bool | None = option(
-        None, "yes or no: whether the amount does.", TAX, form="yes or no", but=_ASKED)
+        None, "yes or no: whether the amount does.", TAX, form="yes or no",
+        choices=(True, False), says=_ANSWER, not_on=_ASKED)
     contains_shipping: bool | None = option(
-        None, "As --contains-tax, of delivery.", TAX, form="yes or no", but=_ASKED)
-    parts: Mapping[Hashable, Part] | None = option(
+        None, "As --contains-tax, of delivery.", TAX, form="yes or no",
+        choices=(True, False), says=_ANSWER, not_on=_ASKED)
+    parts: Mapping[Hashable, MoneyPart] | None = option(
         None, "COLUMN=goods, delivery, discount, untaxed or none.", TAX, kind=list[str] | None,
-        flag="--part", form="parts", but=_ASKED)
+        flag="--part", form="parts", says=_ANSWER, not_on=_ASKED)
     refunds: RefundsAs | None = option(
-        None, "With amounts above 0: subtract, add or leave.", TAX, but=_ASKED)
-    order: Hashable | None = option(None, "Column of order numbers.", TAX, but=_ASKED)
-    currency: Hashable | None = option(None, "Column of currencies.", TAX, but=_ASKED)
-    decimal: DecimalMark | None = option(None, "point or comma: the decimal mark.", TAX, but=_ASKED)
+        None, "With amounts above 0: subtract, add or leave.", TAX, choices=get_args(RefundsAs),
+        says=("answer",), not_on=_ASKED)
+    order: Hashable | None = option(
+        None, "Column of order numbers.", TAX, says=_OPTIONAL, not_on=_ASKED)
+    currency: Hashable | None = option(
+        None, "Column of currencies.", TAX, says=_OPTIONAL, not_on=_ASKED)
+    decimal: DecimalMark | None = option(
+        None, "point or comma: the decimal mark.", TAX, choices=get_args(DecimalMark),
+        says=_ANSWER, not_on=_ASKED)
     layout: object = option(
-        None, "Read the columns by this layout.", but={"command": "that of the file"})
-    prefix: str = option("", "The prefix of the lookup.", but=_OF_LOOKUP)
+        None, "Read the columns by this layout.",
+        not_on={"command": "that of the file", **_SELDOM})
+    prefix: str = option("", "The prefix of the lookup.", not_on=_OF_LOOKUP)
     errors: Literal["coerce", "raise"] = option(
-        "coerce", "raise: an exception where a row has no tax.", but=_ROWS)
+        "coerce", "raise: an exception where a row has no tax.", not_on=_ROWS, choices=_ERRORS)
     # fmt: on
 
     def __post_init__(self) -> None:
         """Refuse choices that are not known."""
         _check_choices(self)
         _check_money(self.once, self.parts)
-        if self.rounding not in ROUNDINGS:
-            raise ValueError(
-                f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,26 +396,29 @@ class ExposureOptions:
     taxable: Hashable | None = option(None, "Column of taxable amounts.", SALES, "Taxable amount")
     as_of: dt.date | str | None = option(None, "Day of the comparison.", panel="As of")
     register: object = option(
-        None, "Your own register.", but={"panel": "the register of the step above"})
+        None, "Your own register.", not_on={"panel": "the register of the step above"})
     thresholds: object = option(
         None, "A CSV whose rows replace the shipped thresholds.", panel="Your own thresholds")
     covers: tuple[dt.date | str, dt.date | str] | None = option(
         None, "First and last day that the sales are complete for.", panel="Complete from")
     tz: str | tzinfo | None = like(None, LookupOptions, "tz")
     date_format: str | None = like(None, LookupOptions, "date_format")
-    country: Hashable | None = option(None, "Column of countries.", SALES, "Country")
+    country: Hashable | None = option(
+        None, "Column of countries.", SALES, "Country", says=("optional",))
     once: Sequence[Hashable] | Literal[False] | None = option(
-        None, "Column to count once for each order.", SALES, kind=list[str] | None, but=_ASKED)
+        None, "Column to count once for each order.", SALES, kind=list[str] | None,
+        says=_OPTIONAL, not_on=_ASKED)
     contains_tax: bool | None = like(None, TaxOptions, "contains_tax", SALES)
     contains_shipping: bool | None = like(None, TaxOptions, "contains_shipping", SALES)
-    parts: Mapping[Hashable, Part] | None = like(None, TaxOptions, "parts", SALES)
+    parts: Mapping[Hashable, MoneyPart] | None = like(None, TaxOptions, "parts", SALES)
     refunds: RefundsAs | None = like(None, TaxOptions, "refunds", SALES)
     order: Hashable | None = option(
-        None, "Column of order numbers: one counts once.", SALES, "Order number")
+        None, "Column of order numbers: one counts once.", SALES, "Order number",
+        says=("optional",))
     currency: Hashable | None = like(None, TaxOptions, "currency", SALES)
     decimal: DecimalMark | None = like(None, TaxOptions, "decimal", SALES)
     transaction: Hashable | None = option(
-        None, "The former name of order.", SALES, hidden=True, but={"panel": "a former name"})
+        None, "The former name of order.", SALES, hidden=True, not_on={"panel": "a former name"})
     # fmt: on
 
     def __post_init__(self) -> None:
@@ -394,10 +452,10 @@ class AmountOptions:
     # fmt: off
     once: Sequence[Hashable] | Literal[False] | None = option(
         None, "The columns of the whole order: as for `tax`, and so are the following.")
-    refunds: RefundsAs | None = option(None, "See there.")
+    refunds: RefundsAs | None = option(None, "See there.", choices=get_args(RefundsAs))
     order: Hashable | None = option(None, "See there.")
     currency: Hashable | None = option(None, "See there.")
-    decimal: DecimalMark | None = option(None, "See there.")
+    decimal: DecimalMark | None = option(None, "See there.", choices=get_args(DecimalMark))
     # fmt: on
 
     def __post_init__(self) -> None:
@@ -415,20 +473,23 @@ class FileOptions:
     delimiter: str | None = option(None, "Between the cells of a CSV.", FILES, "Delimiter")
     encoding: str | None = option(None, "Of a CSV, as cp1252.", FILES, "Encoding")
     report: str | Path | None = option(
-        None, "Write a report: .xlsx, .html.", FILES, kind=Path | None, but={"panel": "a button"})
+        None, "Write a report: .xlsx, .html.", FILES, kind=Path | None,
+        not_on={"panel": "a button"})
     report_columns: Sequence[str] | None = option(
-        None, "Your columns in it: a,b,c.", FILES, form="names")
-    layout: object = option(None, "Read the columns by this layout.", FILES, kind=Path | None)
+        None, "Your columns in it: a,b,c.", FILES, form="names", not_on=_SELDOM)
+    layout: object = option(
+        None, "Read the columns by this layout.", FILES, kind=Path | None, not_on=_SELDOM)
     save_layout: str | Path | None = option(
-        None, "Keep the layout for the next file.", FILES, kind=Path | None)
+        None, "Keep the layout for the next file.", FILES, kind=Path | None, not_on=_SELDOM)
     force: bool = option(
-        False, "Replace the output.", FILES, but={"panel": "no file is ever replaced"})
+        False, "Replace the output.", FILES, not_on={"panel": "no file is ever replaced"})
     resume: bool = option(
-        True, "Use the results in the cache.", RUN, after="locked", but={"panel": "it always does"})
-    progress: Progress | None = option(None, "Shows the stages of the run.", but=_SHOWN)
+        True, "Use the results in the cache.", RUN, after="locked",
+        not_on={"panel": "it always does"})
+    progress: Progress | None = option(None, "Shows the stages of the run.", not_on=_SHOWN)
     stop: threading.Event | None = option(
         None, "Ends the run once another thread sets it.",
-        but={"command": "Ctrl+C", "panel": "a button"})
+        not_on={"command": "Ctrl+C", "panel": "a button"})
     # fmt: on
 
     @property
@@ -439,15 +500,15 @@ class FileOptions:
 
 def _check_choices(options: LookupOptions | TaxOptions | ExposureOptions | AmountOptions) -> None:
     for one in fields(options):
-        value, known = getattr(options, one.name), _CHOICES.get(one.name)
-        if known is not None and value != one.default and value not in known:
+        value, known = getattr(options, one.name), one.metadata["option"].choices
+        if known and value != one.default and value not in known:
             *most, last = map(repr, known)
             raise ValueError(
                 f"{one.name}: {value!r} is not known; expected {', '.join(most)} or {last}"
             )
 
 
-def _check_money(once: object, parts: Mapping[Hashable, Part] | None = None) -> None:
+def _check_money(once: object, parts: Mapping[Hashable, MoneyPart] | None = None) -> None:
     if not (once is None or once is False) and (
         isinstance(once, str) or not hasattr(once, "__iter__")
     ):

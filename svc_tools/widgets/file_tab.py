@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.lookup.options import Form
+    from svc_tools.lookup.options import WrittenAs
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Job, Session
 
@@ -537,7 +537,7 @@ def _command_of(session: Session, work: _Work) -> str:
     return typed(words)
 
 
-def _words(flag: str, form: Form, value: object) -> list[str]:
+def _words(flag: str, form: WrittenAs, value: object) -> list[str]:
     """An option as the words of the command."""
     if value is None:
         return []

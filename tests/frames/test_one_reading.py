@@ -12,7 +12,7 @@ import pytest
 
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.arrow import coded
-from svc_tools.frames.options import AmountOptions, ExposureOptions
+from svc_tools.frames.options import AmountOptions, ExposureOptions, FileOptions
 from svc_tools.frames.reports.facts import facts_of
 from svc_tools.frames.review_rows import codes_of_rows, figures_of
 from svc_tools.frames.sales.exposure import daily_sales, daily_sales_of_file
@@ -373,7 +373,7 @@ def test_sample_exports_have_the_same_sales_in_every_output(embedded, tmp_path, 
     at_home = taxed["lookup_status"] != "unsupported"
     goods = dollars_of(taxed["sale_amount"])
 
-    daily = daily_sales_of_file(DATA / "exports" / name, ExposureOptions())
+    daily = daily_sales_of_file(DATA / "exports" / name, ExposureOptions(), FileOptions())
 
     columns = [one for one in ("sale_amount", "sale_shipping") if one in taxed]
     home = sum(dollars_of(taxed[one][at_home]) for one in columns)

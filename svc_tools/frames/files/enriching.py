@@ -77,17 +77,27 @@ def enrich_file(
         tax: the arguments of `df.svc.tax()`, such as `{"amount": "total"}`; `{}` for a tax where
             the column of amounts is found, `None` for no tax. With `invoice`, lines of one invoice
             may lie anywhere in the file.
+        tz: as for `df.svc.lookup()`.
+        date_format: as for `df.svc.lookup()`.
+        as_of_grain: as for `df.svc.lookup()`.
         client: the service; by default the configured one, else the embedded one.
+        prefix: put before the names of the added columns.
         columns: which of the lookup's columns to add, as for `df.svc.lookup()`; status and error
             always. "short" leaves out the parts of the tax too.
+        detail: request the jurisdictions too.
+        sheet: the sheet of a workbook; by default the first visible one.
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.
         report: a `.xlsx` or `.html` file for `df.svc.report()` too; it needs all rows in memory.
         report_columns: as `columns` for `df.svc.report()`.
+        cache: as for `df.svc.lookup()`.
         locked: a lock file used instead of the service; no request is sent.
         layout: a layout, or the path of one, by which the columns are read without a question, as
             for `df.svc.lookup()` and `df.svc.tax()`.
         save_layout: a file in which the layout of the source is kept for the next one.
+        force: replace existing files.
+        concurrency: concurrent requests.
+        deadline: seconds after which no more requests are sent.
         resume: use the results in the cache; `False` requests every place again.
         progress: shows the stages of the run: rows read, places looked up, rows written.
         stop: ends the run once another thread sets it. While the file is read, or its rows are
@@ -106,27 +116,22 @@ def enrich_file(
     started = time.monotonic()
     refuse_unknown("enrich_file", arguments, FileArguments.__annotations__)
     given: dict[str, Any] = {**arguments}
+    client = given.pop("client", None)  # beside `locked` it is not asked, and so no fault
     files = FileOptions(**{name: given[name] for name in option_rows(FileOptions) if name in given})
     of_file = {name: given.get(name, getattr(LookupOptions, name)) for name in OF_FILE}
     terms = Terms.of("lookup", {**(lookup or {}), **of_file}, tax, files.layout)
+    options = terms.lookup
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(FileJob(Path(source), Path(output), terms, files))
         job.survey(files.stop)
-        locked, client = arguments.get("locked"), arguments.get("client")
-        if locked is not None:
-            job.take(read_lock(locked))
+        if options.locked is not None:
+            job.take(read_lock(options.locked))
             return job.finish(started, files.stop)
         if client is None:
             opened = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(opened)
-        job.look_up(
-            client,
-            stack.enter_context(opened_cache(arguments.get("cache"))),
-            resume=files.resume,
-            concurrency=arguments.get("concurrency", LookupOptions.concurrency),
-            deadline=arguments.get("deadline"),
-            stop=files.stop,
-        )
+        cache = stack.enter_context(opened_cache(options.cache))
+        job.look_up(client, cache, resume=files.resume, stop=files.stop)
         return job.finish(started, files.stop)
 
 

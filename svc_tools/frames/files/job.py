@@ -259,23 +259,21 @@ class FileJob:
         cache: ResultStore | None,
         *,
         resume: bool = True,
-        concurrency: int = 16,
-        deadline: float | None = None,
         stop: threading.Event | None = None,
     ) -> None:
         """Look up the distinct places, each once, in the cache or by a request.
 
         A further call requests only what is not in the cache; `stop` ends it, as for `look_up`.
         """
-        self._cached = cache is not None
+        options, self._cached = self.terms.lookup, cache is not None
         self._run = look_up(
             client,
             self.surveyed.places,
             cache=cache,
-            detail=self.terms.lookup.detail,
+            detail=options.detail,
             refresh=not resume,
-            concurrency=concurrency,
-            deadline=deadline,
+            concurrency=options.concurrency,
+            deadline=options.deadline,
             progress=self._progress,
             stop=stop,
         )

@@ -33,6 +33,7 @@ from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.columns import ADDED_COLUMNS, TAX_OPTION_COLUMNS, tax_columns
+from svc_tools.lookup.options import names_where
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing
 from svc_tools.tabular import Chunk
 
@@ -110,7 +111,6 @@ class Layout:
         return self.inputs.reading if source is None or not source.computed else source.reading
 
 
-_TAX_COLUMN_ARGUMENTS = ("exempt", "taxable", "invoice", "channel", "ship_from")
 _NO_AMOUNT = "no tax is added, because no column holds amounts; name the column of amounts"
 
 
@@ -232,7 +232,7 @@ def _read_as(
         if goods and terms.tax.get("amount") is None and source.reading.meant:
             goods += f" ({source.reading.meant})"
         sums = {"amount": goods, "shipping": delivery} if goods else {}
-        used |= {name: getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS}
+        used |= {name: getattr(source.terms, name) for name in names_where(TaxOptions, "column")}
     named = [
         f"{_IN_WORDS.get(name, name)} {sums.get(name) or repr(label)}"
         for name, label in used.items()
@@ -253,7 +253,7 @@ def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list
     if not source.computed:
         require_columns(first, (source.terms.amount,), "name the column of amounts")
     amounts = source.columns
-    others = [getattr(source.terms, name) for name in _TAX_COLUMN_ARGUMENTS]
+    others = [getattr(source.terms, name) for name in names_where(TaxOptions, "column")]
     # anything but a column is one value for all rows, or the tax refuses it by name
     read = [[str(one) for one in some if is_label(first, one)] for some in (amounts, others)]
     for label in (*read[0], *read[1]):

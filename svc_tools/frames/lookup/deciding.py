@@ -43,11 +43,6 @@ if TYPE_CHECKING:
     from svc_tools.lookup.options import DecimalMark, RefundsAs
 
 NO_AMOUNTS = "it holds other texts than amounts"
-ANSWERS = (
-    *("once", "contains_tax", "contains_shipping", "parts"),
-    *("refunds", "order", "currency", "decimal"),
-)
-"""The arguments that answer questions about the columns of a file."""
 _ROWS_TRIED = 1_000
 MOST_ROWS = 20_000
 """So many rows, of whole orders, decide what the columns mean; the sums are checked on all."""

@@ -21,7 +21,14 @@ from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup.row_kinds import Kind, Reads, find_kinds
 from svc_tools.frames.lookup.sums import Sums, Term, Witness
-from svc_tools.lookup.options import ROLES, DecimalMark, Part, RefundsAs
+from svc_tools.lookup.options import (
+    ROLES,
+    DecimalMark,
+    MoneyPart,
+    RefundsAs,
+    TaxOptions,
+    names_where,
+)
 from svc_tools.roles import place_role, plain_name
 
 if TYPE_CHECKING:
@@ -31,12 +38,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERSION = 1
-MONEY = (
-    *("amount", "shipping", "once", "contains_tax", "contains_shipping", "parts", "order"),
-    *("currency", "decimal"),
-)
+MONEY = ("amount", "shipping", *names_where(TaxOptions, "table"))
 """The arguments of a tax that decide what the amounts are: one of them decides them anew."""
-FURTHER = ("exempt", "taxable", "invoice", "channel", "ship_from", "refunds", "delivery")
+FURTHER = (*names_where(TaxOptions, "column"), "refunds", "delivery")
 """The other arguments of a tax that a layout keeps."""
 
 _Column = StrictStr
@@ -80,7 +84,7 @@ class _Tax(_Part):
     once: list[_Column] | Literal[False] | None = None
     contains_tax: StrictBool | None = None
     contains_shipping: StrictBool | None = None
-    parts: dict[_Column, Part] | None = None
+    parts: dict[_Column, MoneyPart] | None = None
     refunds: RefundsAs | None = None
     delivery: DeliveryAs | None = None
     order: _ColumnOrNot | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from svc_tools.lookup.options import Part
+    from svc_tools.lookup.options import MoneyPart
 
 Witness: TypeAlias = Literal["export", "sum", "rates", "name", "given"]
 """What decided: the table of an export, the file's own arithmetic, the rates of its places, a
@@ -83,4 +83,4 @@ class Answers:
     once: tuple[Hashable, ...] | Literal[False] | None = None
     contains_tax: bool | None = None
     contains_shipping: bool | None = None
-    parts: Mapping[Hashable, Part] = field(default_factory=dict)
+    parts: Mapping[Hashable, MoneyPart] = field(default_factory=dict)

@@ -45,11 +45,11 @@ from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.options import answers_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of
-from svc_tools.frames.taxes.amounts import rates_known, sample_of
+from svc_tools.frames.taxes.amounts import rates_known, refuse_answers, sample_of
 from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from svc_tools.dates import Day
     from svc_tools.exports import Export
@@ -74,8 +74,6 @@ _USUAL = [
 ]
 _AMOUNT = _USUAL[0]
 _NEEDED = ("date", "state")
-_OF_TABLE = ("once", "contains_tax", "contains_shipping", "parts", "currency", "decimal")
-"""The answers that a recognized export does not need: its table decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +182,7 @@ def _money(
     answers = answers_of(options, others)
     export = recognized(labels)
     if export is not None and (options.amount is not None or export.found_amount(labels)):
-        refuse_answers(export, options, _OF_TABLE)
+        refuse_answers(export, options)
         reading = _reading_of(export, labels, options.amount)
         decided = Decided(replace(reading, refunds=options.refunds))
     else:
@@ -262,20 +260,6 @@ def _prefix(frame: pd.DataFrame) -> str | None:
 
 
 _AS_TAXED = "the amounts are read as the tax of the frame has read them"
-
-
-def refuse_answers(export: Export, options: object, names: Sequence[str]) -> None:
-    """Refuse answers to what the table of an export decides.
-
-    Raises:
-        ValueError: there is one.
-    """
-    given = [name for name in names if getattr(options, name) not in (None, {})]
-    if given:
-        raise ValueError(
-            f"{given[0]}: the columns are those of {export.name}, of which this is known; leave it"
-            " out"
-        )
 
 
 def _of_export(export: Export, labels: list[Hashable], wanted: set[str]) -> dict[str, Hashable]:

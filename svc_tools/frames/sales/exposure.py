@@ -27,7 +27,13 @@ from svc_tools.frames.lookup.orders import Orders, foreign_rows
 from svc_tools.frames.lookup.sale import Counts
 from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.options import ExposureArguments, ExposureOptions, options_of, takes
+from svc_tools.frames.options import (
+    ExposureArguments,
+    ExposureOptions,
+    FileOptions,
+    options_of,
+    takes,
+)
 from svc_tools.frames.queries import factorized, read_days
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -104,8 +110,8 @@ def exposure_of_file(
     twice = [one for one, other in combinations(paths, 2) if _is_one_file(one, other)]
     if twice:
         raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
-    reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding}
-    dailies = [daily_sales_of_file(one, options, **reading) for one in paths]
+    files = FileOptions(sheet=sheet, delimiter=delimiter, encoding=encoding)
+    dailies = [daily_sales_of_file(one, options, files) for one in paths]
     return _exposed(together(dailies, paths), terms, options, progress=progress)
 
 
@@ -174,16 +180,9 @@ def daily_sales(frame: pd.DataFrame, options: ExposureOptions | None = None) -> 
     return _daily_of(totals, slices, several=len(narrow) > SLICE)
 
 
-def daily_sales_of_file(
-    path: Path,
-    options: ExposureOptions,
-    *,
-    sheet: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-) -> pd.DataFrame:
+def daily_sales_of_file(path: Path, options: ExposureOptions, files: FileOptions) -> pd.DataFrame:
     """The sales of a file as totals by state, day and channel, read chunk by chunk."""
-    with closing(open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)) as rows:
+    with closing(open_table(path, **files.reading)) as rows:
         names = list(rows.schema.names)
         first = first_rows(rows)
         with names_explained(path, rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,9 @@ from svc_tools.frames.lookup.reading import (
 from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
 from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
-from svc_tools.frames.options import answers_of
+from svc_tools.frames.options import TaxOptions, answers_of
 from svc_tools.frames.taxes.tax_lines import delivery_of
+from svc_tools.lookup.options import names_where
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
 from svc_tools.statuses import Status
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from svc_tools.exports import Export
     from svc_tools.frames.lookup.deciding import Decided
     from svc_tools.frames.lookup.sale import Counts
-    from svc_tools.frames.options import TaxOptions
+    from svc_tools.frames.options import ExposureOptions
     from svc_tools.roles import ColumnError
 
 
@@ -113,10 +114,11 @@ class AmountsOfTax:
         )
 
 
-_DECIDED = ("once", "contains_tax", "contains_shipping", "parts", "order", "currency", "decimal")
-"""The arguments that a recognized export needs no answer to: its table decides."""
-_FOUND = ("amount", "shipping", "channel", "invoice", "taxable", "delivery")
-_OTHERS = ("exempt", "taxable", "invoice", "channel", "ship_from")
+_OTHERS = names_where(TaxOptions, "column")
+_ANSWERS = names_where(TaxOptions, "answer")
+_OFF = ("invoice", *(one for one in names_where(TaxOptions, "optional") if one not in _ANSWERS))
+"""What `False` turns off; to a question it is an answer."""
+_FOUND = ("amount", "delivery", *_OFF)
 _OFF_AT_MOST = 0.1
 """The share of the rows that may not add up where the sums decide."""
 
@@ -156,13 +158,8 @@ def amounts_of_tax(
     given = terms
     terms, saved, notes = _by_layout(frame, labels, terms, reading)
     terms = replace(terms, delivery=terms.delivery or seller_delivery())
-    plain = replace(
-        terms,
-        shipping=_unless_off(terms.shipping),
-        taxable=_unless_off(terms.taxable),
-        channel=_unless_off(terms.channel),
-        invoice=_unless_off(terms.invoice),
-    )
+    off: dict[str, Any] = {name: None for name in _OFF if getattr(terms, name) is False}
+    plain = replace(terms, **off)
     if _is_value(terms.amount, labels):
         return AmountsOfTax(plain)  # refused by the tax, which says what is expected
     if saved is not None:
@@ -258,12 +255,7 @@ def _of_export(
     Raises:
         ValueError: an answer is given to what the table decides.
     """
-    answered = [name for name in _DECIDED if getattr(terms, name) not in (None, {})]
-    if answered:
-        raise ValueError(
-            f"{answered[0]}: the columns are those of {export.name}, of which this is known; leave"
-            " it out"
-        )
+    refuse_answers(export, terms)
     reading = reading_of_export(export, labels)
     if terms.amount is None and "amount" in labels and "amount" not in export.used(labels):
         terms, plain = replace(terms, amount="amount"), replace(plain, amount="amount")
@@ -285,6 +277,21 @@ def _of_export(
     if export.marketplace and terms.channel is None:
         notes.append(f"{export.name}: the marketplace collects and remits the tax, so none is due")
     return AmountsOfTax(plain, reading, tuple(notes))
+
+
+def refuse_answers(export: Export, options: TaxOptions | ExposureOptions) -> None:
+    """Refuse answers to what the table of an export decides.
+
+    Raises:
+        ValueError: there is one.
+    """
+    of_table = names_where(type(options), "table")
+    given = [name for name in of_table if getattr(options, name) not in (None, {})]
+    if given:
+        raise ValueError(
+            f"{given[0]}: the columns are those of {export.name}, of which this is known; leave it"
+            " out"
+        )
 
 
 def _check_exempt(terms: TaxOptions) -> None:
@@ -443,11 +450,6 @@ def refuse_if_open(counts: Counts, reading: Reading, *, call: str = "tax") -> No
         asked.append(Question("amount", columns, columns, columns[0], why, "amount"))
     if asked:
         raise ColumnAmbiguous.of(asked, call=call)
-
-
-def _unless_off(given: Hashable | None) -> Hashable | None:
-    """What is given; `None` for `False`."""
-    return None if given is False else given
 
 
 def _is_value(given: Hashable | None, labels: Sequence[Hashable]) -> bool:

@@ -16,11 +16,11 @@ import numpy as np
 
 from svc_tools.dates import DateTerms
 from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.lookup.deciding import ANSWERS
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
 from svc_tools.frames.queries import read_days
 from svc_tools.frames.results import lookups_of
 from svc_tools.frames.taxes.tax_lines import Reasons
+from svc_tools.lookup.options import TaxOptions, names_where
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.options import TaxOptions
 
 _MARKETPLACE = {
     "marketplace",
@@ -70,10 +69,11 @@ _EPOCH = date(1970, 1, 1)
 
 def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) -> None:
     """Store the terms in the frame's attributes, in plain values that a file can hold."""
+    answers = names_where(TaxOptions, "answer")  # the reading has them
     noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
         for field in fields(terms)
-        if field.name not in {"prefix", "errors", "layout", *ANSWERS}  # the reading has the answers
+        if field.name not in {"prefix", "errors", "layout", *answers}
     }
     if register is not None:
         file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None

@@ -30,6 +30,7 @@ from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
+from svc_tools.lookup.options import names_where
 from svc_tools.roles import ColumnMissing, single
 from svc_tools.statuses import Status
 
@@ -361,17 +362,13 @@ def is_product(
     return near
 
 
-_DECIDING = ("amount", "shipping", "exempt", "rounding", "invoice", "partial")
-"""The terms that decide the figures of a tax."""
-
-
 def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxOptions | None:
     """The terms that decide the figures; `None` where they are not stored with the frame."""
-    stored = terms_of(frame, prefix)
+    # frames of earlier versions have neither of the first two
+    stored = {"taxable": None, "delivery": None, **terms_of(frame, prefix)}
     try:
-        deciding = {name: stored[name] for name in _DECIDING}
-        taxable, delivery = stored.get("taxable"), stored.get("delivery")
-        return TaxOptions(**deciding, taxable=taxable, delivery=delivery, prefix=prefix)
+        deciding = {name: stored[name] for name in names_where(TaxOptions, "figures")}
+        return TaxOptions(**deciding, prefix=prefix)
     except (KeyError, TypeError, ValueError):
         return None
 
