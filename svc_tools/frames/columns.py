@@ -509,7 +509,7 @@ def _is_clear(role: str, value: str) -> bool:
 
 def _fits(role: str, value: object) -> bool:
     if role == "state":
-        return isinstance(value, str) and state_code(value) is not None
+        return state_code(value) is not None
     if role == "zip":
         return any(character.isdigit() for character in str(value))
     if role in {"lat", "lng"}:

@@ -533,7 +533,7 @@ class DailyTotals:
         blank = np.zeros(len(values) + 1, bool)
         blank[-1] = True
         for place, value in enumerate(values):
-            code = state_code(value) if isinstance(value, str) else None
+            code = state_code(value)
             blank[place] = text_of(value) is None
             if code is not None:
                 numbers[place] = _OUTSIDE if isinstance(code, Elsewhere) else _STATES.index(code)
