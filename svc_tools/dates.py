@@ -576,6 +576,12 @@ def _iso(text: str) -> date | None:
     return None
 
 
+def exact_day(text: str) -> date | None:
+    """The day of a text such as 2026-05-31; `None` for any other form."""
+    found = _iso(text)
+    return found if type(found) is date else None
+
+
 def iso_day(text: str) -> date | None:
     """The day of an ISO date, or of 20260531; of a time without a zone its day; else `None`."""
     text = " ".join(text.split())

@@ -25,6 +25,7 @@ from svc_tools.dates import (
     NoDate,
     checked_format,
     decide,
+    exact_day,
     iso_day,
     parse,
     read,
@@ -376,6 +377,9 @@ def test_an_iso_day_is_no_other_form():
     assert iso_day(" 2026-05-01 14:03 ") == iso_day("20260501") == date(2026, 5, 1)
     for text in ("05/31/2026", "May 1, 2026", "2026-05-01T00:00Z", "2026-W10-1", "46143"):
         assert iso_day(text) is None
+    assert exact_day("2026-05-01") == date(2026, 5, 1)
+    for text in ("2026-05-01 14:03", "20260501", " 2026-05-01", "2026-W10-1", "2026-02-30", ""):
+        assert exact_day(text) is None
 
 
 @pytest.mark.parametrize("name", ["Texas", "", "America/Nowhere", "../etc/passwd", -6])

@@ -113,6 +113,27 @@ def test_day_numbers_of_1904_are_read_as_openpyxl_writes_them(moments):
     assert again.days == found.days
 
 
+@pytest.mark.parametrize(
+    ("given", "note"),
+    [
+        ("05/31/2026", "as_of: '05/31/2026' is read month first: 2026-05-31"),
+        ("31.5.2026", "as_of: '31.5.2026' is read day first: 2026-05-31"),
+        ("46173", "as_of: '46173' is read as the day number of a spreadsheet: 2026-05-31"),
+        ("2026-05-31", None),
+        ("May 31, 2026", None),
+    ],
+)
+def test_one_date_for_all_rows_is_shown_as_it_is_read(scripted, tmp_path, given, note):
+    frame = pd.DataFrame({"state": ["WA"], "zip": ["98101"]})
+    found = frame.svc.lookup(client=scripted, progress=False, as_of=given)
+    assert found["lookup_as_of"].map(str).tolist() == ["2026-05-31"]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    lookup = {"as_of": given}
+    run = enrich_file(tmp_path / "a.csv", tmp_path / "out.csv", lookup=lookup, client=scripted)
+    for notes in (found.attrs["svc_lookup"]["notes"], run.notes):
+        assert [one for one in notes if one.startswith("as_of:")] == ([note] if note else [])
+
+
 ISO = ["2026-09-10", "2026-09-10 00:00:00", "2026-09-10T08:15:00", "2026/09/10", "20260910"]
 
 
