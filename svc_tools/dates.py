@@ -20,12 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from svc_tools.cells import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.roles import DatesAmbiguous
 
@@ -118,8 +118,6 @@ _OUT_OF_RANGE = "is out of range"
 
 Day: TypeAlias = date | NoDate | None
 """The day of a cell, why it has none, or `None` where it is missing."""
-Every: TypeAlias = "Callable[[Sequence[object]], Iterable[Iterable[object]]]"
-"""Gives all values of a column, in parts, of which those that it is called with are some."""
 
 
 class _Numeric(NamedTuple):
@@ -150,11 +148,27 @@ class _Number(NamedTuple):
 
 
 _DECIDING = {_Numeric, _Number}
+_Found: TypeAlias = Day | _Numeric | _Number
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Cells of a column, each parsed once, before it is decided how the column is read.
+
+    Attributes:
+        values: the cells.
+        found: what each is by itself.
+        deciding: whether the column has to decide on some of them, such as 03/04/2026.
+    """
+
+    values: list[object]
+    found: list[_Found]
+    deciding: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DateTerms:
-    """What the user says of dates.
+    """What the user specified about dates.
 
     Attributes:
         date_format: one of `FORMATS`, or a format of `strptime`; `None` for all forms above.
@@ -177,17 +191,22 @@ class DateTerms:
 
     def style(self, role: str = "as_of", column: Hashable = None) -> DateStyle:
         """How a column is read, as far as that is known before its cells decide."""
-        given = self.date_format
-        order: _Order | None = given if given in get_args(_Order) else None  # type: ignore[assignment]  # as checked
-        known = DateStyle(given, self.tz, self.home, role, column, order=order)
-        return replace(known, counts_days=order is not None, undecided=given is None)
+        known = DateStyle(self, role, column, order=self.order)
+        undecided = self.date_format is None
+        return replace(known, counts_days=self.order is not None, undecided=undecided)
+
+    @property
+    def order(self) -> _Order | None:
+        """The order of dates such as 03/04/2026, if the format is one."""
+        return self.date_format if self.date_format in get_args(_Order) else None  # type: ignore[return-value]  # as checked
 
 
 @dataclass(frozen=True, slots=True)
-class DateStyle(DateTerms):
-    """How the dates of one column are read: what the user says of them, and what is decided.
+class DateStyle:
+    """How the dates of one column are read.
 
     Attributes:
+        terms: what the user specified about them.
         role: what the column is, for messages.
         column: its label; `None` for a single value.
         month_first: how its export writes dates, where the cells could be either.
@@ -199,6 +218,7 @@ class DateStyle(DateTerms):
         note: what it found, in words.
     """
 
+    terms: DateTerms = field(default_factory=DateTerms)
     role: str = "as_of"
     column: Hashable = None
     month_first: bool | None = None
@@ -208,6 +228,10 @@ class DateStyle(DateTerms):
     counts_days: bool = False
     undecided: bool = True
     note: str = ""
+
+    def needs_decision(self, cells: Parsed) -> bool:
+        """Whether the column has to decide before these of its cells can be read."""
+        return self.undecided and cells.deciding
 
     def settled(self) -> DateStyle:
         """The same, for values that decide nothing: some of the column's, or one by itself."""
@@ -219,10 +243,11 @@ class DateStyle(DateTerms):
         Args:
             rests: rows by what their day rests on, named as the attributes of `Read`.
         """
-        head = f"{self.role}: column {self.column!r}"
+        home, column = self.terms.home, "" if self.column is None else f" column {self.column!r}"
+        head = f"{self.role}:{column}"
         notes = [f"{head} {self.note}"] if self.note else []
         utc, other_month = rests.get("utc", 0), rests.get("other_month", 0)
-        if utc and is_utc(self.home):
+        if utc and is_utc(home):
             notes.append(
                 f"{head} has times in UTC, and the date in UTC counts, because no time zone is"
                 " given (tz) or configured (SVC_TZ); rows whose month may be another one in a US"
@@ -230,22 +255,22 @@ class DateStyle(DateTerms):
             )
         elif utc:
             notes.append(
-                f"{head} has times in UTC, and the date in {self.home} counts, the time zone that"
+                f"{head} has times in UTC, and the date in {home} counts, the time zone that"
                 f" is configured; rows whose month is another one there: {other_month:,} of {utc:,}"
             )
         if 0 < rests.get("moved", 0) == rests.get("midnight", 0):
             notes.append(
                 f"{head}: all times are midnight, so they may be dates rather than moments, and in"
-                f" {self.tz or self.home} many are the day before or after; for the dates as they"
+                f" {self.terms.tz or home} many are the day before or after; for the dates as they"
                 " stand, remove the time zone from the column"
             )
         return notes
 
     def as_json(self) -> dict[str, Any]:
         """What was given and decided, as JSON can hold it."""
-        zones = {"tz": self.tz, "home": self.home, "zone": self.zone}
+        zones = {"tz": self.terms.tz, "home": self.terms.home, "zone": self.zone}
         return {
-            "date_format": self.date_format,
+            "date_format": self.terms.date_format,
             "order": self.order,
             "counts_days": self.counts_days,
             "from_1904": self.from_1904,
@@ -260,10 +285,9 @@ class DateStyle(DateTerms):
             ValueError: something of it is not known here, such as a zone.
             KeyError: it is incomplete.
         """
+        tz, home = time_zone(stored["tz"]), time_zone(stored["home"]) or UTC
         return cls(
-            stored["date_format"],
-            time_zone(stored["tz"]),
-            time_zone(stored["home"]) or UTC,
+            DateTerms(stored["date_format"], tz, home),
             zone=time_zone(stored["zone"]),
             from_1904=bool(stored.get("from_1904")),  # older releases did not store it
             order=stored["order"],
@@ -278,7 +302,7 @@ class DateStyle(DateTerms):
 
     def counting(self, zone: tzinfo | str) -> tzinfo | None:
         """The zone whose date counts for a time in this zone; `None` for the date as written."""
-        return self.tz or (self.home if is_utc(zone) else None)
+        return self.terms.tz or (self.terms.home if is_utc(zone) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,58 +328,16 @@ class Read:
     from_1904: list[int] = field(default_factory=list)
 
 
-def these(values: Sequence[object]) -> Iterable[Sequence[object]]:
-    """All values of a column, where those that are read are all."""
-    return [values]
-
-
-def not_decided(values: Sequence[object]) -> NoReturn:
-    """Refuse to read values on which a column is to decide and has not: that would be a fault."""
-    raise RuntimeError(f"dates such as {values[0]!r} are read before their column has decided")
-
-
-def read(values: Iterable[object], style: DateStyle, every: Every = not_decided) -> Read:
-    """The days of some values of a column.
-
-    Args:
-        values: all of the column's, or some.
-        style: how it is read.
-        every: gives all values of the column, if it must and may still decide on some of these;
-            `these` where they are all.
-
-    Raises:
-        DatesAmbiguous: the column could be month first or day first, or it is both.
-        RuntimeError: it must decide, and `every` is not given.
-    """
+def parse(values: Iterable[object], terms: DateTerms) -> Parsed:
+    """Some cells of a column, or all of them, as far as each can be read by itself."""
     cells = list(values)
-    form = style.date_format if style.order is None else None
+    form = None if terms.order else terms.date_format
     found = [_parsed(value, form) for value in cells]
-    if style.undecided and not _DECIDING.isdisjoint(map(type, found)):
-        style = decide(every(cells), style)
-    result = Read(style)
-    add = result.days.append
-    for at, one in enumerate(found):
-        if type(one) is date or one is None:
-            add(one)
-        else:
-            add(_day(one, cells[at], at, result))
-    return result
+    return Parsed(cells, found, deciding=not _DECIDING.isdisjoint(map(type, found)))
 
 
-def read_one(value: object, style: DateStyle) -> date | None:
-    """The day of one value, which may decide by itself; `None` where it is missing.
-
-    Raises:
-        ValueError: it is not a date, or it has two meanings.
-    """
-    (found,) = read([value], style, these).days
-    if isinstance(found, NoDate):
-        raise ValueError(f"{style.role}: {found}")  # noqa: TRY004 - a value, whatever its type
-    return found
-
-
-def decide(parts: Iterable[Iterable[object]], style: DateStyle) -> DateStyle:
-    """The style of a column, as all of its values decide it; a decided one as it is.
+def decide(parts: Iterable[Parsed], style: DateStyle) -> DateStyle:
+    """The style of a column, as all of its cells decide it; a decided one as it is.
 
     Raises:
         DatesAmbiguous: they do not decide, or are both.
@@ -363,9 +345,10 @@ def decide(parts: Iterable[Iterable[object]], style: DateStyle) -> DateStyle:
     if not style.undecided:
         return style
     seen = _Seen(style.since)
-    for values in parts:
-        for value in values:
-            seen.see(value)
+    for part in parts:
+        seen.see(part)
+    if not seen.deciding:
+        return style.settled()  # some of the cells, read again, decide nothing else
     month, day = seen.only["month first"], seen.only["day first"]
     either = seen.either
     if doubt := seen.doubt():
@@ -380,16 +363,52 @@ def decide(parts: Iterable[Iterable[object]], style: DateStyle) -> DateStyle:
         raise _ambiguous(style, either[:2], "either")
     counts_days = bool(seen.numbered) and _MANY * len(seen.numbers) <= len(seen.numbered)
     decided = replace(style, order=order, counts_days=counts_days, undecided=False)
-    notes = []
-    if (month or day or either) and order is not None:
-        shown = (month or day or either)[0]
-        notes.append(f"is read {order}: {shown!r} is {read([shown], decided).days[0]}")
-    if counts_days:
-        shown = next(iter(seen.numbered))
-        notes.append(
-            f"has day numbers of a spreadsheet: {shown} is {read([shown], decided).days[0]}"
-        )
-    return replace(decided, note=" and ".join(notes))
+    shown = (month or day or either)[:1] if order is not None else []
+    return replace(decided, note=_how(decided, shown, [*seen.numbered][:counts_days]))
+
+
+def _how(style: DateStyle, shown: Sequence[str], numbers: Sequence[str]) -> str:
+    """How a column, or a single value, is read: with an example of its texts and day numbers."""
+    if style.column is None:
+        ways = dict.fromkeys(numbers, "as the day number of a spreadsheet")
+        ways |= dict.fromkeys(shown, str(style.order))
+        notes = [f"{one!r} is read {way}: {read_one(one, style)}" for one, way in ways.items()]
+    else:
+        notes = [f"is read {style.order}: {one!r} is {read_one(one, style)}" for one in shown]
+        for one in numbers:
+            notes.append(f"has day numbers of a spreadsheet: {one} is {read_one(one, style)}")
+    return " and ".join(notes)
+
+
+def read(cells: Parsed, style: DateStyle) -> Read:
+    """The days of some cells of a column, or of all of them.
+
+    Raises:
+        RuntimeError: their column must decide first; that is a fault of the caller.
+    """
+    if style.needs_decision(cells):
+        raise RuntimeError("dates are read before their column has decided how")
+    result = Read(style)
+    add = result.days.append
+    for at, one in enumerate(cells.found):
+        if type(one) is date or one is None:
+            add(one)
+        else:
+            add(_day(one, cells.values[at], at, result))
+    return result
+
+
+def read_one(value: object, style: DateStyle) -> date | None:
+    """The day of one value, which may decide by itself; `None` where it is missing.
+
+    Raises:
+        ValueError: it is not a date, or it has two meanings.
+    """
+    cell = parse([value], style.terms)
+    (found,) = read(cell, decide([cell], style)).days
+    if isinstance(found, NoDate):
+        raise ValueError(f"{style.role}: {found}")  # noqa: TRY004 - a value, whatever its type
+    return found
 
 
 def _ambiguous(
@@ -400,7 +419,7 @@ def _ambiguous(
     return DatesAmbiguous(style.role, style.column, values, kind)
 
 
-def _day(one: _Parsed, value: object, at: int, result: Read) -> Day:
+def _day(one: _Found, value: object, at: int, result: Read) -> Day:
     """The day of a cell that is not just a date; what it rests on is noted."""
     if isinstance(one, datetime):
         return _of_moment(one, at, result)
@@ -445,7 +464,7 @@ def _of_moment(moment: datetime, at: int, result: Read) -> Day:
         return moment.date()
     try:
         day = moment.astimezone(target).date()
-        if style.tz is None:
+        if style.terms.tz is None:
             result.utc.append(at)
             there = (moment - timedelta(hours=HOURS_BEHIND)).date() if is_utc(target) else day
             if there.month != moment.month:
@@ -467,6 +486,8 @@ class _Seen:
 
     def __init__(self, since: timedelta) -> None:
         self._since = since
+        self.deciding = False
+        """Whether any of them decides."""
         self.only: dict[str, list[str]] = {"month first": [], "day first": []}
         """Cells that are a date in one order only."""
         self.either: list[str] = []
@@ -489,19 +510,21 @@ class _Seen:
             return "exchanged"
         return "year" if day and self.years_first else None
 
-    def see(self, value: object) -> None:
-        """Take a cell into account."""
-        found = _parsed(value, None)
-        if isinstance(found, date):
-            self._see_date(found, value)
-        elif isinstance(found, _Number):
-            if found.day is None:
-                self.numbers.add(value)
-            else:
-                self._see_date(found.day + self._since, value)
-                self.numbered[str(value)] = found.day
-        elif isinstance(found, _Numeric):
-            self._see_numeric(found, text_of(value) or "")
+    def see(self, part: Parsed) -> None:
+        """Take some cells into account."""
+        self.deciding |= part.deciding
+        for found, value in zip(part.found, part.values, strict=True):
+            if isinstance(found, date):
+                if not self.converted:
+                    self._see_date(found, value)
+            elif isinstance(found, _Number):
+                if found.day is None:
+                    self.numbers.add(value)
+                else:
+                    self._see_date(found.day + self._since, value)
+                    self.numbered[str(value)] = found.day
+            elif isinstance(found, _Numeric):
+                self._see_numeric(found, text_of(value) or "")
 
     def _see_date(self, found: date, value: object) -> None:
         exchangeable = found.day <= _MONTHS_OF_YEAR and found.day != found.month
@@ -523,10 +546,7 @@ class _Seen:
                 known.append(text)
 
 
-_Parsed: TypeAlias = Day | _Numeric | _Number
-
-
-def _parsed(value: object, form: str | None) -> _Parsed:
+def _parsed(value: object, form: str | None) -> _Found:
     """A cell as a date or a time, as one that the column decides on, or why it is neither."""
     if type(value) is str and form is None:
         found = _iso(value)
@@ -556,6 +576,12 @@ def _iso(text: str) -> date | None:
     return None
 
 
+def exact_day(text: str) -> date | None:
+    """The day of a text such as 2026-05-31; `None` for any other form."""
+    found = _iso(text)
+    return found if type(found) is date else None
+
+
 def iso_day(text: str) -> date | None:
     """The day of an ISO date, or of 20260531; of a time without a zone its day; else `None`."""
     text = " ".join(text.split())
@@ -567,7 +593,7 @@ def iso_day(text: str) -> date | None:
     return found
 
 
-def _of_text(text: str) -> _Parsed:
+def _of_text(text: str) -> _Found:
     """A cell in another form than ISO."""
     clock: time | None = None
     head = text

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED
+from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
 
 import svc_tools
 from svc_tools.dates import (
@@ -25,10 +25,11 @@ from svc_tools.dates import (
     NoDate,
     checked_format,
     decide,
+    exact_day,
     iso_day,
+    parse,
     read,
     read_one,
-    these,
     time_zone,
 )
 from svc_tools.lookup.outcomes import counted_alike
@@ -44,7 +45,9 @@ ZONED = [*CLOCKS, " 14:03:11 -0400", "T14:03:11-04:00", " 14:03 PST", " 2:03:11 
 
 def days(values, *terms, **known):
     """The days of a column of these values; `known` are the fields of its style."""
-    return read(values, replace(DateTerms(*terms).style(), **known), these).days
+    of_user = {name: known.pop(name) for name in ("tz", "home") if name in known}
+    style = replace(DateTerms(*terms), **of_user).style()
+    return read_column(values, replace(style, **known)).days
 
 
 @given(DAYS, st.sampled_from(NAMED + TWO_DIGITS), st.sampled_from(ZONED))
@@ -133,23 +136,25 @@ def test_one_date_in_either_order_decides_nothing_and_needs_no_decision():
     assert days(["05/05/2026", "6/6/26"]) == [date(2026, 5, 5), date(2026, 6, 6)]
 
 
+def in_parts(parts, style):
+    """What a column is read as in parts, all of which decide where one of them needs it."""
+    parsed, found, asked = [parse(part, style.terms) for part in parts], [], []
+    for at, part in enumerate(parsed):
+        if style.needs_decision(part):
+            asked.append(at)
+            style = decide(iter(parsed), style)
+        found += read(part, style).days
+    return style, found, asked
+
+
 def test_a_column_in_parts_is_decided_on_all_of_it_and_only_if_it_must_be():
-    parts = [["2026-05-01"], ["02/03/2026"], ["13/03/2026"]]
-    asked = []
-
-    def every(values):
-        asked.append(values)
-        return parts
-
-    style, found = DateStyle(), []
-    for part in parts:
-        result = read(part, style, every)
-        style, found = result.style, found + result.days
-    assert found == [date(2026, 5, 1), date(2026, 3, 2), date(2026, 3, 13)]
-    assert asked == [parts[1]]
-    assert style == decide(parts, DateStyle())
+    parts = [["2026-05-01"], ["02/03/2026"], ["13/03/2026"], ["04/05/2026"]]
+    style, found, asked = in_parts(parts, DateStyle())
+    assert found == [date(2026, 5, 1), date(2026, 3, 2), date(2026, 3, 13), date(2026, 5, 4)]
+    assert asked == [1]
     later = DateStyle.from_json(style.as_json())
-    assert read(["02/03/2026"], later).days == [date(2026, 3, 2)]
+    assert read_column(["02/03/2026"], later).days == [date(2026, 3, 2)]
+    assert in_parts([["2026-05-01"], ["May 2, 2026", None, "soon"]], DateStyle())[2] == []
 
 
 def in_words(days):
@@ -159,14 +164,11 @@ def in_words(days):
 def outcome(parts):
     """What a column gives that is read in these parts: days, the note, and the error if any."""
     style = replace(DateTerms(home=CHICAGO).style("as_of", "sold"), zone=UTC)
-    found = []
     try:
-        for part in parts:
-            result = read(part, style, lambda _: [dict.fromkeys(one) for one in parts])
-            style, found = result.style, found + in_words(result.days)
+        style, found, _ = in_parts(parts, style)
     except DatesAmbiguous as error:
         return error.kind, error.shown, error.role, error.column
-    return found, style.note, style.settled()
+    return in_words(found), style.note, style.settled()
 
 
 @settings(max_examples=300)
@@ -191,11 +193,11 @@ def test_what_an_earlier_release_stored_is_read_as_it_was():
     zones = {"tz": None, "home": "UTC", "zone": "America/Chicago"}
     stored = {"date_format": None, "order": "day first", "counts_days": True, **zones}
     style = DateStyle.from_json(stored)
-    assert read(["02/03/2026", 46143], style).days == [date(2026, 3, 2), date(2026, 5, 1)]
+    assert read_column(["02/03/2026", 46143], style).days == [date(2026, 3, 2), date(2026, 5, 1)]
     assert style.as_json() == {**stored, "from_1904": False}
 
 
-@pytest.mark.parametrize("value", [DateTerms(), DateStyle(), read([], DateStyle())])
+@pytest.mark.parametrize("value", [DateTerms(), DateStyle(), read_column([], DateStyle())])
 def test_nothing_of_a_decision_is_set_after_it_is_made(value):
     for one in fields(value):
         with pytest.raises(FrozenInstanceError):
@@ -218,11 +220,22 @@ def test_no_module_sets_what_a_style_of_dates_holds():
 
 
 def test_a_part_is_not_read_before_its_column_has_decided():
-    for value in ("02/03/2026", "13/03/2026", 46143):
+    for value in ("02/03/2026", "13/03/2026", 46143, "13/13/2026", "7"):
+        cells = parse(["2026-05-01", value], DateTerms())
         with pytest.raises(RuntimeError, match="before"):
-            read(["2026-05-01", value], DateStyle())
-        assert read([value], DateStyle().settled()).days  # by itself
-    assert read(["2026-05-01", "May 2, 2026", None, "soon"], DateStyle()).style.undecided
+            read(cells, DateStyle())
+        assert len(read(cells, DateStyle().settled()).days) == 2  # by themselves
+    plain = parse(["2026-05-01", "May 2, 2026", None, "soon"], DateTerms())
+    assert not DateStyle().needs_decision(plain)
+    assert read(plain, DateStyle()).days[:3] == [date(2026, 5, 1), date(2026, 5, 2), None]
+    assert decide([plain], DateStyle(month_first=True)) == DateStyle(month_first=True).settled()
+
+
+def test_how_a_column_is_read_is_no_word_of_the_user():
+    decided = read_column(["13/03/2026"], DateTerms(tz=CHICAGO).style("date", "sold")).style
+    assert (decided.terms, decided.order) == (DateTerms(tz=CHICAGO), "day first")
+    assert not isinstance(decided, DateTerms)
+    assert not hasattr(decided, "style")
 
 
 @pytest.mark.parametrize(
@@ -251,7 +264,7 @@ def test_a_time_in_utc_has_the_date_of_the_zone_that_counts(cell, day):
 )
 def test_the_times_whose_month_depends_on_the_zone_are_those_of_another_month(moment, home):
     moment = moment.replace(tzinfo=UTC)
-    found = read([moment], DateTerms(home=time_zone(home) or UTC).style())
+    found = read_column([moment], DateTerms(home=time_zone(home) or UTC).style())
     where = [ZoneInfo(home)] if home not in {None, "UTC"} else map(ZoneInfo, ZONES)
     assert bool(found.other_month) == any(
         moment.astimezone(zone).month != moment.month for zone in where
@@ -364,6 +377,9 @@ def test_an_iso_day_is_no_other_form():
     assert iso_day(" 2026-05-01 14:03 ") == iso_day("20260501") == date(2026, 5, 1)
     for text in ("05/31/2026", "May 1, 2026", "2026-05-01T00:00Z", "2026-W10-1", "46143"):
         assert iso_day(text) is None
+    assert exact_day("2026-05-01") == date(2026, 5, 1)
+    for text in ("2026-05-01 14:03", "20260501", " 2026-05-01", "2026-W10-1", "2026-02-30", ""):
+        assert exact_day(text) is None
 
 
 @pytest.mark.parametrize("name", ["Texas", "", "America/Nowhere", "../etc/passwd", -6])

@@ -579,7 +579,7 @@ def _refuse_empty(name: str, cell: Given, left_out: str) -> None:
 
 def _state(cell: Given) -> str:
     pass_on_error("state", cell)
-    code = state_code(cell) if isinstance(cell, str) else None
+    code = state_code(cell)
     if isinstance(code, Elsewhere):
         raise NotAvailableError(f"{code.reason}.", "UNSUPPORTED")
     if code is None:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from svc_tools.cells import text_of
 from svc_tools.countries import find_country
-from svc_tools.dates import DateStyle, DateTerms, decide, read_one
+from svc_tools.dates import DateStyle, DateTerms, decide, parse, read_one
 from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.deciding import rows_of_file
@@ -60,7 +60,7 @@ class Inputs:
     scalars: Mapping[str, object]
     notes: tuple[str, ...]
     """How the arguments were found, in sentences."""
-    dates: DateStyle = field(default_factory=DateStyle)
+    style: DateStyle = field(default_factory=DateStyle)
     """How the dates of the column `as_of` are read."""
     grain: Grain = "day"
     """Whether the day itself is looked up, or the first one of its month or quarter."""
@@ -144,7 +144,7 @@ def find_inputs(
         require_one(frame, label, role)
     style = style_of(dates, "as_of", columns.get("as_of"), export, frame)
     if "as_of" in scalars:
-        style = decide([[named["as_of"]]], style)
+        style = decide([parse([named["as_of"]], dates)], style)
     if dates.date_format and "as_of" not in {**columns, **scalars}:
         raise ValueError("date_format: no column is the date of the sale; choose it")
     coarse = grain != "day" and "as_of" in {**columns, **scalars}
@@ -509,7 +509,7 @@ def _is_clear(role: str, value: str) -> bool:
 
 def _fits(role: str, value: object) -> bool:
     if role == "state":
-        return isinstance(value, str) and state_code(value) is not None
+        return state_code(value) is not None
     if role == "zip":
         return any(character.isdigit() for character in str(value))
     if role in {"lat", "lng"}:

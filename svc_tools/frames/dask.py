@@ -28,7 +28,6 @@ with needs("ddf.svc", "dask"):
     from dask.delayed import delayed
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
-from svc_tools.dates import these
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
@@ -47,7 +46,7 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.queries import distinct_rows, read_queries
+from svc_tools.frames.queries import decided_queries, distinct_rows
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax, amounts_of_frame
@@ -201,7 +200,7 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())
     frame, counted = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
-    queries = read_queries(frame, inputs, these)
+    inputs, queries = decided_queries(frame, inputs)
     counts = np.zeros(len(queries.questions), np.int64)
     np.add.at(counts, queries.codes, counted)
     return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)

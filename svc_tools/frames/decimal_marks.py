@@ -176,11 +176,6 @@ class Evidence:
         return next((self.shown[kind] for kind in kinds if kind in self.shown), "")
 
 
-def mark_of(column: pd.Series) -> Mark:
-    """How the amounts of a column are written, by its own cells alone."""
-    return evidence_of(column).mark
-
-
 def evidence_of(column: pd.Series) -> Evidence:
     """What the cells of a column, or of a part of it, show of their decimal mark.
 

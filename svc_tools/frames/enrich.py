@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,12 +24,11 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
-from svc_tools.dates import these
 from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
-from svc_tools.frames.queries import read_queries
+from svc_tools.frames.queries import decided_queries
 from svc_tools.frames.results import (
     ServiceName,
     UsedLookup,
@@ -85,8 +84,7 @@ class LookupFailedError(FailedRowsError):
 def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
     """Look every row up; see `SvcAccessor.lookup` for the meaning of the options."""
     rest = free_columns(frame, options.prefix, options.names)
-    inputs = _inputs(frame, options)
-    return enrich_queries(rest, inputs, read_queries(frame, inputs, these), options)
+    return enrich_queries(rest, *_queries(frame, options), options)
 
 
 def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None = None) -> Plan:
@@ -98,13 +96,12 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
     if options.locked is not None:
         raise ValueError("locked: a locked lookup requests nothing, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
-    inputs = _inputs(frame, options)
-    return plan_queries(inputs, read_queries(frame, inputs, these), options, price)
+    return plan_queries(*_queries(frame, options), options, price)
 
 
-def _inputs(frame: pd.DataFrame, options: LookupOptions) -> Inputs:
+def _queries(frame: pd.DataFrame, options: LookupOptions) -> tuple[Inputs, Queries]:
     check_layout(options, free_labels(frame))
-    return inputs_by(options, frame)
+    return decided_queries(frame, inputs_by(options, frame))
 
 
 def enrich_queries(
@@ -119,10 +116,8 @@ def enrich_queries(
         options: those of the lookup.
     """
     places = dict.fromkeys(queries.places())
-    # fewer rows of the frame might not decide, or differently
-    inputs = replace(inputs, dates=queries.dates.settled())
     with _source_of_results(options) as results_from:
-        notes = [*inputs.notes, *_found(queries), *results_from.notes]
+        notes = [*_notes(inputs, queries), *results_from.notes]
         if options.progress:
             say(notes)
         run = results_from.request(places)
@@ -255,11 +250,11 @@ REPAIRS = {
 """The corrections that are reported, by the attribute of a place that names them."""
 
 
-def _found(queries: Queries) -> list[str]:
-    """How the dates were read, and how many rows were understood only after a correction."""
+def _notes(inputs: Inputs, queries: Queries) -> list[str]:
+    """How the arguments were found and the dates read, and how many rows were corrected."""
     counted = ((text, queries.count(attribute)) for attribute, text in REPAIRS.items())
     repairs = [f"{text}: {count:,}" for text, count in counted if count]
-    return [*queries.dates.notes(queries.rests), *repairs]
+    return [*inputs.notes, *inputs.style.notes(queries.rests), *repairs]
 
 
 def _ending(queries: Queries, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
@@ -361,7 +356,7 @@ def plan_queries(
             cache=cache,
             options=options,
             price=price,
-            notes=(*inputs.notes, *_found(queries)),
+            notes=tuple(_notes(inputs, queries)),
         )
 
 

@@ -62,9 +62,9 @@ def layout_by(
         columns = {role: label for role, label in columns.items() if found.get(role) != label}
     if reading.sums is None or inputs.export is not None or tax.get("amount") is not None:
         zero = ()  # nothing else takes part
-    dates = inputs.dates.as_json()
+    dates = inputs.style.as_json()
     written = dates["date_format"] or (None if inputs.export else dates["order"])
-    lookup = {**columns, "date_format": written, "tz": getattr(inputs.dates.tz, "key", None)}
+    lookup = {**columns, "date_format": written, "tz": getattr(inputs.style.terms.tz, "key", None)}
     values = {role: one for role, one in inputs.scalars.items() if not isinstance(one, date)}
     return layout_of_file(*(frame, labels, lookup, values), tax=tax, reading=reading, zero=zero)
 

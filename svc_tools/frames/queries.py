@@ -7,7 +7,7 @@ no hashing, which is several times faster.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.dates import HOURS_BEHIND, NoDate, not_decided, read, read_one, same_zone
+from svc_tools.dates import HOURS_BEHIND, NoDate, decide, parse, read, read_one, same_zone
 from svc_tools.frames.arrow import bytes_of, ends_of, is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
@@ -26,7 +26,7 @@ from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_da
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from svc_tools.dates import DateStyle, Day, Every
+    from svc_tools.dates import DateStyle, Day, Parsed
     from svc_tools.frames.columns import Inputs
     from svc_tools.places import Grain, Place
 
@@ -47,8 +47,6 @@ class Queries:
     """The places without the date; several queries may share one."""
     part_of: np.ndarray
     """For each query the index of its part."""
-    dates: DateStyle
-    """How the dates were read, with what their column has decided."""
     rests: Counter[str] = field(default_factory=Counter)
     """Rows by what their day rests on, as in `Days`."""
 
@@ -64,34 +62,59 @@ class Queries:
         return int(self.rows[is_so].sum())
 
 
-def read_queries(frame: pd.DataFrame, inputs: Inputs, every: Every = not_decided) -> Queries:
-    """The queries of the rows: every distinct place and every distinct date is read once.
+@dataclass(frozen=True, slots=True)
+class ParsedRows:
+    """The rows of a frame, their dates parsed, before it is decided how these are read."""
 
-    `every` gives all values of the column of dates, as for `svc_tools.dates.read`.
-    """
-    frame = Orders(frame, inputs.reading).completed(inputs.columns)
-    labels = [label for role, label in inputs.columns.items() if role != "as_of"]
-    style, rests = inputs.dates, Counter[str]()
-    with all_stay():
-        codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))
-        parts = _places(inputs, columns, count)
-        if "as_of" in inputs.columns:
-            found = read_days(frame[inputs.columns["as_of"]], style, every)
-            by_row, days_of = _dates(found)
-            style, rests = found.style, found.rests
-            together, first = combined([codes, by_row], len(frame))
-            dated = _Dated(parts, codes[first], days_of, by_row[first])
-            codes = together
-        elif "as_of" in inputs.scalars:
-            one = np.zeros(count, np.intp)
-            day = read_one(inputs.scalars["as_of"], style) or NO_DATE
-            dated = _Dated(parts, np.arange(count), [day], one)
-        else:
-            rows = np.bincount(codes, minlength=count)
-            return Queries(codes, parts, rows, [None] * count, parts, np.arange(count), style)
-        questions, days = dated.questions(inputs.grain)
-    rows = np.bincount(codes, minlength=len(questions))
-    return Queries(codes, questions, rows, days, parts, dated.part_of, style, rests)
+    frame: pd.DataFrame
+    dates: DateColumn | None
+    """The column of dates, if there is one."""
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, inputs: Inputs) -> ParsedRows:
+        """The rows of a frame, or of a part of it."""
+        frame = Orders(frame, inputs.reading).completed(inputs.columns)
+        if "as_of" not in inputs.columns:
+            return cls(frame, None)
+        return cls(frame, DateColumn.of(frame[inputs.columns["as_of"]], inputs.style))
+
+    def queries(self, inputs: Inputs) -> Queries:
+        """Their queries: every distinct place and every distinct date is read once."""
+        labels = [label for role, label in inputs.columns.items() if role != "as_of"]
+        rests = Counter[str]()
+        with all_stay():
+            codes, columns, count = _distinct(self.frame, list(dict.fromkeys(labels)))
+            parts = _places(inputs, columns, count)
+            if self.dates is not None:
+                found = self.dates.days(inputs.style)
+                by_row, days_of = _dates(found)
+                rests = found.rests
+                together, first = combined([codes, by_row], len(self.frame))
+                dated = _Dated(parts, codes[first], days_of, by_row[first])
+                codes = together
+            elif "as_of" in inputs.scalars:
+                one = np.zeros(count, np.intp)
+                day = read_one(inputs.scalars["as_of"], inputs.style) or NO_DATE
+                dated = _Dated(parts, np.arange(count), [day], one)
+            else:
+                rows = np.bincount(codes, minlength=count)
+                return Queries(codes, parts, rows, [None] * count, parts, np.arange(count))
+            questions, days = dated.questions(inputs.grain)
+        rows = np.bincount(codes, minlength=len(questions))
+        return Queries(codes, questions, rows, days, parts, dated.part_of, rests)
+
+
+def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
+    """The queries of a frame's rows, where it is decided how its dates are read."""
+    return ParsedRows.of(frame, inputs).queries(inputs)
+
+
+def decided_queries(frame: pd.DataFrame, inputs: Inputs) -> tuple[Inputs, Queries]:
+    """The queries of all rows, and the inputs with what the column of dates has decided."""
+    rows = ParsedRows.of(frame, inputs)
+    parts = [] if rows.dates is None else [rows.dates.cells]
+    inputs = replace(inputs, style=decide(parts, inputs.style))
+    return inputs, rows.queries(inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,34 +226,48 @@ class Days:
     Attributes:
         codes: for each row the number of its value; -1 where it is missing.
         each: the day of each value, and `None` as the last one, for the rows without a value.
-        style: how they were read, with what the column has decided.
         rests: rows by what their day rests on: `utc`, `other_month`, `moved`, `midnight` and
             `from_1904`, as `svc_tools.dates.Read` has them.
     """
 
     codes: np.ndarray
     each: list[Day]
-    style: DateStyle
-    rests: Counter[str]
+    rests: Counter[str] = field(default_factory=Counter)
 
 
-def read_days(column: pd.Series, style: DateStyle, every: Every = not_decided) -> Days:
-    """The days of a column's rows; each distinct value is read once.
+@dataclass(frozen=True, slots=True)
+class DateColumn:
+    """A column of dates, of which each distinct value is parsed once.
 
-    Raises:
-        DatesAmbiguous: the column could be month first or day first, or it is both.
+    Attributes:
+        codes: for each row the number of its value; -1 where it is missing.
+        cells: the distinct values.
+        by_day: the days of a column of times, which have no other reading.
     """
-    by_day = _by_day(column, style)
-    if by_day is not None:
-        return by_day
-    codes, values = factorized(column)
-    found = read(values, style, every)
-    rests: Counter[str] = Counter()
-    if found.utc or found.moved or found.from_1904:
-        rows = np.bincount(codes[codes >= 0], minlength=len(values))
-        for name in ("utc", "other_month", "moved", "midnight", "from_1904"):
-            rests[name] = int(rows[getattr(found, name)].sum())
-    return Days(codes, [*found.days, None], found.style, rests)
+
+    codes: np.ndarray
+    cells: Parsed
+    by_day: Days | None = None
+
+    @classmethod
+    def of(cls, column: pd.Series, style: DateStyle) -> DateColumn:
+        """The column, or a part of it; nothing is decided yet."""
+        if (by_day := _by_day(column, style)) is not None:
+            return cls(by_day.codes, parse((), style.terms), by_day)
+        codes, values = factorized(column)
+        return cls(codes, parse(values, style.terms))
+
+    def days(self, style: DateStyle) -> Days:
+        """The days of the rows."""
+        if self.by_day is not None:
+            return self.by_day
+        found = read(self.cells, style)
+        rests: Counter[str] = Counter()
+        if found.utc or found.moved or found.from_1904:
+            rows = np.bincount(self.codes[self.codes >= 0], minlength=len(found.days))
+            for name in ("utc", "other_month", "moved", "midnight", "from_1904"):
+                rests[name] = int(rows[getattr(found, name)].sum())
+        return Days(self.codes, [*found.days, None], rests)
 
 
 def _dates(found: Days) -> tuple[np.ndarray, list[date | Refusal]]:
@@ -280,7 +317,7 @@ def _by_day(column: pd.Series, style: DateStyle) -> Days | None:
     # not by NumPy's conversion to days, which is wrong for the first day of the calendar
     numbers = moments.view(np.int64) // _A_DAY[unit]
     if missing.all():
-        return Days(np.full(len(column), -1, np.int32), [None], style, Counter())
+        return Days(np.full(len(column), -1, np.int32), [None])
     highest = int(numbers.max())
     lowest = int(numbers.min(where=~missing, initial=highest))
     if not _DAYS[0] <= lowest <= highest <= _DAYS[1]:
@@ -289,7 +326,7 @@ def _by_day(column: pd.Series, style: DateStyle) -> Days | None:
     if target is not None:
         moved = not same_zone(zone, target)
         rests = _rests(own[~missing].view(np.int64), numbers[~missing], _A_DAY[unit], moved=moved)
-        if style.tz is not None:
+        if style.terms.tz is not None:
             del rests["utc"], rests["other_month"]
     keys = np.where(missing, 0, numbers - (lowest - 1)).astype(np.int32)
     codes, first = numbered(keys, highest - lowest + 2)
@@ -297,7 +334,7 @@ def _by_day(column: pd.Series, style: DateStyle) -> Days | None:
     values: list[Day] = [
         date.fromordinal(before + key) if key else None for key in keys[first].tolist()
     ]
-    return Days(codes, [*values, None], style, rests)
+    return Days(codes, [*values, None], rests)
 
 
 def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow
@@ -362,6 +399,11 @@ def _distinct(
         label: _Column(values, by_row.take(first)) for label, (by_row, values) in known.items()
     }
     return codes, columns, len(first)
+
+
+def date_cells(column: pd.Series, style: DateStyle) -> Parsed:
+    """The distinct values of a column of dates, or of a part of it, to decide on."""
+    return parse(factorized(column)[1], style.terms)
 
 
 def factorized(column: pd.Series) -> tuple[np.ndarray, list[object]]:

@@ -228,7 +228,7 @@ def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
             role: {"date": value.isoformat()} if isinstance(value, date) else value
             for role, value in inputs.scalars.items()
         },
-        "dates": inputs.dates.as_json(),
+        "dates": inputs.style.as_json(),
         "grain": inputs.grain,
         "export": inputs.export and inputs.export.name,
         "reading": inputs.reading.as_plain(),
@@ -288,7 +288,7 @@ def note_of(lookup: UsedLookup, run: Run, *, rows: int, notes: Iterable[str]) ->
         "inputs": {
             "columns": {role: _json(label) for role, label in inputs.columns.items()},
             "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
-            "tz": None if inputs.dates.tz is None else str(inputs.dates.tz),
+            "tz": None if inputs.style.terms.tz is None else str(inputs.style.terms.tz),
         },
     }
 

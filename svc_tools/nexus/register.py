@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from svc_tools.cells import text_of_formula
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
-from svc_tools.dates import DateTerms, NoDate, read, these, time_zone
+from svc_tools.dates import DateTerms, NoDate, decide, parse, read, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.extras import needs, not_pandas
 from svc_tools.places import us_state
@@ -387,8 +387,9 @@ def nexus_type_of(value: object) -> NexusType | None:
 
 def _days(cells: Sequence[object], style: DateStyle, problems: list[str]) -> list[Day]:
     """The days of a column of registrations, which all of its cells decide together."""
+    parsed = parse(cells, style.terms)
     try:
-        return read(cells, style, these).days
+        return read(parsed, decide([parsed], style)).days
     except DatesAmbiguous as error:
         problems.append(f"{error.fact}; give the date format, or write dates as 2026-05-31")
         return [None] * len(cells)

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from svc_tools.dates import exact_day
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.extras import needs
 from svc_tools.nexus.register import ProblemsError, checked_names, read_sheet
@@ -309,14 +310,6 @@ def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 _WHOLE = re.compile(r"\$?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(?:\.0+)?")
-_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-def _iso(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if _ISO.fullmatch(text) else None
-    except ValueError:
-        return None
 
 
 def _number(text: str) -> int | None:
@@ -339,7 +332,7 @@ def _one_of(words: object) -> _Reader:
     )
 
 
-_DAY = (_iso, "a date such as 2026-05-01")
+_DAY = (exact_day, "a date such as 2026-05-01")
 _COUNT = (_number, "a whole number")
 _READERS: dict[str, _Reader] = {
     "state": (us_state, "the code or name of a state"),

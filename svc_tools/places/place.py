@@ -138,20 +138,20 @@ class Question:
 _BY_ITSELF = DateTerms().style().settled()
 
 
-def question(cells: Cells, *, dated: bool, dates: DateStyle = _BY_ITSELF) -> Question | Refusal:
+def question(cells: Cells, *, dated: bool, style: DateStyle = _BY_ITSELF) -> Question | Refusal:
     """The query of a row: by address, else coordinates, else ZIP, else place name.
 
     Args:
         cells: the row.
         dated: whether the row must have a date: a missing one is then refused, because the
             rate of today would look right and be wrong.
-        dates: how a date is read; by default one that has a single meaning.
+        style: how a date is read; by default one that has a single meaning.
     """
     undated = where(cells)
     if isinstance(undated, Refusal):
         return undated
     try:
-        day = read_one(cells.as_of, dates)
+        day = read_one(cells.as_of, style)
     except ValueError as error:
         return Refusal("invalid", str(error))
     return on_day(undated, day) if day or not dated else NO_DATE

@@ -151,14 +151,18 @@ def _both_forms(text: str) -> str | None:
     return codes.pop() if len(halves) > 1 and len(codes) == 1 else None
 
 
-@functools.lru_cache(maxsize=4096)
-def state_code(text: str) -> str | Elsewhere | None:
+def state_code(value: object) -> str | Elsewhere | None:
     """The postal code of a state, however written: "tx", "Texas", "Tex.", "US-TX".
 
     Returns:
         The code; `Elsewhere` for a territory, a military "state" or a Canadian province; `None`
         for anything else: unknown text is never guessed at.
     """
+    return _state_code(value) if isinstance(value, str) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _state_code(text: str) -> str | Elsewhere | None:
     bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     plain = re.sub(r"[^a-z]+", " ", bare).strip()
     plain = re.sub(r"^us (?=[a-z]{2}$)| (?:usa|us|united states)$", "", plain)
@@ -179,7 +183,7 @@ def us_state(value: object) -> str | None:
 
     `state_code` says of a text what else it is.
     """
-    code = state_code(value) if isinstance(value, str) else None
+    code = state_code(value)
     return code if isinstance(code, str) else None
 
 

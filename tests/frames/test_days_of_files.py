@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
-from support.dates import COLUMNS
+from support.dates import COLUMNS, read_column
 
 import svc_tools
 from svc_tools import nexus, tabular
-from svc_tools.dates import DateStyle, read, these
+from svc_tools.dates import DateStyle
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.sales import exposure as exposing
@@ -106,11 +106,32 @@ def test_the_first_look_at_a_file_says_how_its_days_are_counted():
 def test_day_numbers_of_1904_are_read_as_openpyxl_writes_them(moments):
     whole = [moment.replace(hour=moment.hour % 23, microsecond=0) for moment in moments]
     numbers = [to_excel(moment, CALENDAR_MAC_1904) for moment in whole]
-    found = read(numbers, DateStyle(from_1904=True), these)
+    found = read_column(numbers, DateStyle(from_1904=True))
     assert found.days == [moment.date() for moment in whole]
     assert found.from_1904 == [*range(len(numbers))]
-    again = read(numbers, DateStyle.from_json(found.style.as_json()))
+    again = read_column(numbers, DateStyle.from_json(found.style.as_json()))
     assert again.days == found.days
+
+
+@pytest.mark.parametrize(
+    ("given", "note"),
+    [
+        ("05/31/2026", "as_of: '05/31/2026' is read month first: 2026-05-31"),
+        ("31.5.2026", "as_of: '31.5.2026' is read day first: 2026-05-31"),
+        ("46173", "as_of: '46173' is read as the day number of a spreadsheet: 2026-05-31"),
+        ("2026-05-31", None),
+        ("May 31, 2026", None),
+    ],
+)
+def test_one_date_for_all_rows_is_shown_as_it_is_read(scripted, tmp_path, given, note):
+    frame = pd.DataFrame({"state": ["WA"], "zip": ["98101"]})
+    found = frame.svc.lookup(client=scripted, progress=False, as_of=given)
+    assert found["lookup_as_of"].map(str).tolist() == ["2026-05-31"]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    lookup = {"as_of": given}
+    run = enrich_file(tmp_path / "a.csv", tmp_path / "out.csv", lookup=lookup, client=scripted)
+    for notes in (found.attrs["svc_lookup"]["notes"], run.notes):
+        assert [one for one in notes if one.startswith("as_of:")] == ([note] if note else [])
 
 
 ISO = ["2026-09-10", "2026-09-10 00:00:00", "2026-09-10T08:15:00", "2026/09/10", "20260910"]
@@ -166,7 +187,7 @@ def test_partitions_of_dask_decide_together(embedded):
     ],
 )
 def test_columns_in_which_nothing_was_exchanged_are_read(days):
-    found = read(days, DateStyle(), these).days
+    found = read_column(days, DateStyle()).days
     assert all(isinstance(day, date) and day.month in {9, 10} for day in found)
 
 
@@ -187,9 +208,9 @@ def test_what_a_spreadsheet_made_of_day_first_texts_is_never_read_wrongly(days, 
     wrong = any(day.day <= 12 and day.day != day.month for day in days)
     if wrong and any(texts):
         with pytest.raises(DatesAmbiguous):
-            read(cells, DateStyle(), these)
+            read_column(cells, DateStyle())
     elif not wrong:
-        assert read(cells, DateStyle(), these).days == days
+        assert read_column(cells, DateStyle()).days == days
 
 
 ROLES = {"zip": "Zip", "state": "State", "as_of": "Order Date"}

@@ -305,7 +305,7 @@ def test_daily_totals_are_those_of_a_loop(rows, form, size):
             cell[1] += min(int(amount * 100), 0)
             cell[2] |= {order} if amount >= 0 else set()
     columns = exposing.find_sales_columns(frame, ExposureOptions(once=False))
-    total = exposing.DailyTotals(columns, DateStyle())
+    total = exposing.DailyTotals(columns, DateStyle(), list)
     for start in range(0, len(frame), size):
         total.take(frame.iloc[start : start + size])
     daily = total.daily()

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from support.faults import answer, serving
 
 from svc_sdk import Svc
-from svc_tools.dates import DateTerms, these
+from svc_tools.dates import DateTerms
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.queries import read_queries
+from svc_tools.frames.queries import decided_queries
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
 from svc_tools.places import Cells, Question, first_day, on_day, question
@@ -103,7 +103,7 @@ def frames(draw):
 
 def by_itself(client, cells, grain, *, dated):
     """What one row gets that is looked up alone."""
-    one = question(Cells(**cells), dated=dated, dates=DateTerms(tz=CHICAGO).style())
+    one = question(Cells(**cells), dated=dated, style=DateTerms(tz=CHICAGO).style())
     if not isinstance(one, Question):
         return one.status, None, one.reason
     arguments = one.place.arguments()
@@ -228,7 +228,7 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
         dates = dates.dt.floor("D")
     frame = pd.DataFrame({"state": "TX", "zip": "78701", "as_of": _cast(dates, _DATED[form])})
     frame = frame.iloc[3:].sample(frac=0.9, random_state=1)
-    asked = read_queries(frame, find_inputs(frame, {}, DateTerms(tz=CHICAGO)), these)
+    _, asked = decided_queries(frame, find_inputs(frame, {}, DateTerms(tz=CHICAGO)))
     got = [asked.questions[code] for code in asked.codes.tolist()]
     assert [one.place.as_of if isinstance(one, Question) else one.reason for one in got] == [
         one.place.as_of if isinstance(one, Question) else one.reason
@@ -236,7 +236,7 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
             question(
                 Cells(state="TX", zip="78701", as_of=cell),
                 dated=True,
-                dates=DateTerms(tz=CHICAGO).style(),
+                style=DateTerms(tz=CHICAGO).style(),
             )
             for cell in frame["as_of"].tolist()
         )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc_tools.frames.decimal_marks import evidence_of, mark_of, marks_of
+from svc_tools.frames.decimal_marks import evidence_of, marks_of
 from svc_tools.frames.money import whole_cents
 
 CENTS = st.integers(-(10**13), 10**13)
@@ -56,7 +56,7 @@ def decided(texts, *, semicolons=False):
 def test_amounts_of_every_convention_are_read_back_exactly(form, cents, around):
     texts = [as_written(one, form, around) for one in cents]
     mark = FORMS[form][2]
-    assert mark_of(pd.Series(texts)) == mark
+    assert evidence_of(pd.Series(texts)).mark == mark
     assert read(texts, mark) == cents
 
 
@@ -90,7 +90,7 @@ PROOFS = {
     ("mark", "proof"), [(m, one) for m, each in PROOFS.items() for one in each]
 )
 def test_a_cell_proves_the_mark_of_its_column(mark, proof, around):
-    assert mark_of(pd.Series([around.format(proof), "950", None, "n/a"])) == mark
+    assert evidence_of(pd.Series([around.format(proof), "950", None, "n/a"])).mark == mark
 
 
 @pytest.mark.parametrize("proof", PROOFS["comma"])
@@ -98,7 +98,7 @@ def test_a_cell_proves_the_mark_of_its_column(mark, proof, around):
 def test_a_thousand_is_never_a_dollar_where_a_cell_has_a_decimal_comma(proof, place):
     texts = ["1.000", "2.500", "-1.000"]
     texts.insert(place, proof)
-    cents = read(texts, mark_of(pd.Series(texts)))
+    cents = read(texts, evidence_of(pd.Series(texts)).mark)
     del cents[place]
     assert cents == [100_000, 250_000, -100_000]
 
@@ -143,7 +143,7 @@ def test_a_thousand_is_never_a_dollar_where_other_cells_are_not_written_with_thr
     ],
 )
 def test_the_mark_of_a_column_by_itself_and_in_a_file(texts, own, commas, semicolons):
-    assert mark_of(pd.Series(texts, dtype=object)) == own
+    assert evidence_of(pd.Series(texts, dtype=object)).mark == own
     assert decided(texts) == commas
     assert decided(texts, semicolons=True) == semicolons
 
@@ -224,7 +224,7 @@ def test_how_a_column_is_read_is_said():
 def test_a_column_of_two_conventions_is_refused(american, german):
     texts = [as_written(one, "US") for one in american]
     texts += [as_written(one, "German") for one in german]
-    assert mark_of(pd.Series(texts)) == "both"
+    assert evidence_of(pd.Series(texts)).mark == "both"
     assert read(texts, "both") == [*american, *[None] * len(german)]
     _, wrong, _ = whole_cents(pd.Series(texts), mark="both")
     assert all("contradict each other" in reason for reason in wrong.values())
@@ -311,7 +311,7 @@ MONEY_TEXTS = {
 
 def test_one_column_of_many_kinds_of_texts():
     texts = pd.Series([*MONEY_TEXTS])
-    assert read(texts, mark_of(texts)) == [*MONEY_TEXTS.values()]
+    assert read(texts, evidence_of(texts).mark) == [*MONEY_TEXTS.values()]
 
 
 COLUMNS = [
@@ -346,12 +346,12 @@ def test_the_kind_of_the_column_does_not_matter(texts):
 
 def test_unused_categories_and_numbers_show_nothing():
     column = pd.Series(["1.000", "12,50"], dtype="category")
-    assert mark_of(column.iloc[:1]) == "either"
+    assert evidence_of(column.iloc[:1]).mark == "either"
     for numbers in ([1.0, 2.5], [1, 2], [Decimal("1.000"), 2]):
-        assert mark_of(pd.Series(numbers)) == "none"
+        assert evidence_of(pd.Series(numbers)).mark == "none"
         assert whole_cents(pd.Series(numbers), mark="comma")[1] == {}
     mixed = pd.Series([Decimal("1.000"), "1.000", 2.5, "12,50"], dtype=object)
-    assert mark_of(mixed) == "comma"
+    assert evidence_of(mixed).mark == "comma"
     assert whole_cents(mixed, mark="comma")[0].tolist() == [100, 100_000, 250, 1250]
 
 

@@ -196,7 +196,7 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
     )
     cells = [None if pd.isna(value) else value for value in frame["sold"]]
     for code, value in zip(asked.codes.tolist(), cells, strict=True):
-        expected = question(Cells("TX", "78701", as_of=value), dated=True, dates=style)
+        expected = question(Cells("TX", "78701", as_of=value), dated=True, style=style)
         one, day = asked.questions[code], asked.days[code]
         if expected is NO_DATE:
             assert (one, day) == (NO_DATE, None)

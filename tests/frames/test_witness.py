@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.order_figures import OrderFigures, residuals
 from support.sales_files import dollars, sales_file
 
 from svc_tools.frames.lookup.by_rates import weigh_by_rates
 from svc_tools.frames.lookup.doubts import described, question
-from svc_tools.frames.lookup.figures import OrderFigures, Rows, money_table, residuals
+from svc_tools.frames.lookup.figures import Rows, money_table
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.levels import levels
 from svc_tools.frames.lookup.sums import Answers, Term

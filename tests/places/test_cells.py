@@ -7,6 +7,7 @@ import contextlib
 import copy
 import datetime as dt
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from svc_tools.places import (
     Place,
     first_day,
     normal_zip,
+    state_code,
     states_of,
     us_state,
 )
@@ -184,6 +186,8 @@ def test_a_place_from_another_process_is_the_same_key_here():
 )
 def test_one_function_says_whether_something_names_a_state(given, code):
     assert us_state(given) == code
+    if not isinstance(given, str):
+        assert state_code(given) is None
 
 
 def test_a_state_for_all_rows_that_is_none_is_said_to_be_outside():
@@ -196,20 +200,40 @@ APART = {
     "places/states.py": "it is the one place",
     "nexus/measured_sales.py": "totals have the exact codes: 'Texas' is a fault there",
 }
+ELSEWHERE = {
+    "cli/lookup.py": "a ZIP of elsewhere is refused with its reason",
+    "excel/functions.py": "a cell gets the reason of the place, and an error of its own",
+    "frames/sales/exposure.py": "rows outside of the states are counted apart",
+    "frames/taxes/tax.py": "a sale shipped from elsewhere is from no state of the destination",
+}
+"""Who may ask whether something is outside of the states, and why."""
 
 
 def test_nobody_else_decides_what_a_state_is():
     source = Path(svc_tools.__file__).parent
-    found = {}
+    found, elsewhere = {}, {}
     for path in sorted(source.rglob("*.py")):
         name = path.relative_to(source).as_posix()
         if name.startswith("service/"):  # it is behind its wall, and has its own table of codes
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        if reasons := [*decisions(tree)]:
-            found[name] = reasons
-    assert {name: reasons for name, reasons in found.items() if name not in APART} == {}
+        if lines := [*decisions(tree)]:
+            found[name] = lines
+        if not name.startswith("places/") and (lines := [*asked_of_elsewhere(tree)]):
+            elsewhere[name] = lines
+    assert {name: lines for name, lines in found.items() if name not in APART} == {}
     assert found.keys() == APART.keys()
+    assert {name: lines for name, lines in elsewhere.items() if name not in ELSEWHERE} == {}
+    assert {name: len(lines) for name, lines in elsewhere.items()} == dict.fromkeys(ELSEWHERE, 1)
+
+
+def asked_of_elsewhere(tree):
+    """Where a module asks whether something is `Elsewhere`."""
+    for node in ast.walk(tree):
+        tested = ast.unparse(node) if isinstance(node, ast.Call) else ""
+        matched = ast.unparse(node.cls) if isinstance(node, ast.MatchClass) else ""
+        if re.match(r"isinstance\(.*\bElsewhere\b", tested) or matched == "Elsewhere":
+            yield node.lineno if isinstance(node, ast.Call) else node.cls.lineno
 
 
 def decisions(tree):
@@ -234,3 +258,14 @@ def decisions(tree):
             }
             asked = {f"isinstance({one}, str)" for one in read}
             yield from (one.lineno for one in body if ast.unparse(one) in asked)
+            yield from (one.lineno for one in body if guards_state_code(one))
+
+
+def guards_state_code(node):
+    """Whether a value is checked to be text before `state_code`, which does that itself."""
+    text = ast.unparse(node) if isinstance(node, ast.IfExp | ast.BoolOp) else ""
+    either = (
+        r"state_code\((.+)\) if isinstance\(\1, str\)",
+        r"isinstance\((.+), str\) and state_code\(\1\)",
+    )
+    return any(re.match(one, text) for one in either)

@@ -6,6 +6,8 @@ from datetime import date, datetime, time
 
 from hypothesis import strategies as st
 
+from svc_tools.dates import decide, parse, read
+
 DAYS = st.dates(date(1982, 3, 1), date(2060, 12, 31))
 NAMED = [
     "{0:%Y-%m-%d}",
@@ -24,6 +26,12 @@ NAMED = [
 """Forms that have one meaning each."""
 MONTH_FIRST = ["{0:%m/%d/%Y}", "{0.month}/{0.day}/{0.year}", "{0:%m-%d-%Y}", "{0:%m.%d.%Y}"]
 DAY_FIRST = ["{0:%d/%m/%Y}", "{0.day}/{0.month}/{0.year}", "{0:%d-%m-%Y}", "{0:%d.%m.%Y}"]
+
+
+def read_column(values, style):
+    """What a whole column of these values is read as."""
+    cells = parse(values, style.terms)
+    return read(cells, decide([cells], style))
 
 
 def mixed(day):

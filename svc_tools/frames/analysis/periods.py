@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from svc_tools.dates import these
+from svc_tools.dates import decide
 from svc_tools.frames.arrow import Coded
 from svc_tools.frames.lookup_columns import require_columns, require_one
-from svc_tools.frames.queries import read_days
+from svc_tools.frames.queries import DateColumn
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -44,12 +44,15 @@ def periods_of_rows(
         raise ValueError(f"period: {period!r} is not known; expected 'month', 'quarter' or 'year'")
     require_columns(frame, (label,), "name the column of dates: date='…'")
     require_one(frame, label, "date")
-    read = read_days(frame[label], dates.style("date", label), these)
+    known = dates.style("date", label)
+    column = DateColumn.of(frame[label], known)
+    style = decide([column.cells], known)
+    read = column.days(style)
     names = [_name(day, period) if isinstance(day, date) else "" for day in read.each]
     values = sorted({*names, ""}, key=lambda name: (not name, name))
     place = {name: number for number, name in enumerate(values)}
     of_value = np.array([place[name] for name in names], np.int64)
-    return Coded(of_value[read.codes], tuple(values)), read.style.notes(read.rests)
+    return Coded(of_value[read.codes], tuple(values)), style.notes(read.rests)
 
 
 def undated(rows: np.ndarray | None) -> tuple[str, ...]:

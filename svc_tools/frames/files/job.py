@@ -20,6 +20,7 @@ import pyarrow as pa
 from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
+from svc_tools.dates import decide
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.columns import free_labels, is_label
@@ -61,7 +62,7 @@ from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import ADDED, NOTE, READING
 from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.queries import factorized, read_queries
+from svc_tools.frames.queries import ParsedRows, date_cells
 from svc_tools.frames.results import ServiceName, name_of_service
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.frames.taxes.amounts import (
@@ -90,9 +91,10 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.config import Source
-    from svc_tools.dates import DateStyle
+    from svc_tools.dates import DateStyle, Parsed
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
+    from svc_tools.frames.queries import Queries
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
@@ -137,8 +139,8 @@ class FileJob:
             self._given = terms
             with names_explained(source, self.rows):
                 inputs = inputs_of(first, terms)
-                style = replace(inputs.dates, from_1904=self.rows.from_1904)
-                self._lay_out(first, replace(inputs, dates=style))
+                style = replace(inputs.style, from_1904=self.rows.from_1904)
+                self._lay_out(first, replace(inputs, style=style))
             check_report_columns(self.report_columns, self.report, self._names())
         except BaseException:
             self.rows.close()
@@ -192,8 +194,7 @@ class FileJob:
                 self._late.see(whole, surveyed.rows)
                 frame = self._orders.completed(whole.drop(columns=[*self._late.labels]))
                 self._orders.see(frame, self._exempt_rows(frame))
-                queries = read_queries(frame, self.layout.inputs, self._every_date)
-                self._read_dates_by(queries.dates)
+                queries = self._queries_of(frame)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
                         surveyed.places[one.place] += rows
@@ -207,7 +208,7 @@ class FileJob:
                 surveyed.rows += len(frame)
                 shown.advance(len(frame))
         surveyed.whole = True
-        self._read_dates_by(self.layout.inputs.dates.settled())
+        self._read_dates_by(self.layout.inputs.style.settled())
         if self._late.rows:
             self._lay_out(self._first(), self.layout.inputs)
             self.notes = list(dict.fromkeys([*self.notes, *self._of_tax]))
@@ -220,11 +221,11 @@ class FileJob:
             used = self.layout.inputs.columns
             with names_explained(self.source, self.rows):
                 raise NoUsableRows(self.source.name, counted_alike(every), used)
-        dates = self.layout.inputs.dates
-        self.notes += dates.notes(surveyed.rests)
+        style = self.layout.inputs.style
+        self.notes += style.notes(surveyed.rests)
         if surveyed.rests["from_1904"]:
             self.notes.append(
-                f"column {dates.column!r} is written as it is: a program that counts from 1900, as"
+                f"column {style.column!r} is written as it is: a program that counts from 1900, as"
                 " most do, shows its day numbers as dates four years and a day"
                 " earlier"
             )
@@ -432,14 +433,21 @@ class FileJob:
         return Counter([*passed, *names_added(self.terms, optional=False)])
 
     def _read_dates_by(self, style: DateStyle) -> None:
-        self.layout = replace(self.layout, inputs=replace(self.layout.inputs, dates=style))
+        self.layout = replace(self.layout, inputs=replace(self.layout.inputs, style=style))
 
-    def _every_date(self, _: object) -> Iterator[list[object]]:
-        """The distinct values of each chunk in the column of dates; read only if they decide."""
+    def _queries_of(self, frame: pd.DataFrame) -> Queries:
+        """The queries of a chunk; where it has dates on which a column decides, all of it does."""
+        rows, style = ParsedRows.of(frame, self.layout.inputs), self.layout.inputs.style
+        if rows.dates is not None and style.needs_decision(rows.dates.cells):
+            self._read_dates_by(decide(self._every_date(), style))
+        return rows.queries(self.layout.inputs)
+
+    def _every_date(self) -> Iterator[Parsed]:
+        """The distinct dates of each chunk."""
         label = self.layout.inputs.columns["as_of"]
         position = self.rows.schema.names.index(str(label))
         for chunk in self.rows.chunks([position]):
-            yield factorized(rows_of(chunk).iloc[:, 0])[1]
+            yield date_cells(rows_of(chunk).iloc[:, 0], self.layout.inputs.style)
 
     def _exempt_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
         """Which rows are exempt, and of which that is not known; `None` without a column of it."""

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.cells import text_of
-from svc_tools.dates import not_decided, one_day
+from svc_tools.dates import decide, one_day
 from svc_tools.display import counted
 from svc_tools.exports import recognized
 from svc_tools.frames.columns import style_of
@@ -34,7 +34,7 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.queries import factorized, read_days
+from svc_tools.frames.queries import DateColumn, date_cells, factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
     LAST_DAY,
@@ -55,7 +55,7 @@ from svc_tools.text_dtype import text_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.dates import DateStyle, Every
+    from svc_tools.dates import DateStyle, Parsed
     from svc_tools.frames.lookup.reading import Reading
     from svc_tools.frames.lookup.sale import Dollars, Marks
     from svc_tools.frames.lookup.sums import Term
@@ -176,7 +176,7 @@ def daily_sales(frame: pd.DataFrame, options: ExposureOptions | None = None) -> 
         for start in range(0, len(narrow), SLICE):
             yield narrow.iloc[start : start + SLICE]
 
-    totals = DailyTotals(columns, style, lambda _: [factorized(frame[label])[1]])
+    totals = DailyTotals(columns, style, lambda: [date_cells(frame[label], style)])
     return _daily_of(totals, slices, several=len(narrow) > SLICE)
 
 
@@ -195,11 +195,10 @@ def daily_sales_of_file(path: Path, options: ExposureOptions, files: FileOptions
 
         label = columns.columns["date"]
         of_dates = [names.index(str(label))]
-        style = style_of(options.dates(), "date", label, recognized(first.columns), first)
+        named = style_of(options.dates(), "date", label, recognized(first.columns), first)
+        style = replace(named, from_1904=rows.from_1904)
         totals = DailyTotals(
-            columns,
-            replace(style, from_1904=rows.from_1904),
-            lambda _: (factorized(one.iloc[:, 0])[1] for one in frames(of_dates)),
+            columns, style, lambda: (date_cells(one.iloc[:, 0], style) for one in frames(of_dates))
         )
         with names_explained(path, rows):
             return _daily_of(totals, lambda: frames(positions), [*rows.notes])
@@ -299,9 +298,9 @@ class DailyTotals:
     """
 
     def __init__(
-        self, columns: SalesColumns, dates: DateStyle, every_date: Every = not_decided
+        self, columns: SalesColumns, style: DateStyle, every_date: Callable[[], Iterable[Parsed]]
     ) -> None:
-        self._columns, self._dates, self._every_date = columns, dates, every_date
+        self._columns, self._style, self._every_date = columns, style, every_date
         self._rests: Counter[str] = Counter()
         self._parts = [*columns.parts]
         self._sums: pd.DataFrame | None = None
@@ -349,8 +348,10 @@ class DailyTotals:
         self.rows += len(frame)
         frame, cents, no_amount, of_parts = self._sold(frame)
         column = frame[self._columns.columns["date"]]
-        read = read_days(column, self._dates, self._every_date)
-        self._dates = read.style
+        dates = DateColumn.of(column, self._style)
+        if self._style.needs_decision(dates.cells):
+            self._style = decide(self._every_date(), self._style)
+        read = dates.days(self._style)
         self._rests += read.rests
         days, no_day = days_of_rows(column, read)
         states, no_state = self._states(frame)
@@ -416,7 +417,7 @@ class DailyTotals:
             "uncounted": self._uncounted(),
             "notes": [
                 *self._columns.notes,
-                *self._dates.notes(self._rests),
+                *self._style.notes(self._rests),
                 *self._counts.sentences(reading),
                 *(
                     f"left out, {why}: {counted(rows, 'row')}"
@@ -531,7 +532,7 @@ class DailyTotals:
         blank = np.zeros(len(values) + 1, bool)
         blank[-1] = True
         for place, value in enumerate(values):
-            code = state_code(value) if isinstance(value, str) else None
+            code = state_code(value)
             blank[place] = text_of(value) is None
             if code is not None:
                 numbers[place] = _OUTSIDE if isinstance(code, Elsewhere) else _STATES.index(code)

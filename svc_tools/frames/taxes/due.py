@@ -17,7 +17,7 @@ import numpy as np
 from svc_tools.dates import DateTerms
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
-from svc_tools.frames.queries import read_days
+from svc_tools.frames.queries import DateColumn
 from svc_tools.frames.results import lookups_of
 from svc_tools.frames.taxes.tax_lines import Reasons
 from svc_tools.lookup.options import TaxOptions, names_where
@@ -201,7 +201,8 @@ def _grain(frame: pd.DataFrame, name: str) -> object:
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """The days of a lookup's column, which may come from a file, and which rows have none."""
-    read = read_days(column, DateTerms("month first").style())
+    style = DateTerms("month first").style()
+    read = DateColumn.of(column, style).days(style)
     known = [day if isinstance(day, date) else None for day in read.each]
     days = np.array([0 if day is None else _since(day) for day in known], np.int64)
     return days[read.codes], np.array([day is None for day in known])[read.codes]

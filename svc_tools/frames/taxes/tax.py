@@ -377,7 +377,7 @@ def _origins(
 
 def _origin(value: object) -> str | None:
     """A state's code; "elsewhere" for a place outside the states; `None` if it cannot be read."""
-    code = state_code(value) if isinstance(value, str) else None
+    code = state_code(value)
     return "elsewhere" if isinstance(code, Elsewhere) else code
 
 
