@@ -38,6 +38,7 @@ class Column:
         sent: where the response has it, as SPEC 2 names it.
         fact: the field of `Found` that it shows; what shows none is computed.
         shared: whether many places have the same, so that the cache holds it once for all of them.
+        codes: whether its cells are codes that a report counts and explains.
         outcome: the field of `Outcome` that it shows.
         part: what adds it. What a lookup adds is about the order's place and day, the same in each
             of its rows; what a tax adds is about the row alone.
@@ -49,6 +50,7 @@ class Column:
     sent: str = ""
     fact: str = ""
     shared: bool = False
+    codes: bool = False
     outcome: str = ""
     part: Part = "lookup"
 
@@ -60,15 +62,17 @@ _SHORT = (
            " never 0 then", part="tax"),
     Column("tax_due", "money", "the tax that the seller owes, US dollars", part="option"),
     Column("lookup_status", "text", "the status of the row: ok, partial, or why there is no rate",
-           outcome="status"),
+           codes=True, outcome="status"),
     Column("needs_review", "truth", "whether the rate requires review before it is used"),
-    Column("lookup_review_reason", "category", "why, as codes"),
-    Column("tax_review", "text", "why the tax requires review, as codes", part="tax"),
-    Column("tax_due_reason", "text", "why no tax is due, or why that is not known", part="option"),
+    Column("lookup_review_reason", "category", "why, as codes", codes=True),
+    Column("tax_review", "text", "why the tax requires review, as codes", codes=True,
+           part="tax"),
+    Column("tax_due_reason", "text", "why no tax is due, or why that is not known",
+           codes=True, part="option"),
     Column("lookup_error", "text", "the reason where there is no whole rate", outcome="error"),
     Column("tax_error", "text", "why there is no tax", part="tax"),
     Column("confidence", "category", "how certain the rate is: exact, high, medium, low, none",
-           "meta.confidence", "confidence", shared=True),
+           "meta.confidence", "confidence", shared=True, codes=True),
     Column("taxable_amount", "money", "what the tax is on, US dollars", part="tax"),
     Column("exempt_amount", "money", "what of the sale is not taxed, US dollars", part="tax"),
     Column("sale_amount", "money", "what the goods cost, as the columns of the export give it,"
@@ -107,7 +111,7 @@ COLUMNS = (
     Column("lookup_jurisdictions", "text", "each jurisdiction's part of the rate with its official"
            " code (JSON)", "components", "components", part="detail"),
     Column("warnings", "text", "advisories of the response, as codes",
-           "meta.warnings", "warnings", shared=True),
+           "meta.warnings", "warnings", shared=True, codes=True),
     Column("resolved_state", "text", "the state that the rate is for",
            "rate.state", "resolved_state", shared=True),
     Column("resolved_zip", "text", "the ZIP Code that the rate is for", "rate.zip", "resolved_zip"),
