@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -264,7 +264,8 @@ def _head(name: str, lines: Sequence[bytes]) -> _Head:
 def _first_fault(error: ValidationError) -> str:
     first = error.errors()[0]
     top, *rest = first["loc"] or ("",)
-    names = _NAMES | _PART_NAMES if top == "answer" else {}
+    ours = top == "answer" and first["type"] != _FAULT  # the name of a field, not the line's
+    names = _NAMES | _PART_NAMES if ours else {}
     where = ".".join([str(top), *(names.get(str(one), str(one)) for one in rest)])
     if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{where}: {_UNKNOWN}"
@@ -317,12 +318,6 @@ class _Head(BaseModel):
     answers: int
 
 
-class _Part(BaseModel):
-    """A part of a line: every field is of its type, and known to this release."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
 _RATES = {one.fact: one.name for one in FACTS if one.form == "rate"}
 """The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
 _NAMES = {name: _RATES.get(name, name) for name in FOUND_FIELDS}
@@ -331,6 +326,7 @@ _PART_NAMES = {"level": "level", "name": "name", "code": "code", "units": "rate"
 """What a line calls the fields of `Component`."""
 _FIELDS = {name: field for field, name in (_NAMES | _PART_NAMES).items()}
 _RATE_NAMES = {*_RATES.values(), "rate"}
+_FAULT: Literal["fault"] = "fault"
 
 
 def _as_fields(row: object, *where: str | int) -> object:
@@ -361,12 +357,17 @@ _Answer = Annotated[Found, BeforeValidator(_as_fields)]
 
 
 def _fault(at: tuple[str | int, ...], why: str) -> ValidationError:
-    error = PydanticCustomError("answer", "{why}", {"why": why})
+    error = PydanticCustomError(_FAULT, "{why}", {"why": why})
     return ValidationError.from_exception_data("", [{"type": error, "loc": at, "input": None}])
 
 
-class _Line(_Part):
-    """A result: the query, its outcome, and whether it is a full one."""
+class _Line(BaseModel):
+    """A result: the query, its outcome, and whether it is a full one.
+
+    Every field, of its parts too, is of its type, and known to this release.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     question: _Place
     detail: bool = False

@@ -30,7 +30,7 @@ _MAIN = tuple(
     or name in {"at_stake", "warnings"}
 )
 """The added columns that follow the user's on the sheet Lines, and are printed."""
-_MONEY = tuple(one.name for one in COLUMNS if one.form == "money" and one.part != "sale")
+_MONEY = tuple(one.name for one in COLUMNS if one.form == "money")
 _MOST_NAMED = 40
 """Columns left out that are named; of the others the number is."""
 
