@@ -507,11 +507,12 @@ def test_the_amounts_of_an_export_are_numbers_and_printed(embedded, tmp_path):
     assert "#" in lines["A2"].value
 
 
-def test_the_amounts_of_an_export_are_money_after_a_file_too(embedded, tmp_path):
+@pytest.mark.parametrize("dtype", [None, "str"])
+def test_the_amounts_of_an_export_are_money_after_a_file_too(embedded, tmp_path, dtype):
     orders = pd.read_csv(SAMPLES / "shopify.csv", dtype="str")
     rated = orders.svc.lookup(client=embedded, cache=False, progress=False).svc.tax(progress=False)
     rated.to_csv(tmp_path / "orders.csv", index=False)
-    again = pd.read_csv(tmp_path / "orders.csv", dtype="str")
+    again = pd.read_csv(tmp_path / "orders.csv", dtype=dtype)
     lines = openpyxl.load_workbook(again.svc.report(tmp_path / "report.xlsx"))["Lines"]
     heads = [cell.value for cell in lines[1]]
     for name in ("sale_amount", "sale_shipping", "sale_taxable", "tax"):

@@ -166,7 +166,7 @@ class ReportColumns(NamedTuple):
         columns: dict[Hashable, list[Column]] = {}
         for label, data in (*_index_levels(frame), *_items(frame)):
             kind = kinds.get(str(label))
-            numbers = _as_dollars(data) if label in sums else None
+            numbers = _as_dollars(data) if label in sums or kind == "money" else None
             if numbers is not None or label == amount:
                 kind = "money"
             shown = data if numbers is None else numbers
