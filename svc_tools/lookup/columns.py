@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 CellForm = Literal["rate", "money", "truth", "text", "category", "day", "moment"]
 """What the cells of a column hold; a category is text with few distinct values."""
+DTYPES: dict[CellForm, str] = {
+    "rate": "decimal128(7, 5)",
+    "money": "decimal128(18, 2)",
+    "truth": "boolean",
+    "text": "str",
+    "category": "category",
+    "day": "date32",
+    "moment": "timestamp[us, tz=UTC]",
+}
+"""What pandas and Arrow call these forms."""
 Source = Literal[
     "lookup",
     "rate",  # of a lookup: the rate, and its parts by level of jurisdiction
