@@ -101,7 +101,7 @@ def findings() -> Iterator[Finding]:
         _, posts, places = ours.computed(base)
         _, single_posts, _ = twin.computed(base)
         yield Finding(
-            ROWS[0],
+            NAMES[0],
             f"{places} lookups, {posts} POSTs",
             f"<= {PLACES}, <= 2",
             f"counted at the desk and the server; {single_posts:,} POSTs without looking ahead",
@@ -110,7 +110,7 @@ def findings() -> Iterator[Finding]:
             lambda: ours.computed(base)[0], lambda: twin.computed(base)[0], rounds=ROUNDS
         )
         yield Finding(
-            ROWS[1],
+            NAMES[1],
             f"{single / ahead:.1f} x faster",
             ">= 3 x faster",
             f"{ahead:,.0f} ms against {single:,.0f}, {PLACES} lookups each; median of {ROUNDS}",

@@ -117,7 +117,7 @@ def findings() -> Iterator[Finding]:
         _, runs, places = computed(base, ahead=True)
         _, single_runs, _ = computed(base, ahead=False)
         yield Finding(
-            ROWS[0],
+            NAMES[0],
             f"{places} lookups, {runs} batch",
             f"<= {PLACES}, <= 1",
             f"by the functions of xlwings; {single_runs:,} batches without looking ahead",
@@ -128,7 +128,7 @@ def findings() -> Iterator[Finding]:
             rounds=ROUNDS,
         )
         yield Finding(
-            ROWS[1],
+            NAMES[1],
             f"{single / ours:.1f} x faster",
             ">= 2 x faster",
             f"{ours:,.0f} ms against {single:,.0f}, {PLACES} lookups each; median of {ROUNDS}",

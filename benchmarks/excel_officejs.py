@@ -86,7 +86,7 @@ def questions() -> Finding:
         sent = in_node(script, SHEET)["sent"]
         found = lookups(base)
     return Finding(
-        ROWS[0],
+        NAMES[0],
         f"{found} lookups, {len(sent)} POST",
         f"<= {PLACES}, <= 1",
         "counted at the service and in Node",
@@ -106,7 +106,7 @@ def office_js() -> Finding:
             lambda: sheet(batched=True), lambda: sheet(batched=False), rounds=ROUNDS
         )
     return Finding(
-        ROWS[1],
+        NAMES[1],
         f"{single / ours:.1f} x faster",
         ">= 5 x faster",
         f"{ours:,.0f} ms against {single:,.0f}, {PLACES} lookups each; median of {ROUNDS}",
@@ -130,7 +130,7 @@ def recalculated() -> Finding:
             lambda: sheet(batched=True), lambda: sheet(batched=False), rounds=ROUNDS
         )
     return Finding(
-        ROWS[2],
+        NAMES[2],
         f"{single / ours:.1f} x faster",
         ">= 5 x faster",
         f"{ours:,.0f} ms against {single:,.0f}, no lookup; median of {ROUNDS}",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from svc_tools.codes import CODES, Kind, codes_of
-from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, DETAIL_COLUMNS, DTYPES, LOOKUP_COLUMNS
 from svc_tools.lookup.options import (
     ROLES,
     ExposureOptions,
@@ -33,16 +33,6 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parents[1] / "docs"
 _TABLE = re.compile(r"(<!-- codes: (\w+) -->\n\n(\|.*\n)(\|.*\n))((?:\|.*\n)*)")
 _COLUMNS = re.compile(r"(<!-- columns: (\w+) -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
-DTYPES = {
-    "rate": "decimal128(7, 5)",
-    "money": "decimal128(18, 2)",
-    "truth": "boolean",
-    "text": "str",
-    "category": "category",
-    "day": "date32",
-    "moment": "timestamp[us, tz=UTC]",
-}
-"""The form of a column as pandas and Arrow call it."""
 _OPTIONS = re.compile(r"(<!-- options: (\w+) -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
 _KINDS = {
     "lookup": LookupOptions,

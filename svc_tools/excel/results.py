@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
@@ -212,18 +211,22 @@ _COMPUTED: dict[str, Callable[[FieldSource], Cell]] = {
 }
 
 
+def _value(of: Outcome | Found, name: str) -> Cell:
+    value: Cell = getattr(of, name)
+    return value
+
+
 def _reader(column: Column) -> Callable[[FieldSource], Cell]:
     """How a field is read."""
     if column.name in _COMPUTED:
         return _COMPUTED[column.name]
     if column.outcome:
-        return attrgetter(f"outcome.{column.outcome}")
+        return lambda one: _value(one.outcome, column.outcome)
     if column.form == "rate":
         return _rate(column) if column.name in RATE_COLUMNS[1:] else _whole(column)
     if column.form == "day":
         return _found(lambda _, found: _iso(parsed_day(getattr(found, column.fact))))
-    fact: Callable[[Found], Cell] = attrgetter(column.fact)
-    return _found(lambda _, found: fact(found))
+    return _found(lambda _, found: _value(found, column.fact))
 
 
 LOOKUP_FIELDS = {one.name: _reader(one) for one in COLUMNS if one.name in LOOKUP_COLUMNS}

@@ -6,8 +6,8 @@ over everything that it depends on, because SQLite itself does not notice a chan
 
 Results were paid for, so they stay through every release. A further field of `Found` stands behind
 the others in bodies and profiles, and no schema number changes: what a row lacks is missing, and
-what a row of a newer release has more is left. Other tables are a further step in `_STEPS`, which
-an older file takes when it is opened.
+what a row of a newer release has more is ignored. Other tables are a further step in `_STEPS`,
+which an older file takes when it is opened.
 
 The file is private to its user. One that is damaged is set aside and a new one made; one of a newer
 release or of another program is left as it is. Processes that find the same damage agree by a lock,
@@ -30,10 +30,10 @@ from itertools import count, repeat
 from json.encoder import encode_basestring_ascii
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.lookup.columns import SHARED
-from svc_tools.lookup.outcomes import Component, Found, Outcome
+from svc_tools.lookup.outcomes import FIRST_FIELDS, FOUND_FIELDS, Component, Found, Outcome
 from svc_tools.operating_system import (
     can_lock_open_files,
     database_uri,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from svc_tools.places import Place
+    from svc_tools.statuses import StatusText
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""
@@ -107,25 +108,22 @@ COMPANIONS = ("-wal", "-shm", "-journal")
 
 NO_PROFILE = 0
 """The profile of a result without a rate."""
-_FIELDS = tuple(field.name for field in fields(Found))
-_OLDEST = _FIELDS[: _FIELDS.index("components")]
-"""Those of the first release, but for its last one; what is behind that one is later."""
-_SHARED = tuple(name for name in _FIELDS if name in SHARED)
+_SHARED = tuple(name for name in FOUND_FIELDS if name in SHARED)
 """The fields that a profile has, behind the status and the error."""
-_OWN = tuple(name for name in _OLDEST if name not in {*SHARED, "accepted_places"})
+_OWN = tuple(
+    name for name in FIRST_FIELDS if name not in {*SHARED, "accepted_places", "components"}
+)
 """The fields that every body has, behind the number of its profile and the moment."""
 _MORE: list[list[object] | None] = [[], [], None, None]
 """What stands behind them: the places, the parts, the reference and the code, here missing."""
-_LATER = tuple(name for name in _FIELDS[len(_OLDEST) + 1 :] if name not in SHARED)
+_LATER = tuple(name for name in FOUND_FIELDS[len(FIRST_FIELDS) :] if name not in SHARED)
 """The fields behind those."""
-_OF_OUTCOME = ("status", "error")
 _PLAIN = 2 + len(_OWN)
 """How many values a body has, unless it has more."""
 _WHOLE = _PLAIN + len(_MORE)
 _NOTHING = (None,) * (_PLAIN - 3)
 """What a result lacks behind its combined rate, if anything."""
 _NO_PROFILE = (None, None, *(() if name == "warnings" else None for name in _SHARED))
-_WARNINGS = _NO_PROFILE.index(())
 _NO_PART = (None,) * len(fields(Component))
 _own_values = attrgetter(*_OWN)
 _shared_values = attrgetter(*_SHARED)
@@ -181,26 +179,31 @@ _FAULTS = (sqlite3.Error, DamageError, UnicodeDecodeError)
 """What a file raises; the last where a message of SQLite quotes bytes that are no text."""
 
 
-Profile: TypeAlias = tuple[object, ...]
-"""What many results have in common: `_OF_OUTCOME` and `_SHARED`."""
+class Profile(NamedTuple):
+    """What many results have in common; the facts are those of `_SHARED`, in its order."""
+
+    status: StatusText
+    error: str | None
+    facts: tuple[bool | str | tuple[str, ...] | None, ...]
 
 
 def profile_of(outcome: Outcome) -> Profile | None:
     """The shared part of a result; `None` where it has no rate."""
     found = outcome.found
-    return None if found is None else (outcome.status, outcome.error, *_shared_values(found))
+    return None if found is None else Profile(outcome.status, outcome.error, _shared_values(found))
 
 
 def write_profile(profile: Profile) -> str:
     """A profile as text."""
-    return _write(profile)
+    return _write([profile.status, profile.error, *profile.facts])
 
 
 def read_profile(text: str) -> Profile:
     """A profile from its text."""
-    values = _whole(json.loads(text), _NO_PROFILE)
-    values[_WARNINGS] = tuple(values[_WARNINGS])
-    return tuple(values)
+    status, error, *facts = _whole(json.loads(text), _NO_PROFILE)
+    return Profile(
+        status, error, tuple(tuple(one) if isinstance(one, list) else one for one in facts)
+    )
 
 
 def _whole(values: Sequence[Any], missing: Sequence[Any]) -> list[Any]:
@@ -281,7 +284,7 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
         rows = [[*row[:3], *_whole(row[3:], _NOTHING), *row[_PLAIN:]] for row in rows]
     # as many columns as every result has; a full one has more
     numbers, moments, *own = list(zip(*rows, strict=False))[:_PLAIN]
-    shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
+    statuses, errors, _ = zip(*map(profiles.__getitem__, numbers), strict=True)
     missing = repeat(None)
     for at in range(_WHOLE, _WHOLE + len(_LATER)):
         own.append(tuple(row[at] if len(row) > at else None for row in rows))
@@ -294,7 +297,7 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
     distinct = list(dict.fromkeys(values))
     one_each = dict(zip(distinct, _founds(distinct, profiles), strict=True))
     found = list(map(one_each.__getitem__, values))
-    _set(Outcome, outcomes, zip(_OF_OUTCOME, shared, strict=False))
+    _set(Outcome, outcomes, [("status", statuses), ("error", errors)])
     _set(Outcome, outcomes, [("support_reference", missing), ("error_code", missing)])
     _set(Outcome, outcomes, [("found", found), ("looked_up_at", _moments(moments))])
     _set(Outcome, outcomes, [("cached", repeat(object=True))])
@@ -312,10 +315,10 @@ def _founds(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) -> l
     found = list(map(object.__new__, repeat(Found, len(rows))))
     names = (*_OWN, *_LATER)
     numbers, *own = list(zip(*rows, strict=False))[: 1 + len(names)]
-    shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
+    shared = zip(*(profiles[number].facts for number in numbers), strict=True)
     nothing = repeat(())
     _set(Found, found, zip(names, own, strict=True))
-    _set(Found, found, zip(_SHARED, shared[len(_OF_OUTCOME) :], strict=True))
+    _set(Found, found, zip(_SHARED, shared, strict=True))
     _set(Found, found, [("accepted_places", nothing), ("components", nothing)])
     return found
 

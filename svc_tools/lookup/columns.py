@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-Form = Literal["rate", "money", "truth", "text", "category", "day", "moment"]
-"""What the cells of a column hold; a category is a text of which few differ."""
-Part = Literal[
+CellForm = Literal["rate", "money", "truth", "text", "category", "day", "moment"]
+"""What the cells of a column hold; a category is text with few distinct values."""
+DTYPES: dict[CellForm, str] = {
+    "rate": "decimal128(7, 5)",
+    "money": "decimal128(18, 2)",
+    "truth": "boolean",
+    "text": "str",
+    "category": "category",
+    "day": "date32",
+    "moment": "timestamp[us, tz=UTC]",
+}
+"""What pandas and Arrow call these forms."""
+Source = Literal[
     "lookup",
     "rate",  # of a lookup: the rate, and its parts by level of jurisdiction
     "range",  # of a lookup: the lowest and highest combined rate among the places that fit
@@ -38,76 +48,80 @@ class Column:
         sent: where the response has it, as SPEC 2 names it.
         fact: the field of `Found` that it shows; what shows none is computed.
         shared: whether many places have the same, so that the cache holds it once for all of them.
+        codes: whether its cells are codes that a report counts and explains.
         outcome: the field of `Outcome` that it shows.
-        part: what adds it. What a lookup adds is about the order's place and day, the same in each
-            of its rows; what a tax adds is about the row alone.
+        source: what adds it. What a lookup adds is about the order's place and day, the same in
+            each of its rows; what a tax adds is about the row alone.
     """
 
     name: str
-    form: Form
+    form: CellForm
     meaning: str
     sent: str = ""
     fact: str = ""
     shared: bool = False
+    codes: bool = False
     outcome: str = ""
-    part: Part = "lookup"
+    source: Source = "lookup"
 
 
 _SHORT = (
     Column("combined_rate", "rate", "the whole rate, a fraction: 0.08250 is 8.25%",
-           "rate.combined_rate", "combined", part="rate"),
+           "rate.combined_rate", "combined", source="rate"),
     Column("tax", "money", "the tax at the destination, US dollars; empty where it is not known,"
-           " never 0 then", part="tax"),
-    Column("tax_due", "money", "the tax that the seller owes, US dollars", part="option"),
+           " never 0 then", source="tax"),
+    Column("tax_due", "money", "the tax that the seller owes, US dollars", source="option"),
     Column("lookup_status", "text", "the status of the row: ok, partial, or why there is no rate",
-           outcome="status"),
+           codes=True, outcome="status"),
     Column("needs_review", "truth", "whether the rate requires review before it is used"),
-    Column("lookup_review_reason", "category", "why, as codes"),
-    Column("tax_review", "text", "why the tax requires review, as codes", part="tax"),
-    Column("tax_due_reason", "text", "why no tax is due, or why that is not known", part="option"),
+    Column("lookup_review_reason", "category", "why, as codes", codes=True),
+    Column("tax_review", "text", "why the tax requires review, as codes", codes=True,
+           source="tax"),
+    Column("tax_due_reason", "text", "why no tax is due, or why that is not known",
+           codes=True, source="option"),
     Column("lookup_error", "text", "the reason where there is no whole rate", outcome="error"),
-    Column("tax_error", "text", "why there is no tax", part="tax"),
+    Column("tax_error", "text", "why there is no tax", source="tax"),
     Column("confidence", "category", "how certain the rate is: exact, high, medium, low, none",
-           "meta.confidence", "confidence", shared=True),
-    Column("taxable_amount", "money", "what the tax is on, US dollars", part="tax"),
-    Column("exempt_amount", "money", "what of the sale is not taxed, US dollars", part="tax"),
+           "meta.confidence", "confidence", shared=True, codes=True),
+    Column("taxable_amount", "money", "what the tax is on, US dollars", source="tax"),
+    Column("exempt_amount", "money", "what of the sale is not taxed, US dollars", source="tax"),
     Column("sale_amount", "money", "what the goods cost, as the columns of the export give it,"
-           " US dollars", part="sale"),
+           " US dollars", source="sale"),
     Column("sale_shipping", "money", "the delivery charged, as the columns of the export give it,"
-           " US dollars", part="sale"),
+           " US dollars", source="sale"),
     Column("sale_taxable", "money", "what of sale_amount the export does not mark as not taxable,"
-           " US dollars", part="sale"),
+           " US dollars", source="sale"),
     Column("state_rate", "rate", "the rate's part for the state",
-           "rate.state_rate", "state", part="rate"),
+           "rate.state_rate", "state", source="rate"),
     Column("county_rate", "rate", "the rate's part for the county",
-           "rate.county_rate", "county", part="rate"),
+           "rate.county_rate", "county", source="rate"),
     Column("city_rate", "rate", "the rate's part for the city",
-           "rate.city_rate", "city", part="rate"),
+           "rate.city_rate", "city", source="rate"),
     Column("combined_district_rate", "rate", "the rate's part for special districts",
-           "rate.combined_district_rate", "districts", part="rate"),
+           "rate.combined_district_rate", "districts", source="rate"),
 )  # fmt: skip
 COLUMNS = (
     *_SHORT,
-    Column("state_tax", "money", "the state's part of the tax", part="level"),
-    Column("county_tax", "money", "the county's part of the tax", part="level"),
-    Column("city_tax", "money", "the city's part of the tax", part="level"),
+    Column("state_tax", "money", "the state's part of the tax", source="level"),
+    Column("county_tax", "money", "the county's part of the tax", source="level"),
+    Column("city_tax", "money", "the city's part of the tax", source="level"),
     Column("combined_district_tax", "money", "the special districts' part of the tax",
-           part="level"),
-    Column("shipping_tax", "money", "the part of the tax that is on delivery", part="option"),
+           source="level"),
+    Column("shipping_tax", "money", "the part of the tax that is on delivery", source="option"),
     Column("rate_low", "rate", "the lowest rate where the result compares several places",
-           "candidates", "low", part="range"),
+           "candidates", "low", source="range"),
     Column("rate_high", "rate", "the highest rate where the result compares several places",
-           "candidates", "high", part="range"),
+           "candidates", "high", source="range"),
     Column("tax_low", "money", "the lowest tax: several rates may fit, or delivery may be taxed or"
-           " not", part="tax"),
-    Column("tax_high", "money", "the highest tax, likewise", part="tax"),
-    Column("at_stake", "money", "the difference of the two, US dollars", part="tax"),
+           " not", source="tax"),
+    Column("tax_high", "money", "the highest tax, likewise", source="tax"),
+    Column("at_stake", "money", "the difference of the two, US dollars", source="tax"),
     Column("freight_taxable", "truth", "whether separately stated delivery is taxable",
            "rate.freight_taxable", "freight_taxable", shared=True),
     Column("lookup_jurisdictions", "text", "each jurisdiction's part of the rate with its official"
-           " code (JSON)", "components", "components", part="detail"),
+           " code (JSON)", "components", "components", source="detail"),
     Column("warnings", "text", "advisories of the response, as codes",
-           "meta.warnings", "warnings", shared=True),
+           "meta.warnings", "warnings", shared=True, codes=True),
     Column("resolved_state", "text", "the state that the rate is for",
            "rate.state", "resolved_state", shared=True),
     Column("resolved_zip", "text", "the ZIP Code that the rate is for", "rate.zip", "resolved_zip"),
@@ -139,12 +153,12 @@ In a file, what stands before the first, or behind the last, is the user's. So a
 is the first or the last, nor the last of the short ones.
 """
 FACTS = tuple(one for one in COLUMNS if one.fact)
-"""Those that show a field of `Found` (some with code of their own)."""
+"""Those that show a field of `Found` (a few are computed)."""
 SHARED = frozenset(one.fact for one in FACTS if one.shared)
 
 
-def _of(*parts: Part) -> tuple[str, ...]:
-    return tuple(one.name for one in COLUMNS if one.part in parts)
+def _of(*sources: Source) -> tuple[str, ...]:
+    return tuple(one.name for one in COLUMNS if one.source in sources)
 
 
 COLUMN_MEANINGS = {one.name: one.meaning for one in COLUMNS}
@@ -161,7 +175,8 @@ LEVEL_TAX_COLUMNS = _of("level")
 SALE_COLUMNS = _of("sale")
 """The columns that `df.svc.tax()` adds to the rows of a recognized export: its amounts."""
 TAX_OPTION_COLUMNS = _of("option", "sale")
-"""The columns that `df.svc.tax()` adds with `nexus=` or `channel=`, those, and with `shipping=`."""
+"""The columns that a tax adds only with `nexus=`, `channel=` or `shipping=`, and those of a
+recognized export."""
 TAX_COLUMNS = _of("tax", "level")
 """The columns that `df.svc.tax()` adds, without the prefix."""
 TAXES = frozenset({*TAX_COLUMNS, *TAX_OPTION_COLUMNS})

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -28,6 +28,7 @@ from pydantic import (
     ConfigDict,
     ValidationError,
 )
+from pydantic_core import PydanticCustomError
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
@@ -36,7 +37,8 @@ from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.columns import FACTS
 from svc_tools.lookup.expiry import CLOCK_SKEW
 from svc_tools.lookup.outcomes import (
-    Component,
+    FIRST_FIELDS,
+    FOUND_FIELDS,
     Found,
     Outcome,
     check_stored,
@@ -51,10 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _FORMAT = "svclock"
-_FIELDS = tuple(field.name for field in fields(Found))
-_VERSION = len(_FIELDS) - _FIELDS.index("components")
-"""What the lines hold. A further field of a line is the next version, which reads those before: so
-is one of `Found`, where it stands behind those of the first version."""
+_VERSION = 1 + len(FOUND_FIELDS) - len(FIRST_FIELDS)
+"""The version of the lines; a new field of `Found` raises it by one."""
 _NEWER = "a newer release of svc-tools wrote it; upgrade to that one, or freeze the lookup again"
 _UNKNOWN = f"not known to this release; {_NEWER}"
 _AGAIN = "freeze the lookup again, or fetch the file again from where it was stored"
@@ -263,7 +263,10 @@ def _head(name: str, lines: Sequence[bytes]) -> _Head:
 
 def _first_fault(error: ValidationError) -> str:
     first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
+    top, *rest = first["loc"] or ("",)
+    ours = top == "answer" and first["type"] != _FAULT  # the name of a field, not the line's
+    names = _NAMES | _PART_NAMES if ours else {}
+    where = ".".join([str(top), *(names.get(str(one), str(one)) for one in rest)])
     if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{where}: {_UNKNOWN}"
     reason = first["msg"].removeprefix("Value error, ")
@@ -297,9 +300,6 @@ def _plausible(place: Place) -> Place:
     return place
 
 
-_Rate = Annotated[int, BeforeValidator(_units)]
-
-
 _Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 _Place = Annotated[Place, AfterValidator(_plausible)]
 
@@ -318,32 +318,56 @@ class _Head(BaseModel):
     answers: int
 
 
-class _Part(BaseModel):
-    """A part of a line: every field is of its type, and known to this release."""
+_RATES = {one.fact: one.name for one in FACTS if one.form == "rate"}
+"""The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
+_NAMES = {name: _RATES.get(name, name) for name in FOUND_FIELDS}
+"""What a line calls the fields of `Found`."""
+_PART_NAMES = {"level": "level", "name": "name", "code": "code", "units": "rate"}
+"""What a line calls the fields of `Component`."""
+_FIELDS = {name: field for field, name in (_NAMES | _PART_NAMES).items()}
+_RATE_NAMES = {*_RATES.values(), "rate"}
+_FAULT: Literal["fault"] = "fault"
+
+
+def _as_fields(row: object, *where: str | int) -> object:
+    """An answer, or a part of it, as our fields: their names, rates in units, lists as tuples.
+
+    Of which types they are, and what is missing, says the class that is made of them.
+    """
+    if not isinstance(row, dict):
+        return row
+    read: dict[str, object] = {"code": None} if where else {}  # the code of a jurisdiction
+    for name, value in row.items():
+        if name not in _FIELDS:
+            raise _fault((*where, name), _UNKNOWN)
+        if name in _RATE_NAMES:
+            try:
+                read[_FIELDS[name]] = _units(value)
+            except ValueError as error:
+                raise _fault((*where, name), str(error)) from None
+        elif isinstance(value, list):
+            parts = (_as_fields(one, *where, name, index) for index, one in enumerate(value))
+            read[name] = tuple(parts)
+        else:
+            read[_FIELDS[name]] = value
+    return read
+
+
+_Answer = Annotated[Found, BeforeValidator(_as_fields)]
+
+
+def _fault(at: tuple[str | int, ...], why: str) -> ValidationError:
+    error = PydanticCustomError(_FAULT, "{why}", {"why": why})
+    return ValidationError.from_exception_data("", [{"type": error, "loc": at, "input": None}])
+
+
+class _Line(BaseModel):
+    """A result: the query, its outcome, and whether it is a full one.
+
+    Every field, of its parts too, is of its type, and known to this release.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Jurisdiction(_Part):
-    level: str
-    name: str
-    code: str | None = None
-    rate: _Rate
-
-
-class _Result(BaseModel):
-    """What was found: the facts that have types of their own, and the others as they are."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-
-    combined_rate: _Rate
-    warnings: tuple[str, ...] = ()
-    accepted_places: tuple[str, ...] = ()
-    components: tuple[_Jurisdiction, ...] = ()
-
-
-class _Line(_Part):
-    """A result: the query, its outcome, and whether it is a full one."""
 
     question: _Place
     detail: bool = False
@@ -352,14 +376,10 @@ class _Line(_Part):
     support_reference: str | None = None
     error_code: str | None = None
     looked_up_at: _Moment | None = None
-    answer: _Result | None = None
+    answer: _Answer | None = None
 
 
 _OUTCOME = ("status", "error", "support_reference", "error_code", "looked_up_at")
-_RATES = {one.fact: one.name for one in FACTS if one.form == "rate"}
-"""The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
-_NAMES = {name: _RATES.get(name, name) for name in _FIELDS}
-"""What a line calls the fields of `Found`."""
 _PLACE = tuple(field.name for field in fields(Place))
 
 
@@ -399,51 +419,8 @@ def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
         read = _Line.model_validate_json(line)
     except ValidationError as error:
         raise ValueError(_first_fault(error)) from None
-    found = None if read.answer is None else _found(read.answer)
     failure = (read.support_reference, read.error_code)
-    outcome = Outcome(read.status, read.error, found, *failure, read.looked_up_at, cached=True)
-    return read.question, outcome, read.detail
-
-
-def _truth(value: object) -> bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    raise ValueError("Input should be a valid boolean")
-
-
-def _text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise ValueError("Input should be a valid string")
-
-
-_PLAIN = {
-    _NAMES[one.fact]: (one.fact, {"rate": _units, "truth": _truth}.get(one.form, _text))
-    for one in FACTS
-    if one.fact in _NAMES and _NAMES[one.fact] not in _Result.model_fields
-}
-"""The other facts by what a line calls them, and how they are read."""
-_MISSING = dict.fromkeys(fact for fact, _ in _PLAIN.values())
-
-
-def _found(answer: _Result) -> Found:
-    plain: dict[str, Any] = {**_MISSING}
-    unknown = None
-    for name, value in (answer.model_extra or {}).items():
-        if name not in _PLAIN:
-            unknown = unknown or name
-            continue
-        fact, read = _PLAIN[name]
-        try:
-            plain[fact] = read(value)
-        except ValueError as error:
-            raise ValueError(f"answer.{name}: {error}") from None
-    if unknown is not None:
-        raise ValueError(f"answer.{unknown}: {_UNKNOWN}")
-    return Found(
-        combined=answer.combined_rate,
-        warnings=answer.warnings,
-        accepted_places=answer.accepted_places,
-        components=tuple(Component(*dict(one).values()) for one in answer.components),
-        **plain,
+    outcome = Outcome(
+        read.status, read.error, read.answer, *failure, read.looked_up_at, cached=True
     )
+    return read.question, outcome, read.detail

@@ -9,13 +9,12 @@ import gc
 import re
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime  # noqa: TC003 - `get_type_hints` of an outcome needs it
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from svc_sdk import (
     Advisory,
@@ -30,7 +29,6 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
-from svc_sdk.models import Meta, Rate
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
 from svc_tools.codes import (
     CODES,
@@ -61,9 +59,9 @@ from svc_tools.service_address import WrongAddressError
 from svc_tools.statuses import Status, StatusText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.lookup.columns import Column
+    from svc_sdk import Meta, Rate
     from svc_tools.places import Place, Refusal
 
 NO_SUM = "parts_do_not_add_up"
@@ -76,6 +74,10 @@ _LONGEST = 40
 _PARTS = RATE_COLUMNS[1:]
 TOO_HIGH = rate_to_units(HIGHEST_RATE)
 """Units above which a combined rate requires review."""
+_TEXTS = tuple(
+    one for one in FACTS if "." in one.sent and not one.codes and one.form not in {"rate", "truth"}
+)
+"""The facts that are texts of the response as they are."""
 _BREAKS = re.compile(r"\s+")
 Text = TypeVar("Text", str, str | None)
 
@@ -102,30 +104,47 @@ class Found:
     response names several; else missing. `components` is empty but for a full response.
 
     The cache and lock files hold the fields in this order: a further one is the last, and has a row
-    in `columns.COLUMNS`.
+    in `columns.COLUMNS`. One that is no text needs a line in `_found` besides.
     """
 
     combined: int
-    state: int | None
-    county: int | None
-    city: int | None
-    districts: int | None
-    freight_taxable: bool | None
-    confidence: str | None
-    warnings: tuple[str, ...]
-    resolved_via: str | None
-    effective_date: str | None
-    effective_date_basis: str | None
-    resolved_state: str | None
-    resolved_zip: str | None
-    resolved_city: str | None
-    resolved_county: str | None
-    source: str | None
-    edition: str | None
+    state: int | None = None
+    county: int | None = None
+    city: int | None = None
+    districts: int | None = None
+    freight_taxable: bool | None = None
+    confidence: str | None = None
+    warnings: tuple[str, ...] = ()
+    resolved_via: str | None = None
+    effective_date: str | None = None
+    effective_date_basis: str | None = None
+    resolved_state: str | None = None
+    resolved_zip: str | None = None
+    resolved_city: str | None = None
+    resolved_county: str | None = None
+    source: str | None = None
+    edition: str | None = None
     accepted_places: tuple[str, ...] = ()
     low: int | None = None
     high: int | None = None
     components: tuple[Component, ...] = ()
+
+
+FOUND_FIELDS = tuple(one.name for one in fields(Found))
+FIRST_FIELDS = FOUND_FIELDS[: FOUND_FIELDS.index("components") + 1]
+"""Those that the files of the first release hold. A later release wrote those behind them, which
+older files lack."""
+
+
+def _unpickle(found: Found, values: Sequence[object]) -> None:
+    """Fill a `Found` from a pickle; fields that are later than the pickle are missing."""
+    later = [None] * (len(FOUND_FIELDS) - len(values))
+    for name, value in zip(FOUND_FIELDS, [*values, *later], strict=False):
+        object.__setattr__(found, name, value)
+
+
+# not in the class: Python before 3.11.4 replaces what is written there
+Found.__setstate__ = _unpickle  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +240,15 @@ def _found(response: TaxResponse) -> Found:
         raise ValueError("it has no combined_rate")
     places = (response.meta.model_extra or {}).get("accepted_places")
     low, high = _range(response, combined)
-    plain: dict[str, Any] = {fact: read(response) for fact, read in _READERS.items()}
+    freight = response.rate.freight_taxable
+    texts = {one.fact: _text(_sent(response, one.sent)) for one in _TEXTS}
     return Found(
         combined=combined,
+        state=_part(response, "state_rate"),
+        county=_part(response, "county_rate"),
+        city=_part(response, "city_rate"),
+        districts=_part(response, "combined_district_rate"),
+        freight_taxable=freight if isinstance(freight, bool) else None,
         confidence=_clean(confidence_of(response)),
         warnings=_warnings(response),
         accepted_places=tuple(_clean(str(one)) for one in places)
@@ -232,7 +257,7 @@ def _found(response: TaxResponse) -> Found:
         low=low,
         high=high,
         components=_components(response),
-        **plain,
+        **texts,
     )
 
 
@@ -384,38 +409,18 @@ def with_sum_checked(outcome: Outcome) -> Outcome:
     return replace(outcome, found=replace(found, warnings=(*found.warnings, NO_SUM)))
 
 
-def _truth(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
+def _sent(response: TaxResponse, where: str) -> object:
+    """What a response has at a place such as `meta.source`; `None` where it has nothing."""
+    part, name = where.split(".")
+    of: Rate | Meta = response.rate if part == "rate" else response.meta
+    if name in type(of).model_fields:
+        return getattr(of, name)
+    value = (of.model_extra or {}).get(name)  # SPEC 2 does not have it
+    return None if value == "" else value
 
 
 def _text(value: object) -> str | None:
-    return _clean(value) if isinstance(value, str) and value else None
-
-
-def _reader(column: Column) -> Callable[[TaxResponse], int | str | None]:
-    """How the fact of a column is read where it is in a response as it is.
-
-    It is missing where the response has something of another form.
-    """
-    part, name = column.sent.split(".")
-    if name not in (Rate if part == "rate" else Meta).model_fields:  # SPEC 2 does not have it
-        extra = attrgetter(f"{part}.model_extra")
-        of = {"rate": _units_or_none, "truth": _truth}.get(column.form, _text)
-        return lambda response: of((extra(response) or {}).get(name))
-    if column.form == "rate":
-        return lambda response: _part(response, name)
-    value = attrgetter(column.sent)
-    if column.form == "truth":
-        return lambda response: _truth(value(response))
-    return lambda response: _clean(value(response))
-
-
-_READERS = {
-    one.fact: _reader(one)
-    for one in FACTS
-    if "." in one.sent and one.fact not in {"combined", "confidence", "warnings"}
-}
-"""How the facts are read that a response has as they are; the others are computed."""
+    return _clean(value) if isinstance(value, str) else None
 
 
 def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:

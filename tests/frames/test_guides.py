@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from support.frames import dollars, found, tax_of
 
-from scripts.write_code_tables import DTYPES
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
@@ -21,6 +20,7 @@ from svc_tools.lookup.columns import (
     COLUMN_MEANINGS,
     COLUMNS,
     DETAIL_COLUMNS,
+    DTYPES,
     LOOKUP_COLUMNS,
     SHORT_COLUMNS,
     TAX_COLUMNS,

@@ -505,3 +505,19 @@ def test_the_amounts_of_an_export_are_numbers_and_printed(embedded, tmp_path):
         cells = [row[heads.index(name)] for row in lines.iter_rows(min_row=2, values_only=True)]
         assert {type(cell) for cell in cells if cell is not None} <= {int, float}, name
     assert "#" in lines["A2"].value
+
+
+@pytest.mark.parametrize("dtype", [None, "str"])
+def test_the_amounts_of_an_export_are_money_after_a_file_too(embedded, tmp_path, dtype):
+    orders = pd.read_csv(SAMPLES / "shopify.csv", dtype="str")
+    rated = orders.svc.lookup(client=embedded, cache=False, progress=False).svc.tax(progress=False)
+    rated.to_csv(tmp_path / "orders.csv", index=False)
+    again = pd.read_csv(tmp_path / "orders.csv", dtype=dtype)
+    lines = openpyxl.load_workbook(again.svc.report(tmp_path / "report.xlsx"))["Lines"]
+    heads = [cell.value for cell in lines[1]]
+    for name in ("sale_amount", "sale_shipping", "sale_taxable", "tax"):
+        cells = [row[heads.index(name)] for row in lines.iter_rows(min_row=2)]
+        known = [(cell.value, cell.number_format) for cell in cells if cell.value is not None]
+        assert known, name
+        assert {type(value) for value, _ in known} <= {int, float}, name
+        assert {form for _, form in known} == {"#,##0.00_);[Red]-#,##0.00_)"}, name

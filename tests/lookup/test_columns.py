@@ -11,12 +11,13 @@ from datetime import date
 import pytest
 from support.answers import NOW, ok
 
+from svc_sdk import TaxResponse
 from svc_tools.excel import results as excel_results
 from svc_tools.frames import results
 from svc_tools.lookup import lock_file
 from svc_tools.lookup.cache_store import bodies_of, profile_of, row_of, write_profile
 from svc_tools.lookup.columns import COLUMNS, FACTS, LOOKUP_COLUMNS, SHORT_COLUMNS, TAXES
-from svc_tools.lookup.outcomes import Component, Found, Outcome
+from svc_tools.lookup.outcomes import FIRST_FIELDS, Component, Found, Outcome, of_response
 from svc_tools.places import Place
 
 FIRST = [
@@ -62,10 +63,25 @@ def test_the_facts_of_found_have_the_types_of_their_forms():
 
 def test_what_earlier_files_hold_stands_first_in_found():
     """The cache and lock files hold the fields in this order, and what was added behind them."""
+    assert list(FIRST_FIELDS) == FIRST
     later = [name for name in FIELDS if name not in FIRST]
     assert list(FIELDS) == [*FIRST, *later], f"move to the end of Found: {', '.join(later)}"
     lacking = [name for name in later if FIELDS[name].default is not None]
     assert not lacking, f"give a default of None: {', '.join(lacking)}"
+
+
+def test_every_fact_that_a_response_has_is_read_from_it():
+    parts = [(one, *one.sent.split(".")) for one in FACTS if "." in one.sent]
+    sent = {"rate": {}, "meta": {}}
+    for one, part, name in parts:
+        sent[part][name] = {"rate": "0.01000", "truth": False}.get(one.form, "a text")
+    found = of_response(None, TaxResponse.model_validate(sent)).found
+    lines = [
+        f"        {one.fact}=…,"
+        for one, _, _ in parts
+        if one.fact in FIELDS and getattr(found, one.fact) is None
+    ]
+    assert not lines, "add to _found in svc_tools/lookup/outcomes.py:\n" + "\n".join(lines)
 
 
 def test_the_frame_and_the_spreadsheet_compute_what_is_no_fact():

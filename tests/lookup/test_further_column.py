@@ -1,6 +1,7 @@
 """A further column is a row of the table and a field of `Found`: everything else follows.
 
-A process of its own runs the toolkit with these two lines added, over HTTP and real files.
+One that is no text is read by a line of its own besides. A process of its own runs the toolkit with
+these lines added, over HTTP and real files.
 """
 
 from __future__ import annotations
@@ -26,24 +27,26 @@ ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests" / "data" / "stored"
 
 PROGRAM = """
-import dataclasses, importlib.util, json, sys
+import copy, dataclasses, importlib.util, json, pickle, sys
 from pathlib import Path
 
-def with_a_line(name, line, before):
-    "Load a module with a further line, before another one."
+def with_lines(name, *lines):
+    "Load a module with further lines, each before another one."
     spec = importlib.util.find_spec(name)
     source = Path(spec.origin).read_text(encoding="utf-8")
-    assert source.count(before) == 1
+    for line, before in lines:
+        assert source.count(before) == 1
+        source = source.replace(before, line + before)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    code = compile(source.replace(before, line + before), "with a further line", "exec")
+    code = compile(source, "with a further line", "exec")
     exec(code, vars(module))
 
 given = json.loads(sys.argv[1])
 row = 'Column("further", "{form}", "a further fact", "{sent}", "further", shared={shared}),'
-with_a_line("svc_tools.lookup.columns", row.format(**given), 'Column("state_tax",')
-field = "    further: {type} | None = None\\n".format(**given)
-outcome = "\\n\\n@dataclass(frozen=True, slots=True)\\nclass Outcome:"
-with_a_line("svc_tools.lookup.outcomes", field, outcome)
+with_lines("svc_tools.lookup.columns", (row.format(**given), 'Column("state_tax",'))
+field = "    further: {type} | None = None\\n".format(**given), "\\n\\nFOUND_FIELDS ="
+reads = (given["read"], "        low=low,")
+with_lines("svc_tools.lookup.outcomes", field, reads)
 
 import pandas as pd
 import svc_tools
@@ -87,8 +90,18 @@ with Svc("svc_sample_key", base_url="https://rates.example") as paid:
         known = cache.known(source_of(paid), [*frozen], detail=False)
         assert cache.notes == [] and known == frozen and len(known) == 6
         out["stored"][path] = [dataclasses.asdict(one) for one in known.values()]
+former = [one.found for _, one in pickle.loads(Path(given["pickle"]).read_bytes()) if one.found]
+out["pickled"] = [one.further for one in former]
+assert [*map(copy.copy, former)] == former == pickle.loads(pickle.dumps(former))
+assert all("further=None" in repr(one) for one in former)
 print(json.dumps(out, default=str))
 """
+
+READ = {
+    "truth": "        further=_sent(response, 'meta.further') is True,\n",
+    "rate": "        further=_units_or_none(_sent(response, 'rate.further')),\n",
+}
+"""The line in `outcomes._found` that reads a column that is no text."""
 
 
 def run(given):
@@ -116,7 +129,7 @@ def run(given):
     ],
     ids=lambda value: value["form"] if isinstance(value, dict) else "",
 )
-def test_two_lines_are_a_further_column_everywhere(tmp_path, faults, column, value):
+def test_a_row_and_a_field_are_a_further_column_everywhere(tmp_path, faults, column, value):
     sent = {"further": value}
     faults.will(echoing(rate=sent) if column["form"] == "rate" else echoing(**sent))
     stored = [
@@ -125,8 +138,16 @@ def test_two_lines_are_a_further_column_everywhere(tmp_path, faults, column, val
     ]
     (frozen,) = STORED.glob("*/frozen.svclock")
     given = column | {"key": KEY, "url": faults.base_url, "folder": str(tmp_path)}
-    given |= {"stored": [*map(str, stored)], "frozen": str(frozen)}
+    given |= {
+        "stored": [*map(str, stored)],
+        "frozen": str(frozen),
+        "read": READ.get(column["form"], ""),
+    }
+    (pickled,) = STORED.glob("*/outcomes.pickle")
+    given["pickle"] = str(pickled)
     first = run(given)
+    assert first["pickled"]
+    assert {*first["pickled"]} == {None}
     shown = [str(value), str(value), None]
     names = [name for name in first["columns"] if name not in {"state", "zip"}]
     at = names.index("further")

@@ -181,6 +181,15 @@ def test_a_missing_or_doubled_line_is_refused(path):
             {"answer": {"combined_rate": "0.01000", "components": [{"rate": "0.01000"}]}},
             "answer.components.0.level",
         ),
+        (
+            {"answer": {"combined_rate": "0.1", "components": [{"level": "s", "name": "n"}]}},
+            "answer.components.0.rate",
+        ),
+        ({"answer": {"combined_rate": "0.1", "freight_taxable": "yes"}}, "answer.freight_taxable"),
+        ({"answer": {"combined_rate": "0.1", "source": 3}}, "answer.source"),
+        ({"answer": {"combined_rate": "0.1", "warnings": [3]}}, "answer.warnings.0"),
+        ({"answer": {"combined_rate": "0.1", "resolved_city": ["x"]}}, "answer.resolved_city"),
+        ({"answer": "0.01000"}, "answer"),
         ({"surcharge": "0.01000"}, "surcharge"),
     ],
 )
@@ -190,6 +199,7 @@ def test_what_is_no_result_is_refused_with_its_line_and_field(path, change, wher
         read(path, sealed(head | {"answers": 1}, answer | change))
 
 
+PART = {"level": "state", "name": "Texas", "rate": "0.01000"}
 GOOD = {"combined_rate": "0.08250"}
 RATES = ("combined_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
 
@@ -260,6 +270,17 @@ def test_parts_that_do_not_add_up_are_warned_of_as_in_a_response(path, parts, wa
     [
         ({"question": {"state": "TX", "mode": "zip", "zip": "78701", "foo": "1"}}, "newer release"),
         ({"answer": {"combined_rate": "2.50000"}}, "answer.combined_rate: rate is 2.50000"),
+        ({"answer": GOOD | {"surcharge": "0.01000"}}, "answer.surcharge: not known"),
+        ({"answer": GOOD | {"combined": 1}}, "answer.combined: not known"),
+        ({"answer": GOOD | {"level": "state"}}, "answer.level: not known"),
+        (
+            {"answer": GOOD | {"components": [PART | {"source": "x"}]}},
+            "answer.components.0.source: not known",
+        ),
+        (
+            {"answer": GOOD | {"components": [PART, PART | {"fips": "x"}]}},
+            "answer.components.1.fips: not known",
+        ),
     ],
 )
 def test_a_line_is_refused_in_words_of_this_program(path, change, message):

@@ -30,7 +30,7 @@ _MAIN = tuple(
     or name in {"at_stake", "warnings"}
 )
 """The added columns that follow the user's on the sheet Lines, and are printed."""
-_MONEY = tuple(one.name for one in COLUMNS if one.form == "money" and one.part != "sale")
+_MONEY = tuple(one.name for one in COLUMNS if one.form == "money")
 _MOST_NAMED = 40
 """Columns left out that are named; of the others the number is."""
 
@@ -166,7 +166,7 @@ class ReportColumns(NamedTuple):
         columns: dict[Hashable, list[Column]] = {}
         for label, data in (*_index_levels(frame), *_items(frame)):
             kind = kinds.get(str(label))
-            numbers = _as_dollars(data) if label in sums else None
+            numbers = _as_dollars(data) if label in sums or kind == "money" else None
             if numbers is not None or label == amount:
                 kind = "money"
             shown = data if numbers is None else numbers

@@ -18,7 +18,7 @@ from svc_tools.frames.row_states import completed, inputs_of, places_of_rows, st
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
-from svc_tools.lookup.columns import COLUMN_MEANINGS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
+from svc_tools.lookup.columns import COLUMN_MEANINGS, COLUMNS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
 from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
@@ -291,21 +291,14 @@ def _due(frame: pd.DataFrame, tax: Money, prefix: str) -> Due | None:
     )
 
 
-_CODE_COLUMNS = (
-    "lookup_status",
-    "confidence",
-    "warnings",
-    "lookup_review_reason",
-    "tax_review",
-    "tax_due_reason",
-)
-_SERVICE_COLUMNS = frozenset({"confidence", "warnings"})
-"""Columns with the service's own codes; the advice on them is with the codes of the review."""
+_CODED = [one for one in COLUMNS if one.codes]
+_CODED.sort(key=lambda one: not (one.fact or one.outcome))  # the reasons follow what they rest on
 
 
 def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
     found = []
-    for name in _CODE_COLUMNS:
+    for column in _CODED:
+        name = column.name
         if first_column(frame, f"{prefix}{name}") is None:
             continue
         counted: dict[str, int] = {}
@@ -314,7 +307,8 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
                 counted[code] = counted.get(code, 0) + rows
         often_first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         for code, rows in often_first:
-            done = name in _SERVICE_COLUMNS or Status.of(code).usable
+            # the advice on the service's own codes is with the codes of the review
+            done = bool(column.fact) or Status.of(code).usable
             advice = "" if done else what_to_do(code)
             found.append(Code(f"{prefix}{name}", code, rows, meaning_of(code), advice))
     return tuple(found)
