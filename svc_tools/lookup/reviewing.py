@@ -11,6 +11,7 @@ from svc_tools.codes import (
     DISPROVING,
     DOUBTFUL,
     OTHER_CITY_CODES,
+    REPLACES,
     REVIEWED,
     code_of,
     meaning_of,
@@ -20,7 +21,7 @@ from svc_tools.codes import (
 )
 from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
 from svc_tools.places import ONE_RATE_STATES, same_place
-from svc_tools.statuses import Status
+from svc_tools.statuses import Meaning, Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -80,7 +81,14 @@ def review_reasons(
     found = outcome.found
     if found is None:
         return (outcome.status,) if outcome.means.review else ()
-    doubts = _doubts(found, warnings, own_day)
+    doubts = doubts_of(
+        low=found.low,
+        high=found.high,
+        combined=found.combined,
+        warnings=warnings,
+        since=law_since(found.effective_date, found.effective_date_basis),
+        day=own_day,
+    )
     if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
         same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
         warnings = [code for code in warnings if code not in same]
@@ -88,7 +96,7 @@ def review_reasons(
 
 
 def reasons_of(
-    status: Status, warnings: Iterable[str], confidence: str | None, doubts: Iterable[str]
+    status: Meaning, warnings: Iterable[str], confidence: str | None, doubts: Iterable[str]
 ) -> tuple[str, ...]:
     """Why a rate requires review, the most urgent first: the rule for a result and for columns.
 
@@ -102,7 +110,7 @@ def reasons_of(
     """
     codes = {*doubts, *REVIEWED.intersection(warnings)}
     if status.review:
-        codes.add(status.value)
+        codes.add(status.text)
     if confidence not in CONFIDENCES:
         codes.add("confidence_unknown")
     if confidence in DOUBTFUL and not codes:
@@ -110,24 +118,40 @@ def reasons_of(
     return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
 
 
+def doubts_of(
+    *,
+    low: int | None,
+    high: int | None,
+    combined: int,
+    warnings: Collection[str],
+    since: date | None,
+    day: date | None,
+) -> set[str]:
+    """What the figures of a rate and its date put in doubt: for a result and for columns.
+
+    Args:
+        low: the lowest rate of the places that fit; `None` where they were not compared.
+        high: the highest.
+        combined: the rate itself.
+        warnings: its warnings.
+        since: the day from which it is law (`law_since`).
+        day: the day of the row.
+    """
+    codes = set()
+    if low is not None and low != high:
+        codes.add("several_rates")
+    elif _SPANS in warnings and low is None:
+        codes.add(_SPANS)
+    if combined > TOO_HIGH:
+        codes.add("rate_too_high")
+    if since is not None and day is not None and since > day:
+        codes.add("effective_after_sale")
+    return codes
+
+
 def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
     """The status of one lookup in the word to branch on: `review` for a whole rate with reasons."""
     return "review" if outcome.means.usable and reasons else outcome.status
-
-
-def _doubts(found: Found, warnings: Collection[str], own_day: date | None) -> set[str]:
-    """What the figures of a result and the day of its law put in doubt."""
-    codes = set()
-    if found.low is not None and found.low != found.high:
-        codes.add("several_rates")
-    elif _SPANS in warnings and found.low is None:
-        codes.add(_SPANS)
-    if found.combined > TOO_HIGH:
-        codes.add("rate_too_high")
-    since = law_since(found)
-    if since is not None and own_day is not None and since > own_day:
-        codes.add("effective_after_sale")
-    return codes
 
 
 def reasons_on(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
@@ -155,8 +179,7 @@ def remarks(
     codes = reasons_on(outcome, day)
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
     reasons = [_reason(code, found) for code in own if not Status.of(code).partial]
-    # several rates are the same fact, with the rates and what to do
-    said = {_SPANS} if "several_rates" in own else set()
+    said = {REPLACES.get(code) for code in own}
     rest = [sentence(one) for one in warnings if code_of(one) not in said]
     return tuple(dict.fromkeys((*reasons, *rest)))
 
@@ -198,7 +221,7 @@ def as_of_status(
     """
     if found is None:
         return None
-    since = law_since(found)
+    since = law_since(found.effective_date, found.effective_date_basis)
     proved = (
         since is not None
         and own_day is not None
@@ -210,9 +233,9 @@ def as_of_status(
     return "verified" if proved else "unverified"
 
 
-def law_since(found: Found) -> date | None:
+def law_since(effective_date: str | None, basis: str | None) -> date | None:
     """The day from which the publisher says that the rate is law."""
-    return parsed_day(found.effective_date) if found.effective_date_basis == _PROVED else None
+    return parsed_day(effective_date) if basis == _PROVED else None
 
 
 @lru_cache(maxsize=4096)
