@@ -115,7 +115,7 @@ def compared(node):
             found_in = [node.slice]
         case ast.Attribute(attr="__eq__" | "__ne__" | "__contains__") | ast.MatchValue():
             found_in = [node.value]
-        case ast.Call(func=ast.Attribute(attr="eq" | "ne" | "isin" | "status_rows")):
+        case ast.Call(func=ast.Attribute(attr="eq" | "ne" | "isin")):
             found_in = node.args
         case _:
             found_in = []

@@ -19,7 +19,7 @@ from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
 from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.outcomes import TOO_HIGH
-from svc_tools.lookup.reviewing import doubts_of, law_since, parsed_day, reasons_of
+from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
 from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
@@ -87,16 +87,16 @@ def _judged(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     for row in first.tolist():
         cell = [one.values[one.codes[row]] for one in texts]  # noqa: PD011 - no frame's
         text, sure, warned, effective, basis, day = cell
-        known, warnings = Status.of(text), codes_in(warned)
-        doubts = doubts_of(
-            low=None if low.missing[row] else low.units[row],
-            high=high.units[row],
+        reasons = reasons_of(
+            text,
+            codes_in(warned),
+            sure,
             combined=rates.units[row],
-            warnings=warnings,
+            ends=(None if low.missing[row] else low.units[row], high.units[row]),
             since=law_since(effective[:_DAY], basis),
             day=parsed_day(day[:_DAY]),
         )
-        cells.append("; ".join(reasons_of(known, warnings, sure, doubts)) if known.rated else "")
+        cells.append("; ".join(reasons) if Status.of(text).rated else "")
     return recoded(codes, cells)
 
 

@@ -21,7 +21,7 @@ from svc_tools.codes import (
 )
 from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
 from svc_tools.places import ONE_RATE_STATES, same_place
-from svc_tools.statuses import Meaning, Status
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -81,22 +81,29 @@ def review_reasons(
     found = outcome.found
     if found is None:
         return (outcome.status,) if outcome.means.review else ()
-    doubts = doubts_of(
-        low=found.low,
-        high=found.high,
-        combined=found.combined,
-        warnings=warnings,
-        since=law_since(found.effective_date, found.effective_date_basis),
-        day=own_day,
-    )
     if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
         same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
         warnings = [code for code in warnings if code not in same]
-    return reasons_of(outcome.means, warnings, found.confidence, doubts)
+    return reasons_of(
+        outcome.status,
+        warnings,
+        found.confidence,
+        combined=found.combined,
+        ends=(found.low, found.high),
+        since=law_since(found.effective_date, found.effective_date_basis),
+        day=own_day,
+    )
 
 
 def reasons_of(
-    status: Meaning, warnings: Iterable[str], confidence: str | None, doubts: Iterable[str]
+    status: str,
+    warnings: Collection[str],
+    confidence: str | None,
+    *,
+    combined: int,
+    ends: tuple[int | None, int | None],
+    since: date | None,
+    day: date | None,
 ) -> tuple[str, ...]:
     """Why a rate requires review, the most urgent first: the rule for a result and for columns.
 
@@ -106,38 +113,13 @@ def reasons_of(
         status: the status of the rate.
         warnings: its warnings; only those count that `svc_tools.codes` says to review.
         confidence: its confidence; `None` where it is missing.
-        doubts: what its figures and its date put in doubt.
-    """
-    codes = {*doubts, *REVIEWED.intersection(warnings)}
-    if status.review:
-        codes.add(status.text)
-    if confidence not in CONFIDENCES:
-        codes.add("confidence_unknown")
-    if confidence in DOUBTFUL and not codes:
-        codes.add("low_confidence")
-    return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
-
-
-def doubts_of(
-    *,
-    low: int | None,
-    high: int | None,
-    combined: int,
-    warnings: Collection[str],
-    since: date | None,
-    day: date | None,
-) -> set[str]:
-    """What the figures of a rate and its date put in doubt: for a result and for columns.
-
-    Args:
-        low: the lowest rate of the places that fit; `None` where they were not compared.
-        high: the highest.
-        combined: the rate itself.
-        warnings: its warnings.
-        since: the day from which it is law (`law_since`).
+        combined: the rate.
+        ends: the lowest and the highest rate of the places that fit; `None` where not compared.
+        since: the day from which the rate is law (`law_since`).
         day: the day of the row.
     """
-    codes = set()
+    codes = {*REVIEWED.intersection(warnings)}
+    low, high = ends
     if low is not None and low != high:
         codes.add("several_rates")
     elif _SPANS in warnings and low is None:
@@ -146,7 +128,13 @@ def doubts_of(
         codes.add("rate_too_high")
     if since is not None and day is not None and since > day:
         codes.add("effective_after_sale")
-    return codes
+    if Status.of(status).review:
+        codes.add(status)
+    if confidence not in CONFIDENCES:
+        codes.add("confidence_unknown")
+    if confidence in DOUBTFUL and not codes:
+        codes.add("low_confidence")
+    return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
 
 
 def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
