@@ -39,7 +39,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table: what is said of a code, all of it.
+    """One row of the table: everything known about a code.
 
     Attributes:
         kinds: where it occurs.
@@ -55,6 +55,7 @@ class Code:
         doubtful: a confidence that is a reason to review where nothing else says why.
         own_records: one's own records settle it, no state's page; so of `mark` and `tax_due`.
         not_due: the seller owes nothing on such sales, which are these.
+        replaces: a code that says the same less precisely, and is not shown beside this one.
     """
 
     kinds: tuple[Kind, ...]
@@ -70,6 +71,7 @@ class Code:
     doubtful: bool = False
     own_records: bool = False
     not_due: str = ""
+    replaces: str = ""
 
 
 _AGAIN = "Run the lookup again."
@@ -282,6 +284,7 @@ CODES: Mapping[str, Code] = {
         "the place fits several jurisdictions, and their rates differ",
         "rate_low and rate_high say how far the rate may be off; a full address decides",
         _FULL_ADDRESS,
+        replaces="zip_spans_jurisdictions",
     ),
     "zip_spans_jurisdictions": Code(
         ("review",),
@@ -586,6 +589,7 @@ OF_DELIVERY = frozenset(_having(lambda row: row.delivery))
 DELIVERY_WARNINGS = _having(lambda row: row.delivery and "warning" in row.kinds)
 DOUBTFUL = frozenset(_having(lambda row: row.doubtful))
 NOT_DUE = {code: CODES[code].not_due for code in _having(lambda row: row.not_due)}
+REPLACES = {code: CODES[code].replaces for code in _having(lambda row: row.replaces)}
 _OWN_RECORDS = frozenset(
     _having(lambda row: row.own_records or {"mark", "tax_due"}.intersection(row.kinds))
 )

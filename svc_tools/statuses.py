@@ -2,65 +2,31 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from enum import Enum
+from typing import Literal, NamedTuple
 
 StatusText = Literal[
     "ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"
 ]
 """A status as it stands in an outcome, a column or a file."""
-_FLAGS = ("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input")
 
 
-def _set_flags(status: Status, flags: Collection[str]) -> None:
-    for flag in _FLAGS:
-        setattr(status, flag, flag in flags)
+class Meaning(NamedTuple):
+    """What a status means: its text in `lookup_status`, and what is true of it."""
 
-
-class Status(StrEnum):
-    """What a status means, from the best to the least known.
-
-    A member is one row: the text in `lookup_status`, and the flags that are true of it. They are
-    the only place that says what a status means: ask `Status.of(text).usable`, or
-    `outcome.means.usable`, and compare no texts.
-    """
-
-    OK = "ok", "usable", "known", "attempted"
-    PARTIAL = "partial", "partial", "known", "attempted", "review"
-    UNRESOLVED = "unresolved", "known", "attempted", "review"
-    INVALID = "invalid", "of_input", "attempted", "review"
-    UNSUPPORTED = "unsupported", "abroad", "attempted", "review"
-    FAILED = "failed", "attempted", "again", "review"
-    NOT_ATTEMPTED = "not_attempted", "again", "review"
-
-    _value_: str
-    usable: bool  # it has a whole rate
-    partial: bool  # it has a rate that lacks a part
-    known: bool  # the service has said what it knows of the place, be it that it has no rate
-    attempted: bool  # the run came to it
-    again: bool  # another run may find more
-    review: bool  # it requires review by itself
-    abroad: bool  # the place is outside the states and DC
-    of_input: bool  # the row names no usable place or date
-
-    def __new__(cls, text: str, *flags: str) -> Self:
-        """A status with these flags."""
-        one = str.__new__(cls, text)
-        one._value_ = text
-        _set_flags(one, flags)
-        return one
-
-    @classmethod
-    def of(cls, text: str) -> Status:
-        """The status of a text; a text that is none has no rate, and requires review."""
-        return _BY_TEXT.get(text, _OTHER)
+    text: str
+    usable: bool = False  # it has a whole rate
+    partial: bool = False  # it has a rate that lacks a part
+    not_found: bool = False  # the service has no rate for the place
+    attempted: bool = False  # the run came to it
+    again: bool = False  # another run may find more
+    review: bool = False  # it requires review by itself
+    abroad: bool = False  # the place is outside the states and DC
+    of_input: bool = False  # the row names no usable place or date
 
     @property
     def rated(self) -> bool:
-        """Whether it has a rate, be it one that lacks a part."""
+        """Whether it has a rate, even one that lacks a part."""
         return self.usable or self.partial
 
     @property
@@ -88,8 +54,27 @@ class Status(StrEnum):
         return self.usable or (self.partial and partial_used)
 
 
-STATUSES: tuple[str, ...] = tuple(one.value for one in Status)
+class Status(Meaning, Enum):
+    """The statuses, from the best to the least known.
+
+    A member is its row, and the only place that says what the status means: ask
+    `Status.of(text).usable`, or `outcome.means.usable`, and compare no texts.
+    """
+
+    OK = Meaning("ok", usable=True, attempted=True)
+    PARTIAL = Meaning("partial", partial=True, attempted=True, review=True)
+    UNRESOLVED = Meaning("unresolved", not_found=True, attempted=True, review=True)
+    INVALID = Meaning("invalid", of_input=True, attempted=True, review=True)
+    UNSUPPORTED = Meaning("unsupported", abroad=True, attempted=True, review=True)
+    FAILED = Meaning("failed", attempted=True, again=True, review=True)
+    NOT_ATTEMPTED = Meaning("not_attempted", again=True, review=True)
+
+    @staticmethod
+    def of(text: str) -> Meaning:
+        """The status for a text; an unknown text has no rate and requires review."""
+        return _BY_TEXT.get(text) or Meaning(text, attempted=True, review=True)
+
+
+STATUSES: tuple[str, ...] = tuple(one.text for one in Status)
 """Every status a row can have, from the best to the least known."""
-_BY_TEXT = {one.value: one for one in Status}
-_OTHER = str.__new__(Status, "")  # no member: it is in no list of statuses
-_set_flags(_OTHER, ("attempted", "review"))
+_BY_TEXT = {one.text: one for one in Status}

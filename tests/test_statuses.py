@@ -5,54 +5,81 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
+import sqlite3
+from contextlib import closing
 from datetime import date
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from hypothesis import given
-from support.answers import OUTCOMES, found
+from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
-from svc_tools.codes import CODES, REVIEWED, codes_of
+from svc_tools.codes import CODES, REVIEWED, codes_of, what_to_do
+from svc_tools.frames.lookup_columns import statuses_of
 from svc_tools.frames.review import reviewed
+from svc_tools.frames.review_rows import DECIDING, codes_of_rows
 from svc_tools.lookup import Outcome
-from svc_tools.lookup.reviewing import review_reasons
+from svc_tools.lookup.cache import Cache
+from svc_tools.lookup.cache_store import text_checksum
+from svc_tools.lookup.reviewing import reasons_on, remarks, review_reasons, status_word
 from svc_tools.statuses import STATUSES, Status, StatusText
 
 ROOT = Path(__file__).parents[1]
-FLAGS = (
-    *("usable", "partial", "known", "attempted", "again", "review", "abroad", "of_input"),
-    *("rated", "missing", "settled", "failed", "left"),
-)
-MEANINGS = {
-    "ok": {"usable", "known", "attempted", "rated", "settled"},
-    "partial": {"partial", "known", "attempted", "review", "rated", "settled"},
-    "unresolved": {"known", "attempted", "review", "missing", "settled"},
-    "invalid": {"of_input", "attempted", "review", "missing", "settled"},
-    "unsupported": {"abroad", "attempted", "review", "missing", "settled"},
-    "failed": {"attempted", "again", "review", "missing", "failed"},
-    "not_attempted": {"again", "review", "missing", "left"},
-}
 ELSEWHERE = {
-    "codes.py": "their texts",
-    "statuses.py": "what they mean",
-    "cli/excel.py": "marks of a check of the setup",
-    "excel/company.py": "marks of a check of the setup",
-    "excel/setup.py": "marks of a check of the setup",
-    "excel/functions.py": "a value of an argument",
-    "exports/shops.py": "a word of a shop",
-    "frames/charting/rate_chart.py": "kinds of dots",
-    "frames/charting/tile_map.py": "kinds of tiles",
-    "frames/taxes/taxed_rows.py": "the name of an argument of the tax",
-    "nexus/receipt.py": "statuses of requests",
-    "places/place.py": "the type of a refusal, whose word is that of a status",
-    "service/database.py": "SQLite's own word",
-    "service/ratebook/accuracy.py": "the name of a column",
-    "service/ratebook/rating.py": "the service's own word",
-    "service/schemas.py": "the service's own word",
+    # marks of a check of the setup
+    ("cli/excel.py", "Dict: ok"),
+    ("excel/company.py", "Tuple: ok"),
+    ("excel/setup.py", "Tuple: ok"),
+    # values and names of arguments
+    ("excel/functions.py", "Tuple: partial"),
+    ("frames/taxes/taxed_rows.py", "Tuple: partial"),
+    ("lookup/options.py", "Dict: partial"),
+    # words of a shop
+    ("exports/shops.py", "Tuple: failed"),
+    # kinds of dots and tiles
+    ("frames/charting/rate_chart.py", "Tuple: partial"),
+    ("frames/charting/rate_chart.py", "_CERTAINTY[dot.certainty] != 'partial'"),
+    ("frames/charting/tile_map.py", "Dict: partial"),
+    ("frames/charting/tile_map.py", "Set: partial"),
+    ("frames/charting/tile_map.py", "self.kind == 'partial'"),
+    # statuses of requests
+    ("nexus/receipt.py", "Dict: not_attempted"),
+    ("nexus/receipt.py", "Set: not_attempted"),
+    ("nexus/receipt.py", "item.status == 'not_attempted'"),
+    # the type of a refusal
+    ("places/place.py", "Tuple: invalid unsupported"),
+    # SQLite's word, the service's own words, and the name of a column
+    ("service/database.py", "found != 'ok'"),
+    ("service/database.py", "found == 'ok'"),
+    ("service/ratebook/rating.py", "'partial' in missing"),
+    ("service/schemas.py", "Literal['ok']"),
+    ("service/ratebook/accuracy.py", "List: partial"),
 }
-"""Where a word that is also a status is compared or stands in a list, and what it is there."""
+"""Where a word that is also a status is compared or stands in a list: the file, and how."""
+ONE_CODE = {
+    # a sentence with a fact of the row
+    ("excel/results.py", "code == 'low_confidence'"),
+    ("excel/results.py", "code == 'several_rates'"),
+    ("lookup/reviewing.py", "code == 'several_rates'"),
+    ("lookup/reviewing.py", "'address_not_matched' in found.warnings"),
+    ("frames/review_rows.py", "code == 'place_input_mismatch'"),
+    ("frames/review_rows.py", "'place_input_mismatch' in codes_in(cell)"),
+    ("frames/review_rows.py", "code != 'no_tax'"),
+    ("frames/review_rows.py", "'address_not_matched' in codes_in(cell)"),
+    ("frames/taxes/taxed_rows.py", "'freight_taxable_unknown' in review"),
+    # where the tax finds the reason
+    ("frames/taxes/tax.py", "Dict: freight_taxable_unknown over_cap partial_rate"),
+    ("frames/taxes/tax.py", "Dict: origin_sourced origin_unknown"),
+    ("frames/taxes/tax.py", "marks['channel_unknown']"),
+    ("frames/taxes/tax.py", "reviewed['amounts_do_not_add_up']"),
+    ("frames/taxes/tax.py", "reviewed['invoice_incomplete']"),
+    ("frames/taxes/tax.py", "reviewed['marketplace_record_only']"),
+}
+"""Where a code is compared or stands in a list: the file, and how."""
 PICKLED = (
     b"\x80\x04\x95F\x00\x00\x00\x00\x00\x00\x00\x8c\x19svc_tools.lookup.outcomes\x94\x8c\x07Outcome"
     b"\x94\x93\x94)\x81\x94]\x94(\x8c\x07partial\x94\x8c\x03why\x94NNNN\x89eb."
@@ -61,18 +88,18 @@ PICKLED = (
 
 
 @pytest.mark.parametrize("status", Status)
-def test_a_status_says_all_of_itself(status):
-    text = str(status)
-    assert {flag for flag in FLAGS if getattr(status, flag)} == MEANINGS[text]
-    assert "status" in CODES[text].kinds
-    assert ("review" in CODES[text].kinds) == status.review
-    assert f"| `{text}` |" in (ROOT / "docs" / "COLUMNS.md").read_text(encoding="utf-8")
+def test_what_a_status_means_and_what_is_said_of_it_agree(status):
+    assert "status" in CODES[status.text].kinds
+    assert ("review" in CODES[status.text].kinds) == status.review
+    assert (what_to_do(status.text) == "Run the lookup again.") == status.again
+    assert f"| `{status.text}` |" in (ROOT / "docs" / "COLUMNS.md").read_text(encoding="utf-8")
 
 
 def test_the_statuses_are_those_of_the_table():
-    assert (*MEANINGS,) == STATUSES == (*map(str, Status),)
     assert {*STATUSES} == {*codes_of("status")}
     assert get_args(StatusText) == STATUSES
+    assert [one.text for one in Status if one.rated] == ["ok", "partial"]
+    assert all(Status.of(text).text == text for text in STATUSES)
 
 
 def compared(node):
@@ -88,7 +115,7 @@ def compared(node):
             found_in = [node.slice]
         case ast.Attribute(attr="__eq__" | "__ne__" | "__contains__") | ast.MatchValue():
             found_in = [node.value]
-        case ast.Call(func=ast.Attribute(attr="eq" | "ne" | "isin" | "status_rows")):
+        case ast.Call(func=ast.Attribute(attr="eq" | "ne" | "isin")):
             found_in = node.args
         case _:
             found_in = []
@@ -103,39 +130,45 @@ def is_status(node):
     return named and node.value.id == "Status" and node.attr in Status.__members__
 
 
+def where_compared(is_meant, *, least=1, left_out=()):
+    """Where what is meant is compared or listed, with how; in a list of at least so many."""
+    places = set()
+    for file in sorted((ROOT / "svc_tools").rglob("*.py")):
+        name = file.relative_to(ROOT / "svc_tools").as_posix()
+        if name.startswith(left_out):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            meant = [one for one in compared(node) if is_meant(one)]
+            listed = isinstance(node, ast.Set | ast.List | ast.Tuple | ast.Dict)
+            if len(meant) >= (least if listed else 1):
+                words = " ".join(sorted({ast.unparse(one).strip("'") for one in meant}))
+                how = f"{type(node).__name__}: {words}" if listed else ast.unparse(node)
+                places.add((name, how))
+    return places
+
+
 def test_what_a_status_means_is_asked_of_it_everywhere():
     """Where this fails: ask `Status.of(text).usable`, or `outcome.means.usable`, in its place."""
-    found_in = {}
-    for file in sorted((ROOT / "svc_tools").rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        lines = [one.lineno for one in ast.walk(tree) if any(map(is_status, compared(one)))]
-        if lines:
-            found_in[file.relative_to(ROOT / "svc_tools").as_posix()] = sorted(lines)
-    new = {name: lines for name, lines in found_in.items() if name not in ELSEWHERE}
-    assert not new, f"a status is compared in {new}"
-    assert ELSEWHERE.keys() == found_in.keys(), "an exception that is none any more"
+    assert where_compared(is_status, left_out=("codes.py", "statuses.py")) == ELSEWHERE
 
 
 def test_what_is_said_of_a_code_stands_in_its_row():
     """Where this fails: give `Code` an attribute, and make the set of it in `codes`."""
     kinds = ("review", "warning", "tax_review", "tax_due")
-    said = {code for kind in kinds for code in codes_of(kind)}
-    sets = []
-    for file in sorted((ROOT / "svc_tools").rglob("*.py")):
-        if "service" in file.parts or file.name == "codes.py":
-            continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Set):
-                codes = [getattr(one, "value", None) in said for one in node.elts]
-                sets += [(file.name, node.lineno)] if sum(codes) > 1 else []
-    assert not sets
+    said = {code for kind in kinds for code in codes_of(kind)} - {*STATUSES}
+
+    def is_code(node):
+        return isinstance(node, ast.Constant) and node.value in said
+
+    assert where_compared(is_code, least=2, left_out=("codes.py", "service/")) == ONE_CODE
 
 
 @given(OUTCOMES)
 def test_an_outcome_has_the_text_and_says_what_it_means(outcome):
     for one in (outcome, copy.deepcopy(outcome), pickle.loads(pickle.dumps(outcome))):
         assert type(one.status) is str
-        assert one.means is Status(outcome.status)
+        assert one.means in Status
+        assert one.means.text == one.status
         assert one.means.rated == (one.status in {"ok", "partial"})
 
 
@@ -146,16 +179,52 @@ def test_an_outcome_is_pickled_and_shown_as_before(status):
         stored[11:]
         == PICKLED.replace(b"\x07partial", b"%c%b" % (len(status), status.encode()))[11:]
     )
-    assert pickle.loads(stored).means is Status(status)
+    assert pickle.loads(stored).means is Status[status.upper()]
     assert repr(Outcome(status)).startswith(f"Outcome(status={status!r}, ")
 
 
-@pytest.mark.parametrize("text", ["", "OK", "ok ", "answered", "None"])
+def test_a_status_is_copied_and_pickled_as_itself():
+    for one in Status:
+        assert copy.deepcopy(one) is one
+        assert {pickle.loads(pickle.dumps(one, protocol)) for protocol in range(6)} == {one}
+
+
+@pytest.mark.parametrize("text", ["", "OK", "ok ", "dated", "None", "d\xe9j\xe0"])
 def test_a_text_that_is_no_status_has_no_rate_and_is_reviewed(text):
-    flags = {"attempted", "review", "missing", "settled"}
-    assert {flag for flag in FLAGS if getattr(Status.of(text), flag)} == flags
+    means = Status.of(text)
+    assert (means.text, means.review, means.missing, means.settled) == (text, True, True, True)
+    assert not any((means.usable, means.partial, means.failed, means.left, means.not_found))
+    assert not means.taxed(partial_used=True)
+    assert repr(text) in repr(means)
     assert pickle.loads(pickle.dumps(Outcome(text))) == Outcome(text)
     assert text not in STATUSES
+
+
+@pytest.mark.parametrize("text", ["dated", "OK"])
+def test_an_unknown_status_with_a_rate_is_reviewed_under_its_name(text):
+    outcome = Outcome(text, None, found())
+    assert review_reasons(outcome, ()) == reasons_on(outcome) == (text,)
+    assert status_word(outcome, (text,)) == text
+    warned = review_reasons(outcome, ("zip_not_used",), state_from_zip=True)
+    assert {*warned} == {text, "zip_not_used"}
+
+
+def test_the_cache_of_a_newer_release_with_an_unknown_status_is_read_and_shown(tmp_path):
+    place, today, newer = zip_place(78701), tmp_path / "today.db", tmp_path / "newer.db"
+    Cache(today, clock=lambda: NOW).store(SOURCE, [(place, ok())], detail=False)
+    with closing(sqlite3.connect(today)) as connection, connection:
+        ((number, profile),) = connection.execute("SELECT id, text FROM profile").fetchall()
+        text = profile.replace('"ok"', '"dated"', 1)
+        row = (text, text_checksum(number, text), number)
+        connection.execute("UPDATE profile SET text = ?, sum = ? WHERE id = ?", row)
+        connection.commit()
+        connection.execute("VACUUM INTO ?", (str(newer),))
+    (outcome,) = Cache(newer, clock=lambda: NOW).known(SOURCE, [place], detail=False).values()
+    assert (outcome.status, outcome.found.combined) == ("dated", 8250)
+    assert reasons_on(outcome, PAST) == ("dated",)
+    assert "dated" in outcome._repr_html_()
+    (remark,) = remarks(outcome, (), PAST)
+    assert what_to_do("dated") in remark
 
 
 def test_a_frame_of_another_release_with_an_unknown_status_is_to_review():
@@ -196,15 +265,82 @@ def test_the_rule_of_what_requires_review_exists_once():
     assert rules == {"codes.py", "lookup/reviewing.py"}
 
 
-@pytest.mark.parametrize("code", sorted(REVIEWED))
-@pytest.mark.parametrize("confidence", ["high", "low", "odd"])
-@pytest.mark.parametrize("make", [row, partial])
-def test_one_row_and_a_column_are_judged_alike(code, confidence, make):
-    warned = "; ".join(filter(None, (make()["warnings"], code)))
-    cells = make() | {"confidence": confidence, "warnings": warned}
-    few = enriched(cells, taxed=False).drop(columns=["needs_review", "lookup_review_reason"])
-    listed = reviewed(few, amount=None, prefix="").review.rows
-    result = found(confidence=confidence, warnings=tuple(warned.split("; ")))
-    outcome = Outcome(cells["lookup_status"], None, result)
-    expected = review_reasons(outcome, result.warnings, DAY, state_from_zip=True)
-    assert listed["review_reasons"].tolist() == ["; ".join(expected)]
+def judged_alike(rows, results):
+    """Check that columns without those in which the lookup notes its reasons say the same."""
+    few = enriched(*rows, taxed=False).drop(columns=["needs_review", "lookup_review_reason"])
+    reasons = [
+        "; ".join(
+            review_reasons(
+                Outcome(cells["lookup_status"], None, one), one.warnings, DAY, state_from_zip=True
+            )
+        )
+        for cells, one in zip(rows, results, strict=True)
+    ]
+    expected = {at: reason for at, reason in enumerate(reasons) if reason}
+    as_text = few.astype(str).replace({"<NA>": None, "NaT": None, "nan": None})
+    for frame in (few, few.astype(object), as_text):
+        listed = reviewed(frame, amount=None, prefix="").review.rows
+        assert dict(sorted(listed["review_reasons"].items())) == expected
+
+
+def test_one_row_and_a_column_are_judged_alike():
+    rows, results = [], []
+    for make, confidence, code in product([row, partial], ["high", "low", "odd"], sorted(REVIEWED)):
+        warned = "; ".join(filter(None, (make()["warnings"], code)))
+        rows.append(make() | {"confidence": confidence, "warnings": warned})
+        results.append(found(confidence=confidence, warnings=tuple(warned.split("; "))))
+    judged_alike(rows, results)
+
+
+SPANS = "zip_spans_jurisdictions"
+RANGES = [(None, None), (8250, 8250), (8250, 8500)]
+LAWS = [
+    (None, None),
+    ("2026-05-01", "publisher_effective_date"),
+    ("2026-05-02", "publisher_effective_date"),
+    ("2026-05-02", "edition_only"),
+]
+
+
+def test_figures_and_dates_of_one_row_and_of_columns_are_judged_alike():
+    rows, results = [], []
+    warnings = [(), (SPANS,), (SPANS, "zip_not_used")]
+    for warned, rate, (low, high), law in product(warnings, [8250, 20_000, 20_001], RANGES, LAWS):
+        dates = {"effective_date": law[0], "effective_date_basis": law[1]}
+        result = found(combined=rate, warnings=warned, low=low, high=high, **dates)
+        ends = {"rate_low": in_dollars(low), "rate_high": in_dollars(high)}
+        cells = row("TX", rate=in_dollars(rate), warnings="; ".join(warned) or None)
+        rows.append(cells | dates | ends | {"lookup_as_of": str(DAY)})
+        results.append(result)
+    judged_alike(rows, results)
+
+
+def in_dollars(units):
+    """The tax of one dollar as text, which is the rate."""
+    return None if units is None else str(Decimal(units) / 100_000)
+
+
+def test_what_decides_of_a_file_is_all_that_is_read_of_it():
+    frame = enriched(*map(with_facts, sorted(REVIEWED)), partial(), row(rate=None))
+    few = frame[[name for name in frame.columns if name in DECIDING]]
+    expected, found_in_few = (codes_of_rows(one, statuses_of(one, ""), "") for one in (frame, few))
+    assert found_in_few.values == expected.values
+    assert found_in_few.codes.tolist() == expected.codes.tolist()
+
+
+def with_facts(code):
+    return row(warnings=code, amount=None if code == "zip_not_used" else "100.00")
+
+
+def test_a_report_of_a_lookup_of_few_columns_names_what_its_figures_put_in_doubt(tmp_path):
+    law = dict(zip(("effective_date", "effective_date_basis"), LAWS[2], strict=True))
+    frame = enriched(
+        row(rate_low="0.06625", rate_high="0.07"), row(lookup_as_of=str(DAY), **law), row()
+    )
+    few = frame.drop(columns=["needs_review", "lookup_review_reason"])
+    few.svc.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert {one for one in codes_of("review") if one in text} >= {
+        "several_rates",
+        "effective_after_sale",
+    }

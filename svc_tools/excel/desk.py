@@ -530,7 +530,7 @@ class _Session:
 
 def _is_result(outcome: Outcome) -> bool:
     """Whether the service responded, even if it knows no rate."""
-    return outcome.found is not None or (outcome.means.known and not outcome.means.rated)
+    return outcome.found is not None or outcome.means.not_found
 
 
 def _explained(error: Exception, otherwise: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
-from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
+from svc_tools.codes import PARTIAL_CODES, REPLACES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
@@ -109,8 +109,8 @@ def sentences(one: FieldSource) -> str | None:
         return _why(outcome)
     codes = dict.fromkeys([*one.reasons, *one.warnings])
     codes.pop("partial", None)  # its warnings say what is missing
-    if "several_rates" in codes:
-        codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
+    for code in REPLACES.keys() & codes.keys():
+        codes.pop(REPLACES[code], None)
     if outcome.means.partial and not codes:
         codes = dict.fromkeys([outcome.status])
     return " ".join(_meaning(code, found) for code in codes) or None

@@ -389,7 +389,7 @@ def without_tax(
 
 def statuses_of(frame: pd.DataFrame, prefix: str) -> Coded:
     """The `lookup_status` of each row; a row without one was not attempted."""
-    return coded(frame, f"{prefix}lookup_status", Status.NOT_ATTEMPTED.value)
+    return coded(frame, f"{prefix}lookup_status", Status.NOT_ATTEMPTED.text)
 
 
 class Rates(NamedTuple):

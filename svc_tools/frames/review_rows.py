@@ -12,12 +12,14 @@ from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.lookup_columns import rates_of, truths_of
 from svc_tools.frames.money import Money, money
+from svc_tools.frames.queries import combined as distinct
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.not_due import not_due_of_rows
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
+from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.outcomes import TOO_HIGH
-from svc_tools.lookup.reviewing import reasons_of
+from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
 from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
@@ -28,9 +30,15 @@ if TYPE_CHECKING:
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 BASES = (*codes_of("stake"), "")
+_DAY = len("2026-05-01")
+"""Characters of a day that a file may have with a time behind it."""
 BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
-_REASONS = frozenset(codes_of("review")) - {"zip_spans_jurisdictions"}
-"""What a column of warnings says in a frame that has no figures to decide it by."""
+DECIDING = (
+    *("lookup_status", "needs_review", "lookup_review_reason"),
+    *("tax", "tax_error", "taxable_amount", "exempt_amount"),
+    *("tax_review", "tax_due", "tax_due_reason"),
+)
+"""What `codes_of_rows` reads where the lookup noted which rows require review."""
 
 
 def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
@@ -42,29 +50,54 @@ def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     is due for a known reason requires none, whatever its rate is.
     """
     marked = truths_of(frame, f"{prefix}needs_review", missing=True)
-    marks = (
-        Coded(status.codes * 0, ("unknown",))
-        if marked is None
-        else Coded(marked.astype(np.int64), ("", "marked"))
-    )
-    confidence = f"{prefix}confidence"
-    # where it was not looked up, it says nothing
-    unknown = "" if first_column(frame, confidence) is not None else CONFIDENCES[0]
-    too_high = rates_of(frame, f"{prefix}combined_rate").units > TOO_HIGH
+    reasons = coded(frame, f"{prefix}lookup_review_reason")
+    if marked is None:  # a lookup of some columns only
+        reasons = _judged(frame, status, prefix)
+        marked = reasons.where(bool)
     codes, rows = combined(
         [
             status,
-            marks,
-            coded(frame, f"{prefix}lookup_review_reason"),
-            coded(frame, confidence, unknown),
-            coded(frame, f"{prefix}warnings"),
+            Coded(marked.astype(np.int64), ("", "marked")),
+            reasons,
             coded(frame, f"{prefix}tax_review"),
             _why_no_tax(frame, status, prefix),
-            Coded(too_high.astype(np.int64), ("", "rate_too_high")),
             not_due_of_rows(frame, prefix),
         ]
     )
     return recoded(codes, (_cell(*row) for row in rows))
+
+
+def _judged(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+    """Why each rate requires review, by the rule of a single result and the columns there are.
+
+    No column says whether the state of a row comes from its ZIP, so that another city than the one
+    given is always a reason.
+    """
+    confidence = f"{prefix}confidence"
+    # where it was not looked up, it says nothing
+    unknown = "" if first_column(frame, confidence) is not None else CONFIDENCES[0]
+    texts = [status, coded(frame, confidence, unknown)]
+    names = ("warnings", "effective_date", "effective_date_basis", "lookup_as_of")
+    texts += [coded(frame, prefix + name) for name in names]
+    rates, low, high = (rates_of(frame, prefix + one) for one in ("combined_rate", *RANGE_COLUMNS))
+    differ = low.units != high.units
+    figures = [one.astype(np.int8) for one in (rates.units > TOO_HIGH, low.missing, differ)]
+    codes, first = distinct([*(one.codes for one in texts), *figures], len(frame))
+    cells = []
+    for row in first.tolist():
+        cell = [one.values[one.codes[row]] for one in texts]  # noqa: PD011 - no frame's
+        text, sure, warned, effective, basis, day = cell
+        reasons = reasons_of(
+            text,
+            codes_in(warned),
+            sure,
+            combined=rates.units[row],
+            ends=(None if low.missing[row] else low.units[row], high.units[row]),
+            since=law_since(effective[:_DAY], basis),
+            day=parsed_day(day[:_DAY]),
+        )
+        cells.append("; ".join(reasons) if Status.of(text).rated else "")
+    return recoded(codes, cells)
 
 
 def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
@@ -80,27 +113,14 @@ def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
 
 
 def _cell(  # noqa: PLR0917 - a row's cells
-    status: str,
-    marked: str,
-    of_rate: str,
-    confidence: str,
-    warnings: str,
-    of_tax: str,
-    why: str,
-    too_high: str,
-    not_due: str,
+    status: str, marked: str, of_rate: str, of_tax: str, why: str, not_due: str
 ) -> str:
     if not_due:
         return ""
-    known, warned = Status.of(status), codes_in(warnings)
-    if marked == "unknown" and known.rated:  # a lookup of some columns only
-        doubts = [code for code in (too_high, *warned) if code in _REASONS]
-        found = list(reasons_of(known, warned, confidence, doubts))
-    else:
-        found = list(codes_in(of_rate)) if marked == "marked" else []
-    if known.review and status not in found:
+    found = list(codes_in(of_rate)) if marked else []
+    if Status.of(status).review and status not in found:
         found.append(status)
-    if marked == "marked" and not found:  # a lookup without the column with the reason
+    if marked and not found:  # a lookup without the column with the reason
         found.append("needs_review")
     found += codes_in(of_tax)
     if why.startswith("no_tax"):

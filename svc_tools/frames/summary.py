@@ -229,10 +229,6 @@ class Summary:
     money: Totals | None
     states: tuple[StateTotals, ...]
 
-    def status_rows(self, status: str) -> int:
-        """How many rows have this `lookup_status`."""
-        return sum(count.rows for count in self.by_status if count.name == status)
-
     @property
     def rated_rows(self) -> int:
         """Rows with a rate, whole or partial."""

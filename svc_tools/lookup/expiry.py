@@ -52,7 +52,7 @@ def keeps_until(
         day_ends: the end of that day.
         hours: a longer time for the rates of today and later dates.
     """
-    if outcome.means.known and not outcome.means.rated:
+    if outcome.means.not_found:
         return responded_at + UNRESOLVED
     found = outcome.found
     if not outcome.means.rated or found is None:
@@ -66,7 +66,7 @@ def keeps_until(
 
 def _is_proven(found: Found, as_of: date) -> bool:
     """Whether the publisher dates the rate, and no warning says that it is of another date."""
-    since = law_since(found)
+    since = law_since(found.effective_date, found.effective_date_basis)
     return since is not None and since <= as_of and OTHER_DATE.isdisjoint(found.warnings)
 
 

@@ -56,7 +56,7 @@ from svc_tools.display import (
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
-from svc_tools.statuses import Status, StatusText
+from svc_tools.statuses import Meaning, Status, StatusText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -170,7 +170,7 @@ class Outcome:
     cached: bool = False
 
     @property
-    def means(self) -> Status:
+    def means(self) -> Meaning:
         """What its status means: whether its rate is whole, whether to run again, and so on."""
         return Status.of(self.status)
 

@@ -11,6 +11,7 @@ from svc_tools.codes import (
     DISPROVING,
     DOUBTFUL,
     OTHER_CITY_CODES,
+    REPLACES,
     REVIEWED,
     code_of,
     meaning_of,
@@ -80,15 +81,29 @@ def review_reasons(
     found = outcome.found
     if found is None:
         return (outcome.status,) if outcome.means.review else ()
-    doubts = _doubts(found, warnings, own_day)
     if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
         same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
         warnings = [code for code in warnings if code not in same]
-    return reasons_of(outcome.means, warnings, found.confidence, doubts)
+    return reasons_of(
+        outcome.status,
+        warnings,
+        found.confidence,
+        combined=found.combined,
+        ends=(found.low, found.high),
+        since=law_since(found.effective_date, found.effective_date_basis),
+        day=own_day,
+    )
 
 
 def reasons_of(
-    status: Status, warnings: Iterable[str], confidence: str | None, doubts: Iterable[str]
+    status: str,
+    warnings: Collection[str],
+    confidence: str | None,
+    *,
+    combined: int,
+    ends: tuple[int | None, int | None],
+    since: date | None,
+    day: date | None,
 ) -> tuple[str, ...]:
     """Why a rate requires review, the most urgent first: the rule for a result and for columns.
 
@@ -98,11 +113,23 @@ def reasons_of(
         status: the status of the rate.
         warnings: its warnings; only those count that `svc_tools.codes` says to review.
         confidence: its confidence; `None` where it is missing.
-        doubts: what its figures and its date put in doubt.
+        combined: the rate.
+        ends: the lowest and the highest rate of the places that fit; `None` where not compared.
+        since: the day from which the rate is law (`law_since`).
+        day: the day of the row.
     """
-    codes = {*doubts, *REVIEWED.intersection(warnings)}
-    if status.review:
-        codes.add(status.value)
+    codes = {*REVIEWED.intersection(warnings)}
+    low, high = ends
+    if low is not None and low != high:
+        codes.add("several_rates")
+    elif _SPANS in warnings and low is None:
+        codes.add(_SPANS)
+    if combined > TOO_HIGH:
+        codes.add("rate_too_high")
+    if since is not None and day is not None and since > day:
+        codes.add("effective_after_sale")
+    if Status.of(status).review:
+        codes.add(status)
     if confidence not in CONFIDENCES:
         codes.add("confidence_unknown")
     if confidence in DOUBTFUL and not codes:
@@ -113,21 +140,6 @@ def reasons_of(
 def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
     """The status of one lookup in the word to branch on: `review` for a whole rate with reasons."""
     return "review" if outcome.means.usable and reasons else outcome.status
-
-
-def _doubts(found: Found, warnings: Collection[str], own_day: date | None) -> set[str]:
-    """What the figures of a result and the day of its law put in doubt."""
-    codes = set()
-    if found.low is not None and found.low != found.high:
-        codes.add("several_rates")
-    elif _SPANS in warnings and found.low is None:
-        codes.add(_SPANS)
-    if found.combined > TOO_HIGH:
-        codes.add("rate_too_high")
-    since = law_since(found)
-    if since is not None and own_day is not None and since > own_day:
-        codes.add("effective_after_sale")
-    return codes
 
 
 def reasons_on(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
@@ -155,8 +167,7 @@ def remarks(
     codes = reasons_on(outcome, day)
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
     reasons = [_reason(code, found) for code in own if not Status.of(code).partial]
-    # several rates are the same fact, with the rates and what to do
-    said = {_SPANS} if "several_rates" in own else set()
+    said = {REPLACES.get(code) for code in own}
     rest = [sentence(one) for one in warnings if code_of(one) not in said]
     return tuple(dict.fromkeys((*reasons, *rest)))
 
@@ -198,7 +209,7 @@ def as_of_status(
     """
     if found is None:
         return None
-    since = law_since(found)
+    since = law_since(found.effective_date, found.effective_date_basis)
     proved = (
         since is not None
         and own_day is not None
@@ -210,9 +221,9 @@ def as_of_status(
     return "verified" if proved else "unverified"
 
 
-def law_since(found: Found) -> date | None:
+def law_since(effective_date: str | None, basis: str | None) -> date | None:
     """The day from which the publisher says that the rate is law."""
-    return parsed_day(found.effective_date) if found.effective_date_basis == _PROVED else None
+    return parsed_day(effective_date) if basis == _PROVED else None
 
 
 @lru_cache(maxsize=4096)

@@ -78,7 +78,7 @@ from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
-from svc_tools.statuses import Status
+from svc_tools.statuses import Meaning
 from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
@@ -760,7 +760,7 @@ class _FileWriting:
         taxed = None
         if self._terms.tax is not None:
             totals.taxed = 0
-            taxed = partial(Status.taxed, partial_used=self._terms.tax.get("partial") == "use")
+            taxed = partial(Meaning.taxed, partial_used=self._terms.tax.get("partial") == "use")
 
         def joined() -> Iterator[Chunk]:
             number = 0

@@ -40,7 +40,7 @@ from svc_tools.frames.review import (
     ReviewCounts,
     state_reason_table,
 )
-from svc_tools.frames.review_rows import codes_of_rows, warnings_counted
+from svc_tools.frames.review_rows import DECIDING, codes_of_rows, warnings_counted
 from svc_tools.frames.split import (
     GROUPS,
     parts_joined,
@@ -58,7 +58,7 @@ from svc_tools.frames.taxes.not_due import (
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
-from svc_tools.statuses import Status
+from svc_tools.statuses import Meaning, Status
 from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class FileTotals:
     untaxed: Counter[str] = field(default_factory=Counter)
 
     def add(
-        self, frame: pd.DataFrame, prefix: str, *, taxed: Callable[[Status], bool] | None
+        self, frame: pd.DataFrame, prefix: str, *, taxed: Callable[[Meaning], bool] | None
     ) -> None:
         """Add the rows of an enriched frame.
 
@@ -328,7 +328,7 @@ class FileTotals:
         not_due = not_due_of_rows(frame, prefix).where(bool)
         self.not_due_open += int((not_due & ~whole & done).sum())
 
-    def rows_where(self, is_meant: Callable[[Status], bool]) -> int:
+    def rows_where(self, is_meant: Callable[[Meaning], bool]) -> int:
         """How many rows have a status that is meant."""
         return sum(rows for name, rows in self.statuses.items() if is_meant(Status.of(name)))
 
@@ -492,12 +492,6 @@ class ReviewRow:
 
 
 _REQUIRED = ("lookup_status", "combined_rate", "lookup_error", "needs_review")
-_FURTHER = (
-    *("lookup_review_reason", "confidence", "warnings"),
-    *("tax", "tax_error", "taxable_amount", "exempt_amount"),
-    *("tax_review", "tax_due", "tax_due_reason"),
-)
-"""Columns that decide which rows require review, where the file has them."""
 
 
 def rows_to_review(
@@ -526,7 +520,7 @@ def rows_to_review(
             name for name in (*(prefix + one for one in _REQUIRED), *columns) if name not in last
         ]:
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
-        read = [name for name in (*_REQUIRED, *_FURTHER) if prefix + name in last]
+        read = [one for one in dict.fromkeys((*_REQUIRED, *DECIDING)) if prefix + one in last]
         positions = [*(last[prefix + name] for name in read), *(first[name] for name in columns)]
         found: dict[int, ReviewRow] = {}
         wanted = {
