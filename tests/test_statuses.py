@@ -36,8 +36,6 @@ ELSEWHERE = {
     ("excel/setup.py", "Tuple: ok"),
     # values and names of arguments
     ("excel/functions.py", "Tuple: partial"),
-    ("frames/taxes/taxed_rows.py", "Tuple: partial"),
-    ("lookup/options.py", "Dict: partial"),
     # words of a shop
     ("exports/shops.py", "Tuple: failed"),
     # kinds of dots and tiles
@@ -148,7 +146,7 @@ def where_compared(is_meant, *, least=1, left_out=()):
 
 
 def test_what_a_status_means_is_asked_of_it_everywhere():
-    """Where this fails: ask `Status.of(text).usable`, or `outcome.means.usable`, in its place."""
+    """Where this fails: ask `Status.of(text).usable` in its place; another word goes to ELSEWHERE."""
     assert where_compared(is_status, left_out=("codes.py", "statuses.py")) == ELSEWHERE
 
 
@@ -207,6 +205,11 @@ def test_an_unknown_status_with_a_rate_is_reviewed_under_its_name(text):
     assert status_word(outcome, (text,)) == text
     warned = review_reasons(outcome, ("zip_not_used",), state_from_zip=True)
     assert {*warned} == {text, "zip_not_used"}
+
+
+@pytest.mark.parametrize("status", ["ok", "partial"])
+def test_a_status_that_promises_a_rate_and_has_none_is_reviewed(status):
+    assert review_reasons(Outcome(status, None, None), ()) == (status,)
 
 
 def test_the_cache_of_a_newer_release_with_an_unknown_status_is_read_and_shown(tmp_path):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
     from svc_tools.lookup.outcomes import Component, Found, Outcome, refused
-    from svc_tools.statuses import STATUSES, Status
+    from svc_tools.statuses import STATUSES, Status, StatusText
 
 __all__ = [
     "STATUSES",
@@ -15,13 +15,14 @@ __all__ = [
     "Outcome",
     "Run",
     "Status",
+    "StatusText",
     "alookup_many",
     "look_up",
     "lookup_many",
     "refused",
 ]
 _OF_MANY = {"Run", "alookup_many", "look_up", "lookup_many"}
-_STATUSES = {"STATUSES", "Status"}
+_STATUSES = {"STATUSES", "Status", "StatusText"}
 
 
 def __getattr__(name: str) -> object:

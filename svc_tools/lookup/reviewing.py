@@ -80,7 +80,7 @@ def review_reasons(
     """
     found = outcome.found
     if found is None:
-        return (outcome.status,) if outcome.means.review else ()
+        return (outcome.status,) if outcome.means.review or outcome.means.rated else ()
     if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
         same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
         warnings = [code for code in warnings if code not in same]
