@@ -146,7 +146,7 @@ def where_compared(is_meant, *, least=1, left_out=()):
 
 
 def test_what_a_status_means_is_asked_of_it_everywhere():
-    """Where this fails: ask `Status.of(text).usable` in its place; another word goes to ELSEWHERE."""
+    """Where this fails: ask `Status.of(text).usable`; another word is an ELSEWHERE."""
     assert where_compared(is_status, left_out=("codes.py", "statuses.py")) == ELSEWHERE
 
 
