@@ -118,6 +118,8 @@ _MORE: list[list[object] | None] = [[], [], None, None]
 """What stands behind them: the places, the parts, the reference and the code, here missing."""
 _LATER = tuple(name for name in FOUND_FIELDS[len(FIRST_FIELDS) :] if name not in SHARED)
 """The fields behind those."""
+_NOTHING_LAST = (None,) * (2 + len(_LATER))
+"""What most bodies have of the reference, the code and these."""
 _PLAIN = 2 + len(_OWN)
 """How many values a body has, unless it has more."""
 _WHOLE = _PLAIN + len(_MORE)
@@ -215,12 +217,13 @@ def row_of(outcome: Outcome, profile: int, responded_at: datetime) -> list[objec
     """The values of a body: the part of a result that is not shared with others."""
     at = (responded_at - _EPOCH) // _MICROSECOND
     found = outcome.found
-    failure = (outcome.support_reference, outcome.error_code)
+    last: tuple[object, ...] = (outcome.support_reference, outcome.error_code)
     if found is None:
-        return [NO_PROFILE, at, outcome.status, outcome.error, *failure]
+        return [NO_PROFILE, at, outcome.status, outcome.error, *last]
     row: list[object] = [profile, at, *_own_values(found)]
-    last = [*failure, *(getattr(found, name) for name in _LATER)]
-    if found.accepted_places or found.components or last.count(None) < len(last):
+    if _LATER:
+        last += tuple(getattr(found, name) for name in _LATER)
+    if found.accepted_places or found.components or last != _NOTHING_LAST:
         parts = [(one.level, one.name, one.code, one.units) for one in found.components]
         row += [found.accepted_places, parts, *last]
     return row
