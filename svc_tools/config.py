@@ -74,6 +74,8 @@ _EMBEDDED_LIBRARIES = (
     "shapely",
     "bokeh_sampledata",
 )
+EMBEDDED = "embedded service"
+"""The name of the embedded service for display."""
 DeliveryAs: TypeAlias = Literal["optional", "only"]
 """Whether buyers can avoid the charge for delivery, such as by picking the goods up: "optional"
 where they can, "only" for a shop that only ships."""
@@ -393,7 +395,7 @@ def running_embedded() -> EmbeddedSvc | None:
 
 def service_name(client: Svc | AsyncSvc) -> str:
     """The service's name for display: the embedded service, or its address."""
-    return "embedded service" if isinstance(client, _OfEmbedded) else client.base_url
+    return EMBEDDED if isinstance(client, _OfEmbedded) else client.base_url
 
 
 @dataclass(frozen=True, slots=True)

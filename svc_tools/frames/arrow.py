@@ -1,8 +1,8 @@
 """Columns as whole numbers: exact decimals, values copied to rows, and texts as codes.
 
 Decimals of a fixed scale are read from Arrow's buffers, and written to them, as scaled whole
-numbers without a binary float. `OntoRows` copies the values of distinct queries to the rows, one
-whole array for each column. `Coded` is a column of text by distinct values, so that rows are
+numbers without a binary float. `Rows` copies the values of distinct queries to the rows, one whole
+array for each column. `Coded` is a column of text by distinct values, so that rows are
 counted in bulk.
 """
 
@@ -21,7 +21,7 @@ from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
-    from datetime import date
+    from datetime import datetime
 
     from pandas.api.extensions import ExtensionArray
 
@@ -154,109 +154,164 @@ def scaled(chunk: pa.Array) -> Scaled:
     return Scaled(values, words[:, 1] == values >> 63, missing, chunk.type.scale)
 
 
-class OntoRows:
-    """Copies values by query to the rows.
+class Rows:
+    """For each row the number of its value, to copy values to the rows as whole arrays.
 
     Args:
-        codes: for each row the index of its query.
+        codes: the numbers.
     """
 
     def __init__(self, codes: np.ndarray) -> None:
-        self._codes = codes
+        self.count = len(codes)
         # narrow indices are read faster, and there is one array of them for all columns
         kind = np.min_scalar_type(int(codes.max(initial=0)))
         self._indices = pa.array(codes.astype(kind, copy=False))
 
-    def texts(self, values: Sequence[str | None]) -> ExtensionArray:
-        """A column of text."""
-        column: ExtensionArray = _TEXT.__from_arrow__(self._texts(values))  # type: ignore[attr-defined]
+    def take(self, values: pa.Array) -> pa.Array:
+        """The value of each row."""
+        return pc.take(values, self._indices, boundscheck=False)
+
+    def plain(self, values: np.ndarray) -> np.ndarray:
+        """The value of each row, as a NumPy array that may be written to."""
+        array = pa.array(values.view(np.uint8) if values.dtype == bool else values)
+        return np.frombuffer(self.take(array).buffers()[1], values.dtype)[: self.count]
+
+
+class Texts:
+    """Texts to copy to rows."""
+
+    def __init__(self, values: Sequence[str | None]) -> None:
+        # most often all are the same: no error
+        self._same = not values or values.count(values[0]) == len(values)
+        self._array = _text_array(values[:1] if self._same else values)
+        self._length = 0
+        if not self._same and not self._array.null_count:
+            lengths = np.diff(_offsets(self._array))
+            if 0 < lengths[0] <= _SHORT and (lengths == lengths[0]).all():
+                self._length = int(lengths[0])
+
+    def at(self, rows: Rows) -> ExtensionArray:
+        """The column of the rows."""
+        column: ExtensionArray = _TEXT.__from_arrow__(self._at(rows))  # type: ignore[attr-defined]
         return column
 
-    def categories(self, codes: np.ndarray, values: Sequence[str | None]) -> pd.Categorical:
-        """A column of few different texts, each stored once; the categories are sorted.
+    def _at(self, rows: Rows) -> pa.Array:
+        array, length = self._array, self._length
+        if self._same:
+            return _repeated(array[0].as_py() if len(array) else None, rows.count)
+        if not length:
+            return rows.take(array)
+        kind = pa.binary(length)
+        short = pa.Array.from_buffers(kind, len(array), [None, array.buffers()[2]])
+        return _of_one_length(rows.take(short).buffers()[1], length, rows.count)
 
-        Args:
-            codes: for each query the index of its text.
-            values: the texts; several may be equal.
-        """
-        names = sorted({value for value in values if value is not None})
+
+class Categories:
+    """Few different texts to copy to rows, each stored once; the categories are sorted.
+
+    Args:
+        codes: for each value the number of its text.
+        texts: the texts; several may be equal.
+    """
+
+    def __init__(self, codes: np.ndarray, texts: Sequence[str | None]) -> None:
+        names = sorted({text for text in texts if text is not None})
         numbers = {name: number for number, name in enumerate(names)} | {None: -1}
-        small = np.array([numbers[value] for value in values], np.min_scalar_type(-len(names) - 1))
-        return pd.Categorical.from_codes(
-            self._taken(small.take(codes)), categories=pd.Index(names, dtype=_TEXT)
-        )
+        small = np.array([numbers[text] for text in texts], np.min_scalar_type(-len(names) - 1))
+        self._codes, self._names = small.take(codes), pd.Index(names, dtype=_TEXT)
 
-    def rates(self, units: Sequence[int | None], form: RateForm) -> ExtensionArray | np.ndarray:
-        """A column of rates, from integers of 10^-5."""
-        if form == "string":
-            return self.texts([units_to_rate(value) for value in units])
+    def at(self, rows: Rows) -> pd.Categorical:
+        """The column of the rows."""
+        return pd.Categorical.from_codes(rows.plain(self._codes), categories=self._names)
+
+
+class Fixed:
+    """Values of a fixed width to copy to rows: rates, calendar dates, and moments in UTC."""
+
+    def __init__(self, values: np.ndarray, missing: np.ndarray, kind: pa.DataType) -> None:
+        self._values = pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
+        self._present = ~missing if missing.any() else None
+
+    @classmethod
+    def rates(cls, units: Sequence[int | None]) -> Fixed:
+        """Rates, from integers of 10^-5."""
         missing = _missing(units)
-        whole = [value or 0 for value in units] if missing.any() else units
-        if form == "float":
-            floats = np.array(whole, np.float64) / UNITS_PER_ONE
-            floats[missing] = np.nan
-            return self._taken(floats)
         # both halves of a decimal move together: the upper one, its sign, is 0 for every rate
         wide = np.zeros((len(units), 2), np.int64)
-        wide[:, 0] = np.array(whole, np.int64)
-        return self._arrow(wide, missing, RATE)
+        wide[:, 0] = _units_whole(units, missing)
+        return cls(wide, missing, RATE)
 
-    def days(self, values: Sequence[date | None]) -> ExtensionArray:
-        """A column of calendar dates."""
-        array = pa.array(values, pa.date32())
-        numbers = np.frombuffer(array.buffers()[1], np.int32)[: len(values)]
-        return self._arrow(numbers, _missing(values), pa.date32())
+    @classmethod
+    def days(cls, ordinals: np.ndarray) -> Fixed:
+        """Calendar dates, as `date.toordinal` counts them; 0 where there is none."""
+        days = (ordinals - _FIRST_DAY).astype(np.int32)
+        return cls(days, ordinals == 0, pa.date32())
 
-    def moments(self, values: np.ndarray, missing: np.ndarray) -> ExtensionArray:
-        """A column of moments in UTC, from microseconds since 1970."""
-        return self._arrow(values, missing, pa.timestamp("us", "UTC"))
+    @classmethod
+    def moments(cls, values: Sequence[datetime | None]) -> Fixed:
+        """Moments in UTC."""
+        array = pa.array(values, pa.timestamp("us", "UTC"))
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        return cls(array.cast(pa.int64()).fill_null(0).to_numpy(), missing, array.type)
 
-    def truths(self, codes: np.ndarray, values: Sequence[bool | None]) -> pd.arrays.BooleanArray:
-        """A column of true, false and missing; `codes` as in `categories`."""
-        yes = np.array([value is True for value in values], bool)
-        missing = np.array([value is None for value in values], bool)
-        return pd.arrays.BooleanArray(
-            self._taken(yes.take(codes)),
-            self._taken(missing.take(codes)) if missing.any() else np.zeros(len(self._codes), bool),
-        )
-
-    def _arrow(
-        self, values: np.ndarray, missing: np.ndarray, kind: pa.DataType
-    ) -> pd.arrays.ArrowExtensionArray:
-        """An Arrow column of fixed width; its mask is copied apart, which is twice as fast."""
-        by_query = pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
-        taken = pc.take(by_query, self._indices, boundscheck=False)
-        if missing.any():
-            present = np.packbits(self._taken(~missing), bitorder="little")
+    def at(self, rows: Rows) -> pd.arrays.ArrowExtensionArray:
+        """The column of the rows; its mask is copied apart, which is twice as fast."""
+        taken = rows.take(self._values)
+        if self._present is not None:
+            present = np.packbits(rows.plain(self._present), bitorder="little")
             buffers = [pa.py_buffer(present), taken.buffers()[1]]
-            taken = pa.Array.from_buffers(kind, len(self._codes), buffers)
+            taken = pa.Array.from_buffers(taken.type, rows.count, buffers)
         return pd.arrays.ArrowExtensionArray(pa.chunked_array([taken]))
 
-    def _taken(self, values: np.ndarray) -> np.ndarray:
-        """Values by row, as a NumPy array that may be written to."""
-        plain = pa.array(values.view(np.uint8) if values.dtype == bool else values)
-        taken = pc.take(plain, self._indices, boundscheck=False).buffers()[1]
-        return np.frombuffer(taken, values.dtype)[: len(self._codes)]
 
-    def _texts(self, values: Sequence[str | None]) -> pa.Array:
-        count = len(self._codes)
-        if not values or values.count(values[0]) == len(values):  # most often: no error
-            return _repeated(values[0] if values else None, count)
-        array = _text_array(values)
-        offsets = np.frombuffer(array.buffers()[1], np.int64)[: len(values) + 1]
-        length = int(offsets[1] - offsets[0])
-        if array.null_count or not 0 < length <= _SHORT or (np.diff(offsets) != length).any():
-            return pc.take(array, self._indices, boundscheck=False)
-        kind = pa.binary(length)
-        short = pa.Array.from_buffers(kind, len(values), [None, array.buffers()[2]])
-        data = pc.take(short, self._indices, boundscheck=False).buffers()[1]
-        return _of_one_length(data, length, count)
+class Floats:
+    """Rates to copy to rows as floating-point numbers, from integers of 10^-5."""
+
+    def __init__(self, units: Sequence[int | None]) -> None:
+        missing = _missing(units)
+        self._values = _units_whole(units, missing) / UNITS_PER_ONE
+        self._values[missing] = np.nan
+
+    def at(self, rows: Rows) -> np.ndarray:
+        """The column of the rows."""
+        return rows.plain(self._values)
+
+
+class Truths:
+    """True, false and missing to copy to rows; `codes` and `values` as in `Categories`."""
+
+    def __init__(self, codes: np.ndarray, values: Sequence[bool | None]) -> None:
+        self._yes = np.array([value is True for value in values], bool).take(codes)
+        missing = np.array([value is None for value in values], bool)
+        self._missing = missing.take(codes) if missing.any() else None
+
+    def at(self, rows: Rows) -> pd.arrays.BooleanArray:
+        """The column of the rows."""
+        missing = self._missing
+        mask = np.zeros(rows.count, bool) if missing is None else rows.plain(missing)
+        return pd.arrays.BooleanArray(rows.plain(self._yes), mask)
+
+
+def rate_values(units: Sequence[int | None], form: RateForm) -> Fixed | Floats | Texts:
+    """Rates in the form that was chosen, from integers of 10^-5."""
+    if form == "string":
+        return Texts([None if value is None else units_to_rate(value) for value in units])
+    return Floats(units) if form == "float" else Fixed.rates(units)
+
+
+_FIRST_DAY = 719_163
+"""The number of the day that Arrow counts from, 1970-01-01."""
 
 
 def _missing(values: Sequence[object]) -> np.ndarray:
     if None not in values:
         return np.zeros(len(values), bool)
     return np.array([value is None for value in values], bool)
+
+
+def _units_whole(units: Sequence[int | None], missing: np.ndarray) -> np.ndarray:
+    whole = [value or 0 for value in units] if missing.any() else units
+    return np.array(whole, np.int64)
 
 
 def _buffer(values: np.ndarray) -> pa.Buffer:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from svc_tools.countries import Country, Rows
     from svc_tools.exports import Export
     from svc_tools.lookup.options import LookupOptions
-    from svc_tools.places import Grain
     from svc_tools.questions import Question
     from svc_tools.roles import DateKind
 
@@ -62,8 +61,6 @@ class Inputs:
     """How the arguments were found, in sentences."""
     style: DateStyle = field(default_factory=DateStyle)
     """How the dates of the column `as_of` are read."""
-    grain: Grain = "day"
-    """Whether the day itself is looked up, or the first one of its month or quarter."""
     reading: Reading = field(default_factory=Reading)
     """What the columns of the file mean, apart from its amounts."""
 
@@ -82,15 +79,13 @@ def inputs_by(
     options: LookupOptions, frame: pd.DataFrame, *, rows: Rows | None = None, call: str = "lookup"
 ) -> Inputs:
     """What the queries are made of, by the options of a lookup; see `find_inputs`."""
-    dates, grain = options.dates(), options.as_of_grain
-    return find_inputs(frame, options.given, dates, grain, rows=rows, call=call)
+    return find_inputs(frame, options.given, options.dates(), rows=rows, call=call)
 
 
 def find_inputs(
     frame: pd.DataFrame,
     given: Mapping[str, object],
     dates: DateTerms | None = None,
-    grain: Grain = "day",
     *,
     rows: Rows | None = None,
     call: str = "lookup",
@@ -99,8 +94,8 @@ def find_inputs(
 
     An argument is a column label, else a value for all rows; `False` excludes columns. Arguments
     that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `dates`
-    and `grain` say how dates are read, `rows` gives rows of columns that decide what is a
-    country (by default rows of the frame), and `call` is what takes the arguments, for an error.
+    says how dates are read, `rows` gives rows of columns that decide what is a country (by default
+    rows of the frame), and `call` is what takes the arguments, for an error.
 
     Raises:
         ColumnAmbiguous: several columns have usual names for one argument, several look like a
@@ -147,17 +142,15 @@ def find_inputs(
         style = decide([parse([named["as_of"]], dates)], style)
     if dates.date_format and "as_of" not in {**columns, **scalars}:
         raise ValueError("date_format: no column is the date of the sale; choose it")
-    coarse = grain != "day" and "as_of" in {**columns, **scalars}
-    period = f"rates as of the first day of each {grain}, as requested" if coarse else ""
     billing = "" if export is None else _billing_note(export, frame)
     used = used_notes(columns, scalars, export)
     no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), left)
-    notes = tuple(filter(None, (*used, *usual.notes, no_state, billing, note, period)))
+    notes = tuple(filter(None, (*used, *usual.notes, no_state, billing, note)))
     own = free_labels(frame)
     reading = (
         rows_of_file(frame, own, columns) if export is None else reading_of_export(export, own)
     )
-    return Inputs(columns, scalars, notes, style, grain, reading)
+    return Inputs(columns, scalars, notes, style, reading)
 
 
 def _as_given(

@@ -30,11 +30,12 @@ from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import free_labels, inputs_by
-from svc_tools.frames.enrich import LookupFailedError, enrich_queries, plan_queries, with_columns
+from svc_tools.frames.enrich import LookupFailedError, enrich_rows, make_plan_of, with_columns
 from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
+from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup_columns import ADDED, TERMS, free_columns, require_columns, require_one
 from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
@@ -46,7 +47,7 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.queries import decided_queries, distinct_rows
+from svc_tools.frames.queries import distinct_rows
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import add_tax, amounts_of_frame
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
 
     import dask.dataframe as dd
 
-    from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.queries import Queries
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup.plan import Plan
 
@@ -126,7 +125,7 @@ class DaskSvcAccessor:
         """
         options = options_of(LookupOptions, "plan", arguments)
         found = _collected(self._frame, options)
-        return plan_queries(found.inputs, found.queries, options, price_of(price))
+        return make_plan_of(found.survey, options, price_of(price))
 
     @takes(TaxArguments, TaxOptions)
     def tax(
@@ -168,7 +167,7 @@ def _look_up(ddf: dd.DataFrame, options: LookupOptions) -> dd.DataFrame:
     rows = pd.DataFrame(index=found.frame.index)  # the results alone: the places are in the table
     rows.attrs = found.attrs
     try:
-        results = enrich_queries(rows, found.inputs, found.queries, options)
+        results = enrich_rows(rows, found.survey, options)
     except LookupFailedError as error:
         lazy: Any = _mapped(ddf, found, error.frame, options)
         error.frame = lazy
@@ -181,15 +180,13 @@ class _Collected:
     """The queries of a Dask frame.
 
     Attributes:
-        inputs: which columns and values the queries are made of.
-        frame: the distinct combinations of those columns.
-        queries: the query of each row of `frame`, and the rows of all partitions that have it.
+        frame: the distinct combinations of the columns that the queries are made of.
+        survey: the query of each row of `frame`, and the rows of all partitions that have it.
         attrs: the attributes that earlier lookups left on the Dask frame.
     """
 
-    inputs: Inputs
     frame: pd.DataFrame
-    queries: Queries
+    survey: Survey
     attrs: dict[Hashable, Any]
 
 
@@ -200,10 +197,7 @@ def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     # further rows of an order may be in another partition
     inputs = replace(found, reading=Reading())
     frame, counted = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
-    inputs, queries = decided_queries(frame, inputs)
-    counts = np.zeros(len(queries.questions), np.int64)
-    np.add.at(counts, queries.codes, counted)
-    return _Collected(inputs, frame, replace(queries, rows=counts), kept.attrs)
+    return _Collected(frame, Survey.of(frame, inputs, counted), kept.attrs)
 
 
 _PARTS, _ROWS = 4, 500

@@ -17,19 +17,18 @@ from svc_tools.atomic import whole_file
 from svc_tools.display import Note, as_html
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup_columns import rates_of
-from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
-from svc_tools.places import Question
 from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Mapping, Sequence
 
-    from svc_tools.frames.queries import Queries
+    from svc_tools.frames.lookup.sources import Results
     from svc_tools.frames.results import UsedLookup
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import CacheChoice
@@ -55,44 +54,28 @@ def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
     or was merged), or it lacks a column that its lookup read.
     """
     for lookup in lookups_of(frame):
-        if lookup.prefix == prefix and lookup.outcomes is not None:
+        if lookup.prefix == prefix and lookup.results is not None:
             if not all(label in frame.columns for label in lookup.inputs.columns.values()):
                 return None
             rows = Orders(frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
-            return sum(
-                _changes_of(rows, read_queries(rows, lookup.inputs), lookup.outcomes, prefix)
-            )
+            return sum(_changes_of(rows, Survey.of(rows, lookup.inputs), lookup.results, prefix))
     return None
 
 
-def _changes_of(
-    frame: pd.DataFrame, queries: Queries, outcomes: Mapping[Place, Outcome], prefix: str
-) -> _Changed:
+def _changes_of(frame: pd.DataFrame, survey: Survey, results: Results, prefix: str) -> _Changed:
     """Compare the places, dates and rates of the rows with the results of the lookup."""
-    units = np.array(
-        [
-            _rate_units(one.place, outcomes) if isinstance(one, Question) else _NO_RATE
-            for one in queries.questions
-        ],
-        np.int64,
-    )
-    not_looked_up = int(queries.rows[units == _NOT_LOOKED_UP].sum())
+    outcomes, of_query = results.of_queries(survey.queries)
+    found = [_NO_RATE if one.found is None else one.found.combined for one in outcomes]
+    units = np.array([*found, _NOT_LOOKED_UP], np.int64)[of_query]
+    not_looked_up = int(survey.queries.rows[units == _NOT_LOOKED_UP].sum())
     name = f"{prefix}combined_rate"
     if name not in frame.columns:
         return _Changed(not_looked_up, 0)
-    expected = units[queries.codes]
+    expected = units[survey.codes[0]]
     rates = rates_of(frame, name)
     there = np.where(rates.missing, _NO_RATE, rates.units)
     other = (there != expected) & (expected != _NOT_LOOKED_UP)
     return _Changed(not_looked_up, int(np.count_nonzero(other)))
-
-
-def _rate_units(place: Place, outcomes: Mapping[Place, Outcome]) -> int:
-    """The rate that was found, in units of 10^-5, or why it is missing."""
-    outcome = outcomes.get(place)
-    if outcome is None:
-        return _NOT_LOOKED_UP
-    return outcome.found.combined if outcome.found else _NO_RATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +118,7 @@ def freeze(
     used: dict[Place, Outcome] = {}
     full: set[Place] = set()
     for lookup in lookups:
-        places, known = _used_by(frame, lookup, cache, notes)
-        _merge(used, full, {place: known[place] for place in places}, lookup)
+        _merge(used, full, _used_by(frame, lookup, cache, notes), lookup)
     left_out = [place for place, one in used.items() if not one.means.attempted]
     if left_out:
         notes.append(f"places that were not attempted, and are not in it: {len(left_out):,}")
@@ -185,10 +167,10 @@ def _chosen(frame: pd.DataFrame, prefix: str | None) -> Sequence[UsedLookup]:
 
 def _used_by(
     frame: pd.DataFrame, lookup: UsedLookup, cache: CacheChoice, notes: list[str]
-) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
-    """The places of the rows as they are now, and the results that include them."""
+) -> Mapping[Place, Outcome]:
+    """The results of the rows as they are now."""
     gone = [label for label in lookup.inputs.columns.values() if label not in frame.columns]
-    if gone and lookup.outcomes is None:
+    if gone and lookup.results is None:
         raise ValueError(
             f"the frame comes from a file and has no column {gone[0]!r} any more, so what its rows"
             f" queries are not known; {_AGAIN}"
@@ -198,11 +180,11 @@ def _used_by(
             f"the frame has no column {gone[0]!r} any more, so the results of all rows that were"
             " looked up are in it"
         )
-        return lookup.outcomes or {}, lookup.outcomes or {}
-    queries = read_queries(frame, lookup.inputs)
-    if lookup.outcomes is None:
-        return _from_cache(frame, lookup, queries, cache, notes)
-    changed = _changes_of(frame, queries, lookup.outcomes, lookup.prefix)
+        return {} if lookup.results is None else lookup.results.by_place()
+    survey = Survey.of(frame, lookup.inputs)
+    if lookup.results is None:
+        return _from_cache(frame, lookup, survey, cache, notes)
+    changed = _changes_of(frame, survey, lookup.results, lookup.prefix)
     if changed.not_looked_up:
         raise ValueError(
             "rows whose place or date is not the one that was looked up:"
@@ -214,26 +196,28 @@ def _used_by(
             f"rows whose rate is not that of their place and date: {changed.of_other_rates:,};"
             f" either was changed since the lookup. To freeze the frame, {_AGAIN}"
         )
-    return dict.fromkeys(queries.places()), lookup.outcomes
+    return lookup.results.by_place(lookup.results.lookups_of(survey.queries))
 
 
 def _from_cache(
     frame: pd.DataFrame,
     lookup: UsedLookup,
-    queries: Queries,
+    survey: Survey,
     cache: CacheChoice,
     notes: list[str],
-) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
+) -> Mapping[Place, Outcome]:
     """The results of a frame that comes from a file, where the cache has exactly those."""
-    first = np.unique(queries.codes, return_index=True)[1]  # the first row of each question
+    first = np.unique(survey.codes[0], return_index=True)[1]  # the first row of each query
     status = _texts(frame.iloc[first], f"{lookup.prefix}lookup_status")
     moments = _texts(frame.iloc[first], f"{lookup.prefix}looked_up_at")
+    wanted = survey.queries.wanted(lookup.grain)
+    places = wanted.dated()
     looked_up = {
-        one.place: moment
-        for one, state, moment in zip(queries.questions, status, moments, strict=True)
-        if isinstance(one, Question) and Status.of(state or "").rated
+        places[number]: moment
+        for number, state, moment in zip(wanted.of_query.tolist(), status, moments, strict=True)
+        if number >= 0 and Status.of(state or "").rated
     }
-    failures = len(set(queries.places()) - looked_up.keys())
+    failures = len(set(places) - looked_up.keys())
     if failures:
         notes.append(
             "places without a result; a file does not store them, so they are not in it:"
@@ -248,7 +232,7 @@ def _from_cache(
             "the frame comes from a file, which does not store results, and the cache does not have"
             f" all of those that it used any more; {_AGAIN}"
         )
-    return looked_up, known
+    return {place: known[place] for place in looked_up}
 
 
 def _texts(frame: pd.DataFrame, name: str) -> list[str | None]:

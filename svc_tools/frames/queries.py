@@ -1,26 +1,28 @@
 """The distinct queries of a frame's rows: every distinct cell, place and date is read once.
 
 Rows are grouped by codes of their distinct values. ZIPs, state codes and days have codes that need
-no hashing, which is several times faster.
+no hashing, which is several times faster. Queries are columns of numbers: a year of orders has as
+many pairs of a place and a day as it has rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.dates import HOURS_BEHIND, NoDate, decide, parse, read, read_one, same_zone
+from svc_tools.dates import HOURS_BEHIND, NoDate, parse, read, read_one, same_zone
 from svc_tools.frames.arrow import bytes_of, ends_of, is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
+from svc_tools.lookup.plan import Refused
 from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
 
 if TYPE_CHECKING:
@@ -30,36 +32,101 @@ if TYPE_CHECKING:
     from svc_tools.frames.columns import Inputs
     from svc_tools.places import Grain, Place
 
+DAY_SPAN = 2**22
+"""More than the number of any day of the calendar: what a place's number is multiplied by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries of a frame: one per distinct row, and which row has which."""
+    """The distinct queries of rows: each is a place and the day of its rows.
 
-    codes: np.ndarray
-    """For each row the index of its query."""
-    questions: list[Question | Refusal]
-    rows: np.ndarray
-    """For each query the number of its rows."""
-    days: list[date | None]
-    """For each query the rows' own day, which with a coarser grain is not the one looked up;
-    `None` where rows have no dates."""
-    parts: list[Question | Refusal]
-    """The places without the date; several queries may share one."""
+    Attributes:
+        parts: the places without a date, and refusals; of several the place may be the same.
+        part_of: for each query the number of its part.
+        days: for each query the day of its rows as `date.toordinal` counts it; 0 for none, and
+            where they are refused.
+        rows: for each query the number of its rows.
+        rests: rows by what their day rests on, as in `Days`.
+    """
+
+    parts: Sequence[Question | Refusal]
     part_of: np.ndarray
-    """For each query the index of its part."""
+    days: np.ndarray
+    rows: np.ndarray
     rests: Counter[str] = field(default_factory=Counter)
-    """Rows by what their day rests on, as in `Days`."""
 
-    def places(self) -> list[Place]:
-        """The places to look up; some of them may be equal."""
-        return [one.place for one in self.questions if isinstance(one, Question)]
+    def of_parts(self, values: Sequence[Any], kind: type | np.dtype[Any]) -> np.ndarray:
+        """For each query a value of its part."""
+        each: np.ndarray = np.array(values, kind)[self.part_of]
+        return each
 
     def count(self, attribute: str) -> int:
         """How many rows have a query with this attribute set."""
-        if True not in map(attrgetter(attribute), self.parts):
-            return 0
-        is_so = np.fromiter(map(attrgetter(attribute), self.questions), bool, len(self.questions))
-        return int(self.rows[is_so].sum())
+        flags = [getattr(one, attribute) is True for one in self.parts]
+        return int(self.rows[self.of_parts(flags, bool)].sum()) if True in flags else 0
+
+    def refused(self) -> tuple[Refused, ...]:
+        """The rows that are never looked up, by reason; the most frequent first."""
+        of_part = np.bincount(self.part_of, self.rows, len(self.parts)).astype(np.int64).tolist()
+        counted: Counter[tuple[str, str]] = Counter()
+        for one, rows in zip(self.parts, of_part, strict=True):
+            if isinstance(one, Refusal) and rows:
+                counted[one.status, one.reason] += rows
+        return tuple(Refused(*reason, rows) for reason, rows in counted.most_common())
+
+    def wanted(self, grain: Grain) -> Wanted:
+        """What is to be looked up for them, where dates have this grain."""
+        numbers: dict[Place, int] = {}
+        of_part = [
+            numbers.setdefault(one.place, len(numbers)) if isinstance(one, Question) else -1
+            for one in self.parts
+        ]
+        place_of, days = self.of_parts(of_part, np.int64), self.days
+        if grain != "day":
+            own, back = np.unique(days, return_inverse=True)
+            firsts = [day and first_day(date.fromordinal(day), grain).toordinal() for day in own]
+            days = np.array(firsts, np.int64)[back]
+        there = place_of >= 0
+        codes, keys = pd.factorize((place_of * DAY_SPAN + days)[there])
+        of_query = np.full(len(days), -1, np.int64)
+        of_query[there] = codes
+        return Wanted(list(numbers), *np.divmod(keys, DAY_SPAN), of_query)
+
+
+class Wanted(NamedTuple):
+    """The distinct places and days to look up for queries.
+
+    Attributes:
+        places: the places, without a date.
+        place_of: for each lookup the number of its place.
+        days: for each lookup its day, as `date.toordinal` counts it; 0 for today.
+        of_query: for each query the number of its lookup; -1 where it is refused.
+    """
+
+    places: list[Place]
+    place_of: np.ndarray
+    days: np.ndarray
+    of_query: np.ndarray
+
+    def __len__(self) -> int:
+        """How many lookups there are."""
+        return len(self.place_of)
+
+    def dated(self, some: np.ndarray | slice = slice(None)) -> list[Place]:
+        """The place of each lookup with its date, as one object."""
+        return dated_places(self.places, self.place_of[some], self.days[some])
+
+
+def dated_places(places: Sequence[Place], place_of: np.ndarray, days: np.ndarray) -> list[Place]:
+    """A place with its date for each pair of a place's number and a day (0: none)."""
+    every: dict[int, date | None] = {
+        day: date.fromordinal(day) if day else None for day in np.unique(days).tolist()
+    }
+    chosen = [*map(places.__getitem__, place_of.tolist())]
+    if [*every.values()] == [None]:
+        return chosen
+    with all_stay():
+        return on_days(chosen, [*map(every.__getitem__, days.tolist())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,43 +145,49 @@ class ParsedRows:
             return cls(frame, None)
         return cls(frame, DateColumn.of(frame[inputs.columns["as_of"]], inputs.style))
 
-    def queries(self, inputs: Inputs) -> Queries:
-        """Their queries: every distinct place and every distinct date is read once."""
+    def queries(self, inputs: Inputs) -> tuple[np.ndarray, Queries]:
+        """For each row the number of its query, and the queries.
+
+        Every distinct place and every distinct date is read once.
+        """
         labels = [label for role, label in inputs.columns.items() if role != "as_of"]
-        rests = Counter[str]()
         with all_stay():
             codes, columns, count = _distinct(self.frame, list(dict.fromkeys(labels)))
             parts = _places(inputs, columns, count)
-            if self.dates is not None:
-                found = self.dates.days(inputs.style)
-                by_row, days_of = _dates(found)
-                rests = found.rests
-                together, first = combined([codes, by_row], len(self.frame))
-                dated = _Dated(parts, codes[first], days_of, by_row[first])
-                codes = together
-            elif "as_of" in inputs.scalars:
-                one = np.zeros(count, np.intp)
-                day = read_one(inputs.scalars["as_of"], inputs.style) or NO_DATE
-                dated = _Dated(parts, np.arange(count), [day], one)
-            else:
-                rows = np.bincount(codes, minlength=count)
-                return Queries(codes, parts, rows, [None] * count, parts, np.arange(count))
-            questions, days = dated.questions(inputs.grain)
-        rows = np.bincount(codes, minlength=len(questions))
-        return Queries(codes, questions, rows, days, parts, dated.part_of, rests)
+        part_of, date_of = np.arange(count), np.zeros(count, np.intp)
+        dates: Sequence[date | Refusal | None] = [None]
+        rests = Counter[str]()
+        if self.dates is not None:
+            found = self.dates.days(inputs.style)
+            by_row, dates = _dates(found)
+            rests = found.rests
+            together, first = combined([codes, by_row], len(self.frame))
+            part_of, date_of, codes = codes[first], by_row[first], together
+        elif "as_of" in inputs.scalars:
+            dates = [read_one(inputs.scalars["as_of"], inputs.style) or NO_DATE]
+        rows = np.bincount(codes, minlength=len(part_of))
+        return codes, Queries(*_dated(parts, part_of, dates, date_of), rows, rests)
 
 
-def read_queries(frame: pd.DataFrame, inputs: Inputs) -> Queries:
-    """The queries of a frame's rows, where it is decided how its dates are read."""
-    return ParsedRows.of(frame, inputs).queries(inputs)
-
-
-def decided_queries(frame: pd.DataFrame, inputs: Inputs) -> tuple[Inputs, Queries]:
-    """The queries of all rows, and the inputs with what the column of dates has decided."""
-    rows = ParsedRows.of(frame, inputs)
-    parts = [] if rows.dates is None else [rows.dates.cells]
-    inputs = replace(inputs, style=decide(parts, inputs.style))
-    return inputs, rows.queries(inputs)
+def _dated(
+    parts: list[Question | Refusal],
+    part_of: np.ndarray,
+    dates: Sequence[date | Refusal | None],
+    date_of: np.ndarray,
+) -> tuple[list[Question | Refusal], np.ndarray, np.ndarray]:
+    """The parts of queries with those that refuse a date, the part of each, and its day."""
+    refusals = [one for one in dates if isinstance(one, Refusal)]
+    numbers = {one: len(parts) + at for at, one in enumerate(refusals)}
+    days = np.array([one.toordinal() if isinstance(one, date) else 0 for one in dates], np.int64)
+    bad_date = np.array([numbers.get(one, -1) for one in dates], np.int64)[date_of]  # type: ignore[arg-type]  # a date is no key of it
+    bad = np.array([isinstance(one, Refusal) for one in parts], bool)[part_of]
+    refused = np.where(bad, part_of, bad_date)
+    is_good = refused < 0
+    return (
+        [*parts, *refusals],
+        np.where(bad | is_good, part_of, bad_date),
+        np.where(is_good & ~bad, days[date_of], 0),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,49 +247,6 @@ def _memory(kind: object) -> _Memory:
         _memories.clear()  # a caller that is filling one of them still holds it
         memory = _memories[kind] = {}
     return memory
-
-
-@dataclass(frozen=True, slots=True)
-class _Dated:
-    """Queries as pairs of a part and a date, each of which may be refused."""
-
-    parts: Sequence[Question | Refusal]
-    part_of: np.ndarray
-    dates: Sequence[date | Refusal]
-    date_of: np.ndarray
-
-    def questions(self, grain: Grain) -> tuple[list[Question | Refusal], list[date | None]]:
-        """The queries for the day of each row, and that day."""
-        good = np.array([isinstance(one, Question) for one in self.parts], bool)[self.part_of]
-        good &= np.array([not isinstance(one, Refusal) for one in self.dates], bool)[self.date_of]
-        own: list[Any] = list(map(self.dates.__getitem__, self.date_of.tolist()))
-        if good.all():
-            made = self._made(self.part_of, self.date_of, grain)
-            return list(made), own
-        valid = iter(self._made(self.part_of[good], self.date_of[good], grain))
-        questions: list[Question | Refusal] = []
-        days: list[date | None] = []
-        for part, day, fits in zip(self.part_of.tolist(), own, good.tolist(), strict=True):
-            one = self.parts[part]
-            refused = one if isinstance(one, Refusal) else day
-            questions.append(next(valid) if fits else refused)
-            days.append(day if fits else None)
-        return questions, days
-
-    def _made(self, part_of: np.ndarray, date_of: np.ndarray, grain: Grain) -> list[Question]:
-        """Those that are not refused; of a coarser grain the same object again: hashed once."""
-        days_of = [one if isinstance(one, Refusal) else first_day(one, grain) for one in self.dates]
-        numbers = {day: number for number, day in enumerate(dict.fromkeys(days_of))}
-        days = list(numbers)
-        day_of = np.array([numbers[one] for one in days_of], np.intp)[date_of]
-        codes, first = combined([part_of, day_of], len(part_of))
-        distinct = on_days(
-            list(map(self.parts.__getitem__, part_of[first].tolist())),  # type: ignore[arg-type]
-            list(map(days.__getitem__, day_of[first].tolist())),  # type: ignore[arg-type]
-        )
-        if len(distinct) == len(part_of):
-            return distinct
-        return [distinct[code] for code in codes.tolist()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class Plan:
         price: dollars a lookup, where it was given.
         quota_remaining: how many lookups the account had left this month, where that is known.
         notes: what was decided by default, in sentences.
+        computed: whether the results are computed in this process, without a request.
     """
 
     rows: int
@@ -67,6 +68,7 @@ class Plan:
     price: Decimal | None = None
     quota_remaining: int | None = None
     notes: tuple[str, ...] = ()
+    computed: bool = False
 
     @property
     def cost(self) -> Decimal | None:
@@ -93,6 +95,10 @@ class Plan:
     def parts(self) -> tuple[Note | Table, ...]:
         """The plan for display: the requests, then the rows that are never looked up."""
         size = f"{counted(self.rows, 'row')}, {counted(self.places, 'distinct place')}"
+        if self.computed:
+            title = f"{size}: computed here by {printable(the_service(self.service))}, no requests"
+            tables = [_refused(self)] if self.refused else []
+            return Note(title, [*map(capital, self.notes)]), *tables
         requests = counted(self.to_ask, "lookup")
         money = ""
         if self.price is not None and self.cost is not None:

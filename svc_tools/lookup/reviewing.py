@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from svc_tools.codes import (
     CONFIDENCES,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from svc_sdk import Advisory
     from svc_tools.lookup.outcomes import Found, Outcome
 
+T = TypeVar("T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
 _MISMATCH = "place_input_mismatch"
@@ -209,16 +210,39 @@ def as_of_status(
     """
     if found is None:
         return None
-    since = law_since(found.effective_date, found.effective_date_basis)
+    since = proved_from(found)
     proved = (
         since is not None
         and own_day is not None
-        and since <= own_day == query_day
-        and DISPROVING.isdisjoint(found.warnings)
-        # a day that had not begun anywhere: the law may still change
-        and not (responded_at is not None and own_day > (responded_at + _EARLIEST).date())
+        and query_day is not None
+        and is_proved(since, own_day, query_day, last_begun(responded_at))
     )
     return "verified" if proved else "unverified"
+
+
+def is_proved(since: T, own_day: T, query_day: T, last: T) -> Any:  # noqa: ANN401 - a truth, or an array of them
+    """Whether a result proves its rate for the day of a row; of days, or of arrays of their numbers.
+
+    Args:
+        since: the day from which it does (`proved_from`).
+        own_day: the day of the row.
+        query_day: the day that was looked up.
+        last: the last day that had begun when the service responded (`last_begun`): of a later one
+            the law may still change.
+    """
+    return (since <= own_day) & (own_day == query_day) & (own_day <= last)  # type: ignore[operator]
+
+
+def proved_from(found: Found) -> date | None:
+    """The day from which a result itself proves that its rate is law; `None` where it does not."""
+    if not DISPROVING.isdisjoint(found.warnings):
+        return None
+    return law_since(found.effective_date, found.effective_date_basis)
+
+
+def last_begun(moment: datetime | None) -> date:
+    """The last day that has begun somewhere on earth at a moment; any where that is not known."""
+    return date.max if moment is None else (moment + _EARLIEST).date()
 
 
 def law_since(effective_date: str | None, basis: str | None) -> date | None:

@@ -195,7 +195,7 @@ def _grain(frame: pd.DataFrame, name: str) -> object:
     """The grain of the lookup that this column is of; else that of the frame's last lookup."""
     for one in lookups_of(frame):
         if name == f"{one.prefix}lookup_as_of":
-            return one.inputs.grain
+            return one.grain
     return stored(frame, NOTE).get("grain")
 
 

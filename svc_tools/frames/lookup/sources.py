@@ -1,0 +1,408 @@
+"""The sources of results: a service over HTTP with a cache, the embedded book, or a lock file.
+
+Each resolves the queries of a survey to `Results`: the outcomes, and which query has which. The
+book is computed in this process, each place once for each span of days in which its result is the
+same; a service gets a request for each place and day that is not in the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from svc_tools.config import EmbeddedSvc, Source, service_name, source_of
+from svc_tools.frames.queries import DAY_SPAN, Wanted
+from svc_tools.lookup import Outcome, look_up, refused
+from svc_tools.lookup.computed import INTERRUPTED, Computed, Watch, is_computed
+from svc_tools.lookup.outcomes import STOPPED, all_stay, not_attempted
+from svc_tools.places import Place, Refusal
+from svc_tools.progress import stage
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping, Sequence
+    from datetime import date, datetime
+    from pathlib import Path
+
+    from svc_sdk import Svc
+    from svc_tools.frames.columns import Inputs
+    from svc_tools.frames.queries import Queries
+    from svc_tools.lookup.cache import ResultStore
+    from svc_tools.lookup.lock_file import Lock
+    from svc_tools.lookup.options import LookupOptions
+    from svc_tools.places import Grain
+    from svc_tools.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceName:
+    """The name of a service as it stands in the rows, and its edition where known."""
+
+    name: str
+    edition: str | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a source found: outcomes, and which lookup has which.
+
+    Attributes:
+        service: the service or lock file as it stands in the rows.
+        source: the service and account.
+        grain: whether days themselves were looked up, or the first ones of their periods.
+        queries: what was resolved.
+        wanted: the lookups of them.
+        outcomes: the distinct outcomes.
+        of_lookup: for each lookup the number of its outcome.
+        at: the moment of all of them, where they were computed; else each has its own.
+        today: the day of queries without one; `None` for that of each response.
+        stopped: why the run ended early; `None` where it did not.
+        asked: how many lookups were requested from the service, or computed.
+        cached: how many outcomes came from the cache or lock file.
+        requests: how many requests were sent.
+    """
+
+    service: ServiceName
+    source: Source
+    grain: Grain
+    queries: Queries
+    wanted: Wanted
+    outcomes: Sequence[Outcome]
+    of_lookup: np.ndarray
+    at: datetime | None = None
+    today: date | None = None
+    stopped: str | None = None
+    asked: int = 0
+    cached: int = 0
+    requests: int = 0
+
+    def of_queries(self, queries: Queries) -> tuple[list[Outcome], np.ndarray]:
+        """The outcomes with those of refused rows, and which query has which; -1 for none.
+
+        The queries may be those that were resolved, or a part or others of them.
+        """
+        wanted = self.wanted if queries is self.queries else queries.wanted(self.grain)
+        lookups = np.append(self._lookups_of(wanted), -1)[wanted.of_query]
+        numbers = np.append(self.of_lookup, -1)[lookups]
+        refusals = [at for at, one in enumerate(queries.parts) if isinstance(one, Refusal)]
+        of_part = np.full(len(queries.parts), -1, np.int64)
+        of_part[refusals] = len(self.outcomes) + np.arange(len(refusals))
+        outcomes = [*self.outcomes, *(refused(queries.parts[at]) for at in refusals)]  # type: ignore[arg-type]
+        return outcomes, np.where(wanted.of_query < 0, of_part[queries.part_of], numbers)
+
+    def lookups_of(self, queries: Queries) -> np.ndarray:
+        """The numbers of the lookups that queries are of, each once; -1 where one is not here."""
+        wanted = self.wanted if queries is self.queries else queries.wanted(self.grain)
+        return self._lookups_of(wanted)
+
+    def _lookups_of(self, wanted: Wanted) -> np.ndarray:
+        """For each lookup the number of the same one here; -1 for none."""
+        if wanted is self.wanted:
+            return np.arange(len(wanted))
+        numbers = self._numbers
+        places = np.array([numbers.get(one, -1) for one in wanted.places], np.int64)
+        keys = places[wanted.place_of] * DAY_SPAN + wanted.days
+        own, order = self._keys
+        at = np.searchsorted(own, keys)
+        at[at == len(own)] = 0
+        if not len(own):
+            return np.full(len(keys), -1, np.int64)
+        return np.where(own[at] == keys, order[at], -1)
+
+    def by_place(self, lookups: np.ndarray | None = None) -> dict[Place, Outcome]:
+        """The outcomes of some lookups, or of all, by place with its date."""
+        of = np.arange(len(self.wanted)) if lookups is None else lookups
+        numbers = self.of_lookup[of].tolist()
+        with all_stay():
+            outcomes = self.outcomes
+            if self.at is not None:
+                timed = {at: _at(outcomes[at], self.at) for at in dict.fromkeys(numbers)}
+                every = [timed[at] for at in numbers]
+            else:
+                every = [outcomes[at] for at in numbers]
+        return dict(zip(self.wanted.dated(of), every, strict=True))
+
+    @cached_property
+    def _numbers(self) -> Mapping[Place, int]:
+        return {place: number for number, place in enumerate(self.wanted.places)}
+
+    @cached_property
+    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lookups in the order of their places and days."""
+        keys = self.wanted.place_of * DAY_SPAN + self.wanted.days
+        order = np.argsort(keys)
+        return keys[order], order
+
+
+def _at(outcome: Outcome, moment: datetime) -> Outcome:
+    return replace(outcome, looked_up_at=moment) if outcome.means.attempted else outcome
+
+
+class ResultSource(Protocol):
+    """A source of results, as a lookup uses it.
+
+    Attributes:
+        service: the service or lock file as it stands in the rows.
+        source: the service and account.
+        grain: whether days themselves are looked up, or the first ones of their periods.
+        store: where results come from that are not requested, in words.
+        cached_in: the cache's file; `None` for none.
+        is_computed: whether results are computed in this process, without a request.
+    """
+
+    service: ServiceName
+    source: Source
+    grain: Grain
+    store: str
+    cached_in: Path | None
+    is_computed: bool
+
+    def notes_on(self, inputs: Inputs) -> list[str]:
+        """What to tell the user of a lookup; there may be more once it has resolved."""
+
+    def known(self, wanted: Wanted) -> int:
+        """How many lookups need no request."""
+
+    def quota(self) -> int | None:
+        """How many lookups the account had left, where that is known."""
+
+    def resolve(
+        self,
+        queries: Queries,
+        *,
+        refresh: bool = False,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> Results:
+        """The results of queries.
+
+        Args:
+            queries: the queries of all rows.
+            refresh: request every place, also those in the cache.
+            progress: shows how many lookups are done.
+            stop: ends the run once another thread sets it.
+        """
+
+
+def source_for(client: Svc, cache: ResultStore | None, options: LookupOptions) -> ResultSource:
+    """The source that a client reaches: computed here, or requested over HTTP."""
+    if is_computed(client):
+        return BookSource(client, options)
+    return ServiceSource(client, cache, options)
+
+
+def period_notes(grain: Grain, inputs: Inputs) -> list[str]:
+    """That the first days of periods are looked up, where that is so."""
+    dated = "as_of" in {**inputs.columns, **inputs.scalars}
+    coarse = grain != "day" and dated
+    return [f"rates as of the first day of each {grain}, as requested"] if coarse else []
+
+
+class ServiceSource:
+    """A service over HTTP: each place and day is requested once, unless it is in the cache."""
+
+    store = "the cache"
+    is_computed = False
+
+    def __init__(self, client: Svc, cache: ResultStore | None, options: LookupOptions) -> None:
+        self._client, self._cache, self._options = client, cache, options
+        self.service, self.source = name_of_service(client), source_of(client)
+        self.grain = options.as_of_grain
+        self.cached_in: Path | None = getattr(cache, "path", None)
+
+    def notes_on(self, inputs: Inputs) -> list[str]:
+        """How days are looked up, and trouble with the cache."""
+        of_cache = [] if self._cache is None else self._cache.notes
+        return [*period_notes(self.grain, inputs), *of_cache]
+
+    def known(self, wanted: Wanted) -> int:
+        """How many of the lookups are in the cache."""
+        if self._cache is None:
+            return 0
+        return len(self._cache.known(self.source, wanted.dated(), detail=self._options.detail))
+
+    def quota(self) -> int | None:
+        """How many lookups the account had left, as the cache remembers it."""
+        return None if self._cache is None else self._cache.quota(self.source)
+
+    def resolve(
+        self,
+        queries: Queries,
+        *,
+        refresh: bool = False,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> Results:
+        """The results of queries; see `ResultSource`."""
+        options, wanted = self._options, queries.wanted(self.grain)
+        places = wanted.dated()
+        run = look_up(
+            self._client,
+            places,
+            cache=self._cache,
+            detail=options.detail,
+            refresh=refresh,
+            concurrency=options.concurrency,
+            deadline=options.deadline,
+            progress=progress,
+            stop=stop,
+        )
+        return Results(
+            self.service,
+            self.source,
+            self.grain,
+            queries,
+            wanted,
+            [*map(run.outcomes.__getitem__, places)],
+            np.arange(len(places)),
+            stopped=run.stopped,
+            asked=run.asked,
+            cached=run.cached,
+            requests=run.requests,
+        )
+
+
+class BookSource:
+    """The embedded book: each place is computed once for each span of days with one result.
+
+    Nothing is cached, and no date is coarser than the row's: computing it costs less than reading
+    it, and cannot be out of date.
+    """
+
+    store = ""
+    is_computed = True
+    cached_in: Path | None = None
+    grain: Grain = "day"
+
+    def __init__(self, client: EmbeddedSvc, options: LookupOptions) -> None:
+        self._client, self._options = client, options
+        self.service, self.source = name_of_service(client), source_of(client)
+
+    def notes_on(self, inputs: Inputs) -> list[str]:
+        """Nothing."""
+        del inputs
+        return []
+
+    def known(self, wanted: Wanted) -> int:
+        """All: none is requested."""
+        return len(wanted)
+
+    def quota(self) -> int | None:
+        """None: nothing is counted."""
+
+    def resolve(
+        self,
+        queries: Queries,
+        *,
+        refresh: bool = False,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> Results:
+        """The results of queries; see `ResultSource`."""
+        del refresh  # nothing is stored that could be another result by now
+        wanted = queries.wanted(self.grain)
+        order = np.argsort(wanted.place_of * DAY_SPAN + wanted.days, kind="stable")
+        days, ends = wanted.days[order].tolist(), _ends(wanted)
+        found: list[tuple[int, list[int], list[Outcome]]] = []
+        done, stopped = 0, None
+        watch = Watch(self._options.deadline, stop)
+        with (
+            Computed(self._client, detail=self._options.detail) as book,
+            stage(progress, "Looking up", len(wanted), "places") as shown,
+        ):
+            try:
+                for place, end in zip(wanted.places, ends, strict=True):
+                    if (stopped := watch.stopped()) is not None:
+                        break
+                    begin, own = done, days[done:end]
+                    if own:
+                        found.append((begin, *book.spans(place, own if own[0] else ())))
+                    done = end
+                    shown.advance(end - begin)
+            except KeyboardInterrupt:
+                stopped = INTERRUPTED
+                done = next((end for end in ends if found and end > found[-1][0]), 0)
+            at, today = book.at, book.today
+        begins = [begin + one for begin, spans, _ in found for one in spans]
+        outcomes = [one for *_, each in found for one in each]
+        if done < len(wanted):
+            begins, outcomes = [*begins, done], [*outcomes, not_attempted(stopped or STOPPED)]
+        of_lookup = np.empty(len(wanted), np.int64)
+        of_lookup[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, len(wanted)]))
+        return Results(
+            self.service,
+            self.source,
+            self.grain,
+            queries,
+            wanted,
+            outcomes,
+            of_lookup,
+            at=at,
+            today=today,
+            stopped=stopped,
+            asked=done,
+        )
+
+
+def _ends(wanted: Wanted) -> list[int]:
+    """Where the lookups of each place end, in the order of the places."""
+    ends: list[int] = np.cumsum(np.bincount(wanted.place_of, minlength=len(wanted.places))).tolist()
+    return ends
+
+
+class LockSource:
+    """A lock file: places that are not in it are `not_attempted`."""
+
+    store = "the lock file"
+    is_computed = False
+    cached_in: Path | None = None
+
+    def __init__(self, lock: Lock, options: LookupOptions) -> None:
+        self._lock, self._options = lock, options
+        self.service, self.source = ServiceName(lock.name, lock.edition), lock.source
+        self.grain = options.as_of_grain
+
+    def notes_on(self, inputs: Inputs) -> list[str]:
+        """From when the results are, and how days are looked up."""
+        return [*period_notes(self.grain, inputs), *self._lock.notes]
+
+    def known(self, wanted: Wanted) -> int:
+        """All: none is requested."""
+        return len(wanted)
+
+    def quota(self) -> int | None:
+        """None: no request is sent."""
+
+    def resolve(
+        self,
+        queries: Queries,
+        *,
+        refresh: bool = False,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> Results:
+        """The results of queries; see `ResultSource`."""
+        del refresh, progress, stop
+        wanted = queries.wanted(self.grain)
+        places, detail = wanted.dated(), self._options.detail
+        found = self._lock.outcomes(places, detail=detail)
+        return Results(
+            self.service,
+            self.source,
+            self.grain,
+            queries,
+            wanted,
+            [*map(found.__getitem__, places)],
+            np.arange(len(places)),
+            today=self._lock.today,
+            cached=sum(one.cached for one in found.values()),
+        )
+
+
+def name_of_service(client: Svc) -> ServiceName:
+    """The service of a client."""
+    edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
+    return ServiceName(service_name(client), edition)

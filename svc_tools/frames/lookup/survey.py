@@ -1,0 +1,108 @@
+"""The survey of the rows of a table: their distinct queries, and which row has which.
+
+A frame is one chunk, a file many, and a Dask frame the distinct rows of all partitions. Whoever has
+read a chunk here has read it once: what was found is later taken by the rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from svc_tools.dates import decide
+from svc_tools.frames.queries import DAY_SPAN, ParsedRows, Queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from svc_tools.dates import DateStyle, Parsed
+    from svc_tools.frames.columns import Inputs
+    from svc_tools.places import Question, Refusal
+
+
+class Survey:
+    """The queries of all rows, chunk by chunk: `add` each, then `settle`.
+
+    Args:
+        inputs: which columns and values the queries are made of.
+        every_date: the dates of each chunk, for a column that has to decide how they are read;
+            `None` where the first chunk is all there is.
+
+    Attributes:
+        inputs: with what the column of dates has decided.
+        rows: how many there are so far.
+        queries: those of all chunks, once it is settled.
+        codes: for each chunk the number of the query of each row, likewise.
+    """
+
+    queries: Queries
+
+    def __init__(
+        self, inputs: Inputs, every_date: Callable[[], Iterable[Parsed]] | None = None
+    ) -> None:
+        self.inputs, self.rows = inputs, 0
+        self.codes: list[np.ndarray] = []
+        self._every_date = every_date
+        self._parts: dict[Question | Refusal, int] = {}
+        self._keys: list[np.ndarray] = []
+        self._rests: Counter[str] = Counter()
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, inputs: Inputs, weights: np.ndarray | None = None) -> Survey:
+        """The survey of a whole frame.
+
+        Args:
+            frame: the rows.
+            inputs: which columns and values the queries are made of.
+            weights: how many rows each row stands for; one where left out.
+
+        Raises:
+            DatesAmbiguous: its dates do not decide how they are read.
+        """
+        survey = cls(inputs)
+        survey.add(frame)
+        survey.settle(weights)
+        return survey
+
+    def add(self, frame: pd.DataFrame) -> Queries:
+        """Read the next chunk; its own queries.
+
+        Raises:
+            DatesAmbiguous: the column of dates does not decide how they are read.
+        """
+        rows, style = ParsedRows.of(frame, self.inputs), self.inputs.style
+        if rows.dates is not None and style.needs_decision(rows.dates.cells):
+            every = [rows.dates.cells] if self._every_date is None else self._every_date()
+            self._decided(decide(every, style))
+        codes, queries = rows.queries(self.inputs)
+        parts = self._parts
+        numbers = [parts.setdefault(one, len(parts)) for one in queries.parts]
+        self._keys.append(queries.of_parts(numbers, np.int64) * DAY_SPAN + queries.days)
+        self.codes.append(codes)
+        self.rows += len(codes)
+        self._rests += queries.rests
+        return queries
+
+    def settle(self, weights: np.ndarray | None = None) -> None:
+        """Number the queries of all chunks together."""
+        self._decided(self.inputs.style.settled())
+        keys = np.concatenate([np.empty(0, np.int64), *self._keys])
+        numbers, uniques = pd.factorize(keys)
+        ends = np.cumsum([len(one) for one in self._keys])
+        of_chunks = np.split(numbers.astype(np.min_scalar_type(len(uniques))), ends[:-1])
+        self.codes = [of.take(codes) for of, codes in zip(of_chunks, self.codes, strict=False)]
+        self._keys = []
+        rows = np.zeros(len(uniques), np.int64)
+        for codes in self.codes:
+            rows += np.bincount(codes, weights, len(uniques)).astype(np.int64)
+        part_of, days = np.divmod(uniques, DAY_SPAN)
+        self.queries = Queries([*self._parts], part_of, days, rows, self._rests)
+        self._parts = {}
+
+    def _decided(self, style: DateStyle) -> None:
+        if style is not self.inputs.style:
+            self.inputs = replace(self.inputs, style=style)
