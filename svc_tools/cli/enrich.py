@@ -20,7 +20,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
-from svc_tools import config
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import (
     ASKS,
@@ -49,11 +48,10 @@ from svc_tools.progress import Meter, say
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from svc_sdk import Svc
     from svc_tools.frames.files.job import FileJob
     from svc_tools.frames.files.rates import Terms
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.lookup.cache import ResultStore
+    from svc_tools.frames.lookup.sources import ResultSource
     from svc_tools.lookup.plan import Plan
 
 _EVERY = 30.0
@@ -171,7 +169,8 @@ def _terms(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
 
 def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> bool:
     """Look the places of the file up; with --plan only show what that takes."""
-    from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.lookup.sources import LockSource, source_for  # noqa: PLC0415 - loads pandas
+    from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - as above
     from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
     from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above
 
@@ -179,18 +178,18 @@ def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> 
     if options.locked is not None:
         lock = read_lock(options.locked)
         _survey(job, run)
-        job.take(lock)
+        job.resolve(LockSource(lock, options))
         return True
     with service.client() as client, opened_cache() as cache:
         _survey(job, run)
-        known = cache if files.resume else None
+        known = source_for(client, cache if files.resume else None, options)
         if run.plan:
-            found = job.plan(client, known, price=price_of(run.price))
+            found = job.plan(known, price=price_of(run.price))
             with _perhaps_read():
                 _show_plan(found, as_json=run.as_json)
             return False
-        _confirm(job, client, known, wanted=not run.yes)
-        job.look_up(client, cache, resume=files.resume)
+        _confirm(job, known, wanted=not run.yes)
+        job.resolve(source_for(client, cache, options), resume=files.resume)
         return True
 
 
@@ -272,19 +271,19 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
     typer.echo(json.dumps(summary, indent=2))
 
 
-def _confirm(job: FileJob, client: Svc, cache: ResultStore | None, *, wanted: bool) -> None:
+def _confirm(job: FileJob, source: ResultSource, *, wanted: bool) -> None:
     """Ask the user first where many lookups of an account would be spent."""
-    if not wanted or isinstance(client, config.EmbeddedSvc):
+    if not wanted or source.is_computed:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     from svc_tools.lookup.plan import MANY_LOOKUPS  # noqa: PLC0415 - loads pandas
 
-    count = len(job.surveyed.places) - len(job.known(client, cache))
+    count = job.plan(source).to_ask
     if count <= MANY_LOOKUPS:
         return
     typer.echo(f"{job.layout.read}.", err=True)
-    question = f"Look up {count:,} places with {config.service_name(client)}?"
+    question = f"Look up {count:,} places with {source.service.name}?"
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:  # Ctrl+C, or the end of the input
@@ -335,16 +334,19 @@ def _next_steps(run: FileRun) -> list[str]:
     totals, steps = run.totals, []
     if run.interrupted and run.written is None:
         left = run.places - run.cached - run.asked
-        steps.append(
-            "Interrupted; no file was written. The results so far are cached: the same command"
-            f" looks up only the rest ({left:,} of {run.places:,} places)."
+        rest = (
+            "The same command begins again."
+            if run.computed
+            else "The results so far are cached: the same command looks up only the rest"
+            f" ({left:,} of {run.places:,} places)."
         )
+        steps.append(f"Interrupted; no file was written. {rest}")
     elif run.stopped is not None:
-        again = (
-            " When that is fixed, the same command looks up only the rest."
-            if run.resumable
-            else " The results are not cached: the same command looks up all places again."
-        )
+        again = " The results are not cached: the same command looks up all places again."
+        if run.computed:
+            again = " When that is fixed, the same command begins again."
+        elif run.resumable:
+            again = " When that is fixed, the same command looks up only the rest."
         steps.append(f"Ended early: {run.stopped}.{again}")
     elif totals.rows_where(lambda one: one.failed):
         steps.append("Run the same command again (with --force): it looks up only what failed.")

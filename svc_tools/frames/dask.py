@@ -12,7 +12,6 @@ import zlib
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 import numpy as np
@@ -36,7 +35,14 @@ from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.lookup_columns import ADDED, TERMS, free_columns, require_columns, require_one
+from svc_tools.frames.lookup_columns import (
+    ADDED,
+    TERMS,
+    free_columns,
+    names_of_lookup,
+    require_columns,
+    require_one,
+)
 from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     LookupArguments,
@@ -49,8 +55,7 @@ from svc_tools.frames.options import (
 )
 from svc_tools.frames.queries import distinct_rows
 from svc_tools.frames.taxes.amounts import amounts_of_tax
-from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax import add_tax, amounts_of_frame
+from svc_tools.frames.taxes.tax import Tax, amounts_of_frame
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -399,27 +404,18 @@ def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
     source = _amounts(ddf, options)
     _require_whole_orders(ddf, source.reading)
     _require_whole_lines(ddf, source.reading)
-    if options.nexus is not None and not isinstance(options.nexus, str | Path):
-        options = replace(options, nexus=register_of(options.nexus))  # an iterator can be read once
-    # wrong arguments are refused now, by Dask's empty frame
-    meta = _taxed(ddf._meta, options, source, {})  # noqa: SLF001 - Dask's empty frame
-    if options.nexus is not None:
-        options = replace(options, nexus=register_of(options.nexus))  # the workers lack its file
+    empty = ddf._meta  # noqa: SLF001 - Dask's empty frame
+    # here, once: an iterator of registrations can be read once, and the workers lack a file of them
+    tax = Tax.of(source, names_of_lookup(empty, options.prefix))
+    meta = _taxed(empty, tax, {})
     remembered = {name: meta.attrs[name] for name in (ADDED, TERMS) if name in meta.attrs}
-    taxed: dd.DataFrame = ddf.map_partitions(_taxed, options, source, remembered, meta=meta)
+    taxed: dd.DataFrame = ddf.map_partitions(_taxed, tax, remembered, meta=meta)
     return taxed
 
 
-def _taxed(
-    partition: pd.DataFrame,
-    options: TaxOptions,
-    source: AmountsOfTax,
-    remembered: Mapping[str, Any],
-) -> pd.DataFrame:
+def _taxed(partition: pd.DataFrame, tax: Tax, remembered: Mapping[str, Any]) -> pd.DataFrame:
     read = Readable.of(partition)
-    taxed = read.restored(
-        add_tax(read.frame, options, source=source.under(options), progress=False)
-    )
+    taxed = read.restored(tax.add(read.frame))
     taxed.attrs.update(remembered)
     return taxed
 

@@ -291,7 +291,7 @@ def plan_of(
         notes: how the arguments were found.
     """
     queries, cached, quota = survey.queries, 0, None
-    left = dict.fromkeys(GRAINS, 0)
+    left: dict[str, int] = dict.fromkeys(GRAINS, 0)
     if source is None or source.is_computed:
         grain, places = BookSource.grain, len(queries.wanted(BookSource.grain))
     else:

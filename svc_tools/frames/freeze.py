@@ -26,7 +26,7 @@ from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from svc_tools.frames.lookup.sources import Results
     from svc_tools.frames.results import UsedLookup

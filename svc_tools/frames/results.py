@@ -1,14 +1,14 @@
 """The results of a lookup as they are stored with a frame.
 
-`remember` stores the results in `frame.attrs`: copies, filters and sorts preserve them. pandas drops
-the attributes of frames that are concatenated or merged, unless they come from the same lookup. A
-file does not hold the results, only which service, columns and values they came from; the cache may
-have them.
+`remember` stores the results in `frame.attrs`: copies, filters and sorts preserve them. pandas
+drops the attributes of frames that are concatenated or merged, unless they come from the same
+lookup. A file does not hold the results, only which service, columns and values they came from; the
+cache may have them.
 
-The column `lookup_jurisdictions` holds the parts of a rate as JSON text: a list of `{"level", "code", "name", "rate"}` in the order of the response, the
-state first. Rates are five-decimal strings (SPEC 2.2), never numbers; `code` is null where the
-service gives none. The cell is missing where the response has no parts. `encode` writes and
-`decode` reads it.
+The column `lookup_jurisdictions` holds the parts of a rate as JSON text: a list of `{"level",
+"code", "name", "rate"}` in the order of the response, the state first. Rates are five-decimal
+strings (SPEC 2.2), never numbers; `code` is null where the service gives none. The cell is missing
+where the response has no parts. `encode` writes and `decode` reads it.
 """
 
 from __future__ import annotations

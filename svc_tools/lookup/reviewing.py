@@ -220,7 +220,7 @@ def as_of_status(
     return "verified" if proved else "unverified"
 
 
-def is_proved(since: T, own_day: T, query_day: T, last: T) -> Any:  # noqa: ANN401 - a truth, or an array of them
+def is_proved(since: T, own_day: T, query_day: T, last: T) -> Any:  # noqa: ANN401 - or an array
     """Whether a result proves its rate for the day of a row; of days, or of arrays of their numbers.
 
     Args:

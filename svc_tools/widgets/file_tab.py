@@ -21,6 +21,7 @@ from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.lookup.sources import source_for
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.options import (
     FILES,
@@ -260,7 +261,7 @@ class FileTab:
                 job.answer(answered.tax)
             if answered is None or not job.looked_up:
                 with opened_cache() as cache:
-                    job.look_up(client, cache, stop=stop)
+                    job.resolve(source_for(client, cache, job.terms.lookup), stop=stop)
             return job.finish(started, stop), _plan_of(job, client)
 
         words = "Looking up…" if answered is None else "Going on…"
@@ -474,7 +475,7 @@ class _Work:
 
 def _plan_of(job: FileJob, client: Svc) -> Plan:
     with opened_cache() as cache:
-        return job.plan(client, cache)
+        return job.plan(source_for(client, cache, job.terms.lookup))
 
 
 def _result_of(source: Path, folder: Path) -> Path:
@@ -573,7 +574,9 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
         open_rows = f"; {counted(left, 'row')} are still to be looked up" if left else ""
         there = f"What was found is in {run.written.name}{open_rows}."
     again = "“Go on” looks up only what is left: every result is cached."
-    if not run.resumable:
+    if run.computed:
+        again = "“Go on” begins again: nothing is requested for it."
+    elif not run.resumable:
         again = "No cache stores the results, so “Go on” looks up all places again."
     if run.interrupted:
         return f"It was stopped. {there} {again}"

@@ -21,6 +21,7 @@ from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import in_words
+from svc_tools.frames.lookup.sources import LockSource, source_for
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import (
     FileArguments,
@@ -125,13 +126,13 @@ def enrich_file(
         job = stack.enter_context(FileJob(Path(source), Path(output), terms, files))
         job.survey(files.stop)
         if options.locked is not None:
-            job.take(read_lock(options.locked))
+            job.resolve(LockSource(read_lock(options.locked), options))
             return job.finish(started, files.stop)
         if client is None:
             opened = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(opened)
         cache = stack.enter_context(opened_cache(options.cache))
-        job.look_up(client, cache, resume=files.resume, stop=files.stop)
+        job.resolve(source_for(client, cache, options), resume=files.resume, stop=files.stop)
         return job.finish(started, files.stop)
 
 

@@ -14,28 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from svc_tools.atomic import whole_file
-from svc_tools.config import service_name, source_of
 from svc_tools.csv_files import FileError
-from svc_tools.dates import decide
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.columns import free_labels, is_label
-from svc_tools.frames.enrich import REPAIRS
+from svc_tools.frames.enrich import plan_of, repairs_of, with_columns
 from svc_tools.frames.files.rates import (
-    Results,
     SplitInvoices,
     added_columns,
     attrs_in,
     attrs_of,
-    checked_terms,
-    enriched_rows,
     inputs_of,
     layout_of,
-    names_added,
     settled,
     with_attrs,
 )
@@ -54,16 +49,17 @@ from svc_tools.frames.files.writing import (
 )
 from svc_tools.frames.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.lookup.deciding import MOST_ROWS
+from svc_tools.frames.lookup.joining import ResultColumns
 from svc_tools.frames.lookup.order_index import OrderIndex
 from svc_tools.frames.lookup.order_numbers import order_rows
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
+from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import ADDED, NOTE, READING
 from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.queries import ParsedRows, date_cells
-from svc_tools.frames.results import ServiceName, name_of_service
+from svc_tools.frames.queries import date_cells
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.frames.taxes.amounts import (
     late_rows,
@@ -72,10 +68,7 @@ from svc_tools.frames.taxes.amounts import (
     silent_columns,
 )
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
-from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
-from svc_tools.lookup.plan import Plan, Refused
-from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
 from svc_tools.statuses import Meaning
@@ -83,28 +76,21 @@ from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from typing import Any
 
-    import numpy as np
-
-    from svc_sdk import Svc
-    from svc_tools.config import Source
-    from svc_tools.dates import DateStyle, Parsed
+    from svc_tools.dates import Parsed
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
-    from svc_tools.frames.queries import Queries
-    from svc_tools.lookup import Outcome
-    from svc_tools.lookup.cache import ResultStore
-    from svc_tools.lookup.lock_file import Lock
+    from svc_tools.frames.lookup.sources import Results, ResultSource
     from svc_tools.lookup.options import FileOptions
-    from svc_tools.places import Grain, Place
+    from svc_tools.lookup.plan import Plan
     from svc_tools.tabular import Table
 
 
 class FileJob:
-    """A file to enrich, step by step: `survey`, `look_up`, `finish`. See `enrich_file`.
+    """A file to enrich, step by step: `survey`, `plan`, `resolve`, `finish`. See `enrich_file`.
 
     Where `ranked`, the totals list the rows to review by dollars, too.
     """
@@ -146,12 +132,12 @@ class FileJob:
             self.rows.close()
             raise
         self.notes = [*self.rows.notes, *self.layout.notes, *self._of_tax]
-        self.surveyed = Survey()
+        self.surveyed = Survey(self.layout.inputs, self._every_date)
         self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
         self._split = SplitInvoices()
-        self._run: Run | None = None
-        self._results = Results({}, ServiceName(""))
-        self._source: Source | None = None
+        self._results: Results | None = None
+        self._of_source: list[str] = []
+        self._is_stored = self._is_computed = False
 
     def __enter__(self) -> Self:
         """The job itself; its file is closed at the end."""
@@ -194,21 +180,13 @@ class FileJob:
                 self._late.see(whole, surveyed.rows)
                 frame = self._orders.completed(whole.drop(columns=[*self._late.labels]))
                 self._orders.see(frame, self._exempt_rows(frame))
-                queries = self._queries_of(frame)
-                for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
-                    if isinstance(one, Question):
-                        surveyed.places[one.place] += rows
-                    else:
-                        surveyed.refused[one.status, one.reason] += rows
-                surveyed.noted.update({name: queries.count(name) for name in REPAIRS})
-                surveyed.rests += queries.rests
+                surveyed.add(frame)
                 nameless = nameless or bool(totals.nameless(frame).any())
                 if invoice:
                     self._split.see(frame[invoice])
-                surveyed.rows += len(frame)
                 shown.advance(len(frame))
-        surveyed.whole = True
-        self._read_dates_by(self.layout.inputs.style.settled())
+        surveyed.settle()
+        self.layout = replace(self.layout, inputs=surveyed.inputs)
         if self._late.rows:
             self._lay_out(self._first(), self.layout.inputs)
             self.notes = list(dict.fromkeys([*self.notes, *self._of_tax]))
@@ -216,86 +194,45 @@ class FileJob:
         if nameless:
             self._leave_out_totals()
         check_rows(self.kind, surveyed.rows)
-        if surveyed.rows and not surveyed.places:
-            every = ((*why, rows) for why, rows in surveyed.refused.items())
-            used = self.layout.inputs.columns
+        queries, inputs = surveyed.queries, self.layout.inputs
+        if surveyed.rows and not len(queries.wanted("day")):
+            every = ((one.status, one.reason, one.rows) for one in queries.refused())
             with names_explained(self.source, self.rows):
-                raise NoUsableRows(self.source.name, counted_alike(every), used)
-        style = self.layout.inputs.style
-        self.notes += style.notes(surveyed.rests)
-        if surveyed.rests["from_1904"]:
+                raise NoUsableRows(self.source.name, counted_alike(every), inputs.columns)
+        self.notes += inputs.style.notes(queries.rests)
+        if queries.rests["from_1904"]:
             self.notes.append(
-                f"column {style.column!r} is written as it is: a program that counts from 1900, as"
-                " most do, shows its day numbers as dates four years and a day"
-                " earlier"
+                f"column {inputs.style.column!r} is written as it is: a program that counts from"
+                " 1900, as most do, shows its day numbers as dates four years and a day earlier"
             )
-        self.notes += [
-            f"{text}: {surveyed.noted[name]:,}"
-            for name, text in REPAIRS.items()
-            if surveyed.noted[name]
-        ]
+        self.notes += repairs_of(surveyed)
         return surveyed
 
-    def known(self, client: Svc, cache: ResultStore | None) -> dict[Place, Outcome]:
-        """The results in the cache."""
-        if cache is None:
-            return {}
-        return cache.known(source_of(client), self.surveyed.places, detail=self.terms.lookup.detail)
+    def plan(self, source: ResultSource, *, price: Decimal | None = None) -> Plan:
+        """What `resolve` will take; sends no request."""
+        return plan_of(self.surveyed, source, price=price, notes=self.notes)
 
-    def plan(self, client: Svc, cache: ResultStore | None, *, price: Decimal | None = None) -> Plan:
-        """What `look_up` will take; sends no request."""
-        return _plan_of(
-            self.surveyed,
-            self.terms,
-            service=service_name(client),
-            source=source_of(client),
-            cache=cache,
-            price=price,
-            notes=self.notes,
-        )
-
-    def look_up(
+    def resolve(
         self,
-        client: Svc,
-        cache: ResultStore | None,
+        source: ResultSource,
         *,
         resume: bool = True,
         stop: threading.Event | None = None,
     ) -> None:
-        """Look up the distinct places, each once, in the cache or by a request.
+        """Resolve the queries of all rows by a source.
 
         A further call requests only what is not in the cache; `stop` ends it, as for `look_up`.
         """
-        options, self._cached = self.terms.lookup, cache is not None
-        self._run = look_up(
-            client,
-            self.surveyed.places,
-            cache=cache,
-            detail=options.detail,
-            refresh=not resume,
-            concurrency=options.concurrency,
-            deadline=options.deadline,
-            progress=self._progress,
-            stop=stop,
+        self._results = source.resolve(
+            self.surveyed.queries, refresh=not resume, progress=self._progress, stop=stop
         )
-        self._results = Results(self._run.outcomes, name_of_service(client))
-        self._source = source_of(client)
-        self.notes += cache.notes if cache is not None else []
-
-    def take(self, lock: Lock) -> None:
-        """Take the results from a lock file: places that are not in it are `not_attempted`."""
-        outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.lookup.detail)
-        known = sum(outcome.means.attempted for outcome in outcomes.values())
-        self._cached = True
-        self._results = Results(outcomes, ServiceName(lock.name, lock.edition), lock.today)
-        self._source = lock.source
-        self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
-        self.notes += lock.notes
+        self._is_stored, self._is_computed = source.is_stored, source.is_computed
+        self._of_source = source.notes_on(self.layout.inputs)
 
     @property
     def looked_up(self) -> bool:
         """Whether every place was looked up, as far as the service let it."""
-        return self._run is not None and self._run.stopped is None
+        return self._results is not None and self._results.stopped is None
 
     def answer(self, tax: Mapping[str, Any] | None) -> None:
         """Compute the tax by other arguments from now on; the results so far are used.
@@ -324,28 +261,22 @@ class FileJob:
             FileError: a row cannot be read any more, or the output cannot be written; the results
                 are in the cache.
         """
-        if self._run is None:
-            raise RuntimeError("finish: nothing was looked up yet; call look_up() first")
+        if self._results is None:
+            raise RuntimeError("finish: nothing was looked up yet; call resolve() first")
         self._decide()
-        stopped = self._run.stopped
+        results, stopped = self._results, self._results.stopped
         target: Path | None = self._named(self.output)
-        if stopped == INTERRUPTED and self._cached and str(self.output) != "-":
+        if stopped == INTERRUPTED and self._is_stored and str(self.output) != "-":
             target = None
         if not self.surveyed.whole:
             target, stopped = None, stopped or STOPPED
-        totals, notes = FileTotals(), [*self.notes, *self._of_rates]
+        totals, notes = FileTotals(), [*self.notes, *self._of_source, *self._of_rates]
         if target is not None:
-            attrs = attrs_of(
-                self.layout,
-                self.terms,
-                self._results,
-                self._run,
-                rows=self.surveyed.rows,
-                source=self._source,
-                notes=notes,
-                tax_attrs=self._tax_attrs,
+            attrs = attrs_of(self.layout, self.terms, results, rows=self.surveyed.rows, notes=notes)
+            columns = ResultColumns(results, detail=self.terms.lookup.detail)
+            writing = _FileWriting(
+                self.rows, self.layout, self.terms, columns, self.surveyed.codes, attrs
             )
-            writing = _FileWriting(self.rows, self.layout, self.terms, self._results, attrs)
             writing.amounts_of_rows = self._has_amounts_of_rows()
             if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
                 writing.find_money()
@@ -374,23 +305,24 @@ class FileJob:
             source=self.source,
             output=self.output,
             written=target,
-            service=self._results.service.name,
-            places=len(self.surveyed.places),
-            cached=self._run.cached,
-            asked=self._run.asked,
-            requests=self._run.requests,
+            service=results.service.name,
+            places=len(results.wanted),
+            cached=results.cached,
+            asked=results.asked,
+            requests=results.requests,
             stopped=stopped,
-            resumable=self._cached,
+            resumable=self._is_stored,
             totals=totals,
             read=self.layout.read,
             notes=tuple(dict.fromkeys(notes)),
             on_columns=self.layout.on_columns,
             seconds=time.monotonic() - started,
+            computed=self._is_computed,
         )
 
     def _named(self, path: Path) -> Path:
         """The path to write to: an incomplete file never takes the name of a complete one."""
-        if self._run is None or self._run.stopped is None or str(path) == "-":
+        if self._results is None or self._results.stopped is None or str(path) == "-":
             return path
         return path.with_name(f"{path.stem}-incomplete{path.suffix}")
 
@@ -417,7 +349,7 @@ class FileJob:
     def _unwritten(self, target: Path, error: OSError) -> FileError:
         resumable = (
             "; the results are cached, so the same command will repeat no request"
-            if self._cached
+            if self._is_stored and not self._is_computed
             else ""
         )
         if str(target) == "-":
@@ -430,17 +362,7 @@ class FileJob:
     def _names(self) -> Counter[str]:
         """The names of the columns that will be written."""
         passed = [self.rows.schema.field(position).name for position in self.layout.passed]
-        return Counter([*passed, *names_added(self.terms, optional=False)])
-
-    def _read_dates_by(self, style: DateStyle) -> None:
-        self.layout = replace(self.layout, inputs=replace(self.layout.inputs, style=style))
-
-    def _queries_of(self, frame: pd.DataFrame) -> Queries:
-        """The queries of a chunk; where it has dates on which a column decides, all of it does."""
-        rows, style = ParsedRows.of(frame, self.layout.inputs), self.layout.inputs.style
-        if rows.dates is not None and style.needs_decision(rows.dates.cells):
-            self._read_dates_by(decide(self._every_date(), style))
-        return rows.queries(self.layout.inputs)
+        return Counter([*passed, *(one.name for one in self.layout.added)])
 
     def _every_date(self) -> Iterator[Parsed]:
         """The distinct dates of each chunk."""
@@ -468,11 +390,12 @@ class FileJob:
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
-        first = self._first_rows()
+        first, _ = self._first_rows()
         first.attrs[ADDED] = attrs_in(self.rows.schema.metadata).get(ADDED)
         return first
 
-    def _first_rows(self) -> pd.DataFrame:
+    def _first_rows(self) -> tuple[pd.DataFrame, list[int]]:
+        """The same without what an earlier run recorded, and their numbers in the file."""
         first: list[pd.DataFrame] = []
         wide: set[int] = set()
         for chunk in self.rows.chunks():
@@ -485,19 +408,21 @@ class FileJob:
             if sum(map(len, first)) >= MOST_ROWS:
                 break
         if not first:
-            return rows_of(Chunk(self.rows.schema.empty_table()))
+            return rows_of(Chunk(self.rows.schema.empty_table())), []
         read = sum(map(len, first))
+        numbers = [*range(read)]
         if late := [row for row in self._late.rows if row >= read]:
-            first.append(self._rows_around(late))
-        return first[0] if len(first) == 1 else pd.concat(first, ignore_index=True)
+            near = sorted({row + step for row in late for step in range(-_NEAR, _NEAR + 1)})
+            numbers += [row for row in near if row < self.surveyed.rows]
+            first.append(self._rows_at(near))
+        return first[0] if len(first) == 1 else pd.concat(first, ignore_index=True), numbers
 
-    def _rows_around(self, rows: list[int]) -> pd.DataFrame:
-        """These rows with all columns, and a few above and below each, of the same orders."""
-        near = {row + step for row in rows for step in range(-_NEAR, _NEAR + 1)}
+    def _rows_at(self, near: list[int]) -> pd.DataFrame:
+        """These rows with all columns."""
         taken, at = [], 0
         for chunk in self.rows.chunks():
             frame = rows_of(chunk)
-            here = [row - at for row in sorted(near) if at <= row < at + len(frame)]
+            here = [row - at for row in near if at <= row < at + len(frame)]
             if here:
                 taken.append(frame.iloc[here])
             at += len(frame)
@@ -537,8 +462,7 @@ class FileJob:
         self._of_rates: list[str] = []
         if source is not None and source.waits:
             self._of_tax = []  # the rates may decide otherwise: it is said once they have
-        self.layout = layout_of(schema, first, inputs, terms, source)
-        self.terms, self._tax_attrs = checked_terms(schema, self.layout, terms)
+        self.layout, self.terms = layout_of(schema, first, inputs, terms, source), terms
         check_columns(self.kind, self._names())
 
     def _decide(self) -> None:
@@ -548,11 +472,12 @@ class FileJob:
             ColumnAmbiguous: it is still open.
         """
         source = self.layout.source
-        if source is None or not source.waits or not self.surveyed.whole:
+        if source is None or not source.waits or not self.surveyed.whole or self._results is None:
             return
-        first = self._first()
-        rated = enriched_rows(first, self.layout, replace(self._given, tax=None), self._results)
-        rates = rates_known(rated, self._given.lookup.prefix)
+        first, numbers = self._first_rows()
+        columns = ResultColumns(self._results).rows(self.surveyed.codes_at(numbers))
+        prefix = self._given.lookup.prefix
+        rates = rates_known(with_columns(first, prefix, columns), prefix)
         terms, source, of_tax = settled(
             first,
             self._given,
@@ -561,8 +486,9 @@ class FileJob:
             final=True,
             semicolons=self._semicolons,
         )
+        first = self._first()
         self.layout = layout_of(self.rows.schema, first, self.layout.inputs, terms, source)
-        self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
+        self.terms = terms
         check_columns(self.kind, self._names())
         self._of_rates = of_tax
         self._look_again()
@@ -576,9 +502,10 @@ class FileJob:
         for chunk in self.rows.chunks():
             if Orders(rows_of(chunk), source.reading).totals(found).any():
                 source = replace(source, as_it_stands=False)
-                self.layout = replace(self.layout, source=source)
-                terms = replace(self.terms, tax=self._given.tax)
-                self.terms, self._tax_attrs = checked_terms(self.rows.schema, self.layout, terms)
+                self.terms = replace(self.terms, tax=self._given.tax)
+                self.layout = layout_of(
+                    *(self.rows.schema, self._first(), self.layout.inputs, self.terms, source)
+                )
                 check_columns(self.kind, self._names())
                 self._orders = OrderIndex(self.layout.reading, self.layout.inputs.columns)
                 return
@@ -625,72 +552,6 @@ class Late:
                 self.of.add(label)
 
 
-@dataclass(slots=True)
-class Survey:
-    """The queries of a file.
-
-    Attributes:
-        rows: its rows.
-        places: its distinct places, with the number of rows of each.
-        refused: rows by status (invalid, unsupported) and reason; no request is sent for them.
-        noted: rows by the decisions in `REPAIRS`.
-        rests: rows by what their day rests on, as in `Queries`.
-        whole: whether the file was read to its end.
-    """
-
-    rows: int = 0
-    places: Counter[Place] = field(default_factory=Counter)
-    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    noted: Counter[str] = field(default_factory=Counter)
-    rests: Counter[str] = field(default_factory=Counter)
-    whole: bool = False
-
-
-def _plan_of(
-    surveyed: Survey,
-    terms: Terms,
-    *,
-    service: str,
-    source: Source,
-    cache: ResultStore | None,
-    price: Decimal | None,
-    notes: Iterable[str],
-) -> Plan:
-    """The plan for a surveyed file, for its grain and the coarser ones."""
-    grains: tuple[Grain, ...] = GRAINS  # type: ignore[assignment]
-    left: dict[str, int] = {}
-    for grain in grains[grains.index(terms.lookup.as_of_grain) :]:
-        places = _places_by_grain(surveyed.places, grain)
-        known = {} if cache is None else cache.known(source, places, detail=terms.lookup.detail)
-        left[grain] = len(places) - len(known)
-    return Plan(
-        rows=surveyed.rows,
-        places=len(surveyed.places),
-        cached=len(surveyed.places) - left[terms.lookup.as_of_grain],
-        to_ask=left[terms.lookup.as_of_grain],
-        refused=tuple(
-            Refused(status, reason, rows)
-            for (status, reason), rows in surveyed.refused.most_common()
-        ),
-        grain=terms.lookup.as_of_grain,
-        grains=left,
-        service=service,
-        price=price,
-        quota_remaining=None if cache is None else cache.quota(source),
-        notes=tuple(notes),
-    )
-
-
-def _places_by_grain(places: Iterable[Place], grain: Grain) -> dict[Place, None]:
-    """The distinct places when the first day of their period is looked up."""
-    if grain == "day":
-        return dict.fromkeys(places)
-    return dict.fromkeys(
-        place if place.as_of is None else replace(place, as_of=first_day(place.as_of, grain))
-        for place in places
-    )
-
-
 class _StoppedError(Exception):
     """The writing was stopped."""
 
@@ -716,11 +577,12 @@ class _FileWriting:
         rows: Table,
         layout: Layout,
         terms: Terms,
-        results: Results,
+        columns: ResultColumns,
+        codes: Sequence[np.ndarray],
         attrs: Mapping[Hashable, object],
     ) -> None:
-        self._rows, self._layout, self._terms, self._results = rows, layout, terms, results
-        self._attrs = attrs
+        self._rows, self._layout, self._terms = rows, layout, terms
+        self._columns, self._codes, self._attrs = columns, codes, attrs
         # what was looked up; not the results themselves, which pandas would copy for each chunk
         reading = layout.inputs.reading.as_plain()
         self._noted: dict[Hashable, object] = {NOTE: attrs.get(NOTE)}
@@ -765,12 +627,12 @@ class _FileWriting:
         def joined() -> Iterator[Chunk]:
             number = 0
             orders.begin()
-            for chunk in self._rows.chunks():
+            for chunk, codes in zip(self._rows.chunks(), self._codes, strict=True):
                 frame = orders.completed(rows_of(chunk, self._layout.used))
                 marks = orders.marks(frame, partial(rows_of, chunk))
-                enriched = self._enriched(frame, marks, number, held)
+                enriched = self._enriched(frame, codes, marks, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
-                yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
+                yield self._joined(chunk, added_columns(enriched, self._layout), schema, kind)
                 if seen is not None:
                     seen.append(self._whole(chunk, enriched))
                 number += len(enriched)
@@ -787,42 +649,51 @@ class _FileWriting:
         invoice = (self._terms.tax or {}).get("invoice")
         if invoice is None or not split.any():
             return None
-        pieces, marks, number = [], [], 0
+        pieces, of_pieces, marks, number = [], [], [], 0
         orders.begin()
-        for chunk in self._rows.chunks(self._layout.used):
+        for chunk, codes in zip(self._rows.chunks(self._layout.used), self._codes, strict=True):
             frame = orders.completed(rows_of(chunk))
             frame.index = pd.RangeIndex(number, number + len(frame))
             rows = split.rows(frame[invoice])
             pieces.append(frame[rows])
+            of_pieces.append(codes[rows])
             marks.append(orders.marks(frame).of(rows))
             number += len(frame)
-        return self._rated(pd.concat(pieces), Marks.joined(marks))
+        return self._rated(pd.concat(pieces), np.concatenate(of_pieces), Marks.joined(marks))
 
     def _enriched(
-        self, frame: pd.DataFrame, marks: Marks, number: int, held: pd.DataFrame | None
+        self,
+        frame: pd.DataFrame,
+        codes: np.ndarray,
+        marks: Marks,
+        number: int,
+        held: pd.DataFrame | None,
     ) -> pd.DataFrame:
         """The rows of a chunk, of which the first has this number in the file."""
         if held is None:
-            return self._rated(frame, marks)
+            return self._rated(frame, codes, marks)
         frame.index = pd.RangeIndex(number, number + len(frame))
         here = held.loc[held.index.isin(frame.index)]
         if here.empty:
-            return self._rated(frame, marks)
+            return self._rated(frame, codes, marks)
         others = ~frame.index.isin(here.index)
         if not others.any():
             return here
-        joined = _stacked([self._rated(frame.loc[others], marks.of(others)), here]).sort_index()
+        joined = _stacked(
+            [self._rated(frame.loc[others], codes[others], marks.of(others)), here]
+        ).sort_index()
         joined.attrs = here.attrs
         return joined
 
-    def _rated(self, frame: pd.DataFrame, marks: Marks) -> pd.DataFrame:
-        of = (self._layout, self._terms, self._results)
-        return enriched_rows(frame, *of, marks=marks, counts=self._counts)
+    def _rated(self, frame: pd.DataFrame, codes: np.ndarray, marks: Marks) -> pd.DataFrame:
+        """The rows with what was found for their queries, and their tax."""
+        rated = with_columns(frame, self._terms.lookup.prefix, self._columns.rows(codes))
+        tax = self._layout.tax
+        return rated if tax is None else tax.add(rated, marks=marks, counts=self._counts)
 
     def _schema(self) -> pa.Schema:
         """The columns of the output: those of the file that are passed, then the added ones."""
-        no_rows = rows_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
-        added = added_columns(self._rated(no_rows, Marks.none(0)), self._terms).schema
+        added = self._layout.added
         passed = [
             field.with_type(MONEY) if position in self._money else field
             for position in self._layout.passed

@@ -1,7 +1,4 @@
-"""Rates and tax for the rows of a file, chunk by chunk: options, columns, invoices, attributes.
-
-Nothing here sends a request: chunks are joined with results that are already there.
-"""
+"""What is decided of a file before its rows are joined: terms, columns, schema, attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.config import Source
+from svc_tools.frames.arrow import MONEY, RATE
 from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup_columns import (
@@ -25,28 +22,23 @@ from svc_tools.frames.lookup_columns import (
     require_one,
     without_tax,
 )
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
-from svc_tools.frames.queries import read_queries
-from svc_tools.frames.results import ServiceName, UsedLookup, note_of, remember, result_columns
+from svc_tools.frames.results import UsedLookup, note_of, remember
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax import add_tax
-from svc_tools.lookup.columns import ADDED_COLUMNS, TAX_OPTION_COLUMNS, tax_columns
+from svc_tools.frames.taxes.tax import Tax
+from svc_tools.lookup.columns import COLUMNS, lookup_columns, tax_columns
 from svc_tools.lookup.options import names_where
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing
-from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-    from datetime import date
+    from collections.abc import Collection, Hashable, Mapping
 
     from svc_tools.frames.lookup.deciding import RatesOfRows
     from svc_tools.frames.lookup.reading import Reading
-    from svc_tools.frames.lookup.sale import Counts, Marks
+    from svc_tools.frames.lookup.sources import Results
     from svc_tools.frames.taxes.amounts import AmountsOfTax
-    from svc_tools.lookup import Outcome, Run
-    from svc_tools.places import Place
+    from svc_tools.lookup.columns import CellForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +68,9 @@ class Terms:
             ValueError: an argument of the lookup cannot be used, or the layout is none.
         """
         kept = None if layout is None else as_layout(layout)
+        nexus = None if tax is None else tax.get("nexus")
+        if nexus is not None and not isinstance(nexus, str | Path):
+            tax = {**(tax or {}), "nexus": register_of(nexus)}  # an iterator gives its records once
         options = options_of(LookupOptions, method, {**lookup, "layout": kept})
         return cls(options, tax if tax is None or kept is None else {**tax, "layout": kept})
 
@@ -93,6 +88,8 @@ class Layout:
         notes: what was decided, in sentences.
         on_columns: the sentences that say what `read` says, one for each argument.
         source: where the tax finds its amounts; `None` without a tax.
+        tax: the tax, decided but for the figures of the rows; `None` without one.
+        added: the names of the added columns with their types, in their order.
     """
 
     inputs: Inputs
@@ -103,6 +100,8 @@ class Layout:
     notes: tuple[str, ...]
     on_columns: tuple[str, ...]
     source: AmountsOfTax | None = None
+    tax: Tax | None = None
+    added: tuple[pa.Field, ...] = ()
 
     @property
     def reading(self) -> Reading:
@@ -189,8 +188,6 @@ def layout_of(
         ValueError: as `df.svc.tax()` raises it.
     """
     names = list(schema.names)
-    if terms.tax is not None:
-        without_tax(first, terms.lookup.prefix)
     former = {*added_positions(first).get(terms.lookup.prefix, ())}
     passed = tuple(position for position in range(len(names)) if position not in former)
     amounts, others = _tax_columns(first, source)
@@ -205,6 +202,9 @@ def layout_of(
     if former:
         notes.append(f"columns of an earlier run are replaced: {len(former)}")
     read, on_columns = _read_as(first, inputs, terms, source)
+    tax = None if source is None else _tax_of(first, source, terms)
+    if tax is not None:
+        without_tax(first.iloc[:, [*passed]], terms.lookup.prefix, tax.added)
     return Layout(
         inputs=inputs,
         used=used,
@@ -214,7 +214,37 @@ def layout_of(
         notes=tuple(notes),
         on_columns=on_columns,
         source=source,
+        tax=tax,
+        added=_added(terms.lookup, () if tax is None else tax.added),
     )
+
+
+def _tax_of(first: pd.DataFrame, source: AmountsOfTax, terms: Terms) -> Tax:
+    """The tax of a file by its terms; arguments that no row can be computed with are refused."""
+    options = options_of(TaxOptions, "tax", {**(terms.tax or {}), "prefix": terms.lookup.prefix})
+    without_tax(first, options.prefix)
+    tax = Tax.of(source.under(options), lookup_columns(detail=terms.lookup.detail))
+    tax.check(first)
+    return tax
+
+
+_TYPES: dict[CellForm, pa.DataType] = {
+    "rate": RATE,
+    "money": MONEY,
+    "truth": pa.bool_(),
+    "text": pa.string(),
+    "category": pa.string(),
+    "day": pa.date32(),
+    "moment": pa.timestamp("us", "UTC"),
+}
+"""What a file holds of each form of cells."""
+
+
+def _added(lookup: LookupOptions, of_tax: Collection[str]) -> tuple[pa.Field, ...]:
+    """The columns that are added to a file: of a short lookup a short tax, too."""
+    names = {*lookup.names, *({*tax_columns(lookup.names)} & {*of_tax})}
+    some = (one for one in COLUMNS if one.name in names)
+    return tuple(pa.field(lookup.prefix + one.name, _TYPES[one.form]) for one in some)
 
 
 def _read_as(
@@ -261,84 +291,9 @@ def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list
     return read[0], read[1]
 
 
-def checked_terms(
-    schema: pa.Schema, layout: Layout, terms: Terms
-) -> tuple[Terms, dict[Hashable, object]]:
-    """Check the tax's options on an empty chunk: the terms, with the registrations read.
-
-    Returns:
-        The terms, and the attributes that the tax leaves on a frame.
-
-    Raises:
-        ValueError: as `df.svc.tax()` raises it for wrong arguments.
-    """
-    if terms.tax is None:
-        return terms, {}
-    no_rows = rows_of(Chunk(schema.empty_table()), layout.used)
-    tax = dict(terms.tax)
-    if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
-        tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
-    empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, ServiceName("")))
-    prefix = terms.lookup.prefix
-    added = [str(name)[len(prefix) :] for name in empty.columns[len(layout.used) :]]
-    without_tax(rows_of(Chunk(schema.empty_table()), layout.passed), prefix, added)
-    if tax.get("nexus") is not None:
-        tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
-    return replace(terms, tax=tax), dict(empty.attrs)
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """The results of the places.
-
-    Attributes:
-        outcomes: an outcome for each place.
-        service: the service or lock file that they are from.
-        today: the date used for rows without one; `None` for the date of each result.
-    """
-
-    outcomes: Mapping[Place, Outcome]
-    service: ServiceName
-    today: date | None = None
-
-
-def enriched_rows(
-    frame: pd.DataFrame,
-    layout: Layout,
-    terms: Terms,
-    results: Results,
-    *,
-    marks: Marks | None = None,
-    counts: Counts | None = None,
-) -> pd.DataFrame:
-    """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
-    queries = read_queries(frame, layout.inputs)
-    columns = result_columns(
-        queries, results.outcomes, results.service, detail=terms.lookup.detail, today=results.today
-    )
-    enriched = frame.copy(deep=False)
-    for name, column in columns.items():
-        enriched[terms.lookup.prefix + name] = column
-    if terms.tax is not None:
-        options = options_of(TaxOptions, "tax", {**terms.tax, "prefix": terms.lookup.prefix})
-        source = layout.source and layout.source.under(options)
-        enriched = add_tax(
-            enriched, options, source=source, marks=marks, counts=counts, progress=False
-        )
-    return enriched
-
-
-def names_added(terms: Terms, *, optional: bool) -> list[str]:
-    """The names of the added columns in their order, with or without the optional ones of a tax."""
-    names = terms.lookup.names
-    added = {*names, *(() if terms.tax is None else tax_columns(names))}
-    added -= set() if optional else set(TAX_OPTION_COLUMNS)
-    return [terms.lookup.prefix + name for name in ADDED_COLUMNS if name in added]
-
-
-def added_columns(enriched: pd.DataFrame, terms: Terms) -> pa.Table:
+def added_columns(enriched: pd.DataFrame, layout: Layout) -> pa.Table:
     """The columns that are added to the file, in their order."""
-    labels = [name for name in names_added(terms, optional=True) if name in enriched.columns]
+    labels = [one.name for one in layout.added]
     return pa.table([_arrow_column(enriched[label]) for label in labels], labels)
 
 
@@ -399,29 +354,15 @@ def _hashes(keys: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def attrs_of(
-    layout: Layout,
-    terms: Terms,
-    results: Results,
-    run: Run,
-    *,
-    rows: int,
-    source: Source | None,
-    notes: list[str],
-    tax_attrs: Mapping[Hashable, object],
+    layout: Layout, terms: Terms, results: Results, *, rows: int, notes: list[str]
 ) -> dict[Hashable, object]:
     """The attributes that `df.svc.lookup()` and `df.svc.tax()` leave on a frame of these rows."""
-    lookup = UsedLookup(
-        prefix=terms.lookup.prefix,
-        inputs=layout.inputs,
-        source=source or Source("", ""),
-        service=results.service,
-        detail=terms.lookup.detail,
-        outcomes=results.outcomes,
-    )
-    frame = pd.DataFrame()
-    frame.attrs = {**tax_attrs, NOTE: note_of(lookup, run, rows=rows, notes=notes)}
-    if source is not None:
-        remember(frame, lookup)
+    prefix, frame = terms.lookup.prefix, pd.DataFrame()
+    if layout.tax is not None:
+        layout.tax.remember(frame)
+    lookup = UsedLookup.by(prefix, layout.inputs, results, detail=terms.lookup.detail)
+    frame.attrs[NOTE] = note_of(lookup, results, rows=rows, notes=notes)
+    remember(frame, lookup)
     return frame.attrs
 
 

@@ -91,7 +91,7 @@ class FileRun:
         service: the service or lock file used.
         places: distinct places.
         cached: how many of them were in the cache.
-        asked: how many were requested now.
+        asked: how many were requested now, or computed.
         requests: how many requests that took.
         stopped: why the run ended early; `None` where it did not.
         resumable: whether the results are cached, so that the same command continues the run.
@@ -100,6 +100,7 @@ class FileRun:
         notes: what was decided, in sentences.
         on_columns: those of them that say what `read` says, one for each argument.
         seconds: how long it took.
+        computed: whether the results were computed in this process: nothing was requested.
     """
 
     source: Path
@@ -117,6 +118,7 @@ class FileRun:
     notes: tuple[str, ...]
     on_columns: tuple[str, ...]
     seconds: float
+    computed: bool = False
 
     @property
     def interrupted(self) -> bool:
@@ -168,6 +170,9 @@ class FileRun:
     @property
     def requested(self) -> str:
         """How many results are from the cache, and how many were requested, in a sentence."""
+        if self.computed:
+            who = printable(the_service(self.service))
+            return f"{self.asked:,} computed here by {who}, in {duration(self.seconds)}."
         return (
             f"{self.cached:,} from the cache or lock file, {self.asked:,} requested from"
             f" {printable(the_service(self.service))}, in {duration(self.seconds)}."

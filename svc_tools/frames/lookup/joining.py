@@ -158,7 +158,7 @@ class _Values:
         """For each query the day that was looked up: the row's own, else that of the response."""
         results = self._results
         of_query = results.wanted.of_query
-        days = np.append(results.wanted.days, 0)[of_query]
+        days: np.ndarray = np.append(results.wanted.days, 0)[of_query]
         undated = (days == 0) & (of_query >= 0)
         if undated.any():
             days[undated] = self._todays[self.of_query[undated]]
@@ -169,7 +169,7 @@ class _Values:
         """For each result the day that "today" was."""
         today = self._results.today
         if today is not None:
-            return np.full(len(self.outcomes), today.toordinal())
+            return np.full(len(self.outcomes), today.toordinal(), np.int64)
         there = [moment for moment in self.moments if moment is not None] or [datetime.now(UTC)]
         last = _local_day(max(there))
         if _local_day(min(there)) == last:

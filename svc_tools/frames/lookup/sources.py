@@ -151,6 +151,7 @@ class ResultSource(Protocol):
         store: where results come from that are not requested, in words.
         cached_in: the cache's file; `None` for none.
         is_computed: whether results are computed in this process, without a request.
+        is_stored: whether a further run costs no request for what this one has found.
     """
 
     service: ServiceName
@@ -159,6 +160,7 @@ class ResultSource(Protocol):
     store: str
     cached_in: Path | None
     is_computed: bool
+    is_stored: bool
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """What to tell the user of a lookup; there may be more once it has resolved."""
@@ -212,6 +214,7 @@ class ServiceSource:
         self.service, self.source = name_of_service(client), source_of(client)
         self.grain = options.as_of_grain
         self.cached_in: Path | None = getattr(cache, "path", None)
+        self.is_stored = cache is not None
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """How days are looked up, and trouble with the cache."""
@@ -273,7 +276,7 @@ class BookSource:
     """
 
     store = ""
-    is_computed = True
+    is_computed = is_stored = True
     cached_in: Path | None = None
     grain: Grain = "day"
 
@@ -357,7 +360,7 @@ class LockSource:
     """A lock file: places that are not in it are `not_attempted`."""
 
     store = "the lock file"
-    is_computed = False
+    is_computed, is_stored = False, True
     cached_in: Path | None = None
 
     def __init__(self, lock: Lock, options: LookupOptions) -> None:

@@ -17,7 +17,7 @@ from svc_tools.dates import decide
 from svc_tools.frames.queries import DAY_SPAN, ParsedRows, Queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from svc_tools.dates import DateStyle, Parsed
     from svc_tools.frames.columns import Inputs
@@ -35,6 +35,7 @@ class Survey:
     Attributes:
         inputs: with what the column of dates has decided.
         rows: how many there are so far.
+        whole: whether all were read.
         queries: those of all chunks, once it is settled.
         codes: for each chunk the number of the query of each row, likewise.
     """
@@ -44,7 +45,7 @@ class Survey:
     def __init__(
         self, inputs: Inputs, every_date: Callable[[], Iterable[Parsed]] | None = None
     ) -> None:
-        self.inputs, self.rows = inputs, 0
+        self.inputs, self.rows, self.whole = inputs, 0, False
         self.codes: list[np.ndarray] = []
         self._every_date = every_date
         self._parts: dict[Question | Refusal, int] = {}
@@ -101,7 +102,12 @@ class Survey:
             rows += np.bincount(codes, weights, len(uniques)).astype(np.int64)
         part_of, days = np.divmod(uniques, DAY_SPAN)
         self.queries = Queries([*self._parts], part_of, days, rows, self._rests)
-        self._parts = {}
+        self._parts, self.whole = {}, True
+
+    def codes_at(self, numbers: Sequence[int]) -> np.ndarray:
+        """The number of the query of some rows, by their numbers in the table."""
+        codes: np.ndarray = np.concatenate(self.codes)[[*numbers]]
+        return codes
 
     def _decided(self, style: DateStyle) -> None:
         if style is not self.inputs.style:

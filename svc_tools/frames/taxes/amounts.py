@@ -33,6 +33,7 @@ from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
 from svc_tools.frames.options import TaxOptions, answers_of
 from svc_tools.frames.taxes.tax_lines import delivery_of
+from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.options import names_where
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
@@ -94,6 +95,15 @@ class AmountsOfTax:
             return tuple(one for one in (self.terms.amount, self.terms.shipping) if one is not None)
         terms = (*sums.goods, *sums.delivery)
         return tuple(dict.fromkeys(label for term in terms for label in term.columns))
+
+    @property
+    def sale_columns(self) -> tuple[str, ...]:
+        """The columns that the amounts of a sale are put in; none where they stand as they are."""
+        if not self.computed or self.reading.sums is None:
+            return ()
+        lines = self.reading.lines
+        there = (True, self.reading.sums.delivery, lines is not None and lines.taxable is not None)
+        return tuple(name for name, is_there in zip(SALE_COLUMNS, there, strict=True) if is_there)
 
     def under(self, terms: TaxOptions) -> AmountsOfTax:
         """The same amounts under other terms."""

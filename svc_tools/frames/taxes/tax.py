@@ -1,6 +1,6 @@
 """Tax of an enriched frame: whole cents times whole units of 10^-5, rounded in whole numbers.
 
-`add_tax` computes the columns that `df.svc.tax()` adds: the tax and its parts, the lowest and the
+`Tax` computes the columns that `df.svc.tax()` adds: the tax and its parts, the lowest and the
 highest tax that the rates of the row allow, what of it is due, and which rows to review first.
 Rules of single states (origin sourcing, caps on one item) only mark rows for review: the tax is
 always that of the destination, on the whole amount.
@@ -9,8 +9,8 @@ always that of the destination, on the whole amount.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -53,6 +53,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_in
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import (
     Lines,
+    check_figures,
     exempt_or_taxable,
     flags_of,
     read_lines,
@@ -64,7 +65,7 @@ from svc_tools.progress import say
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from pandas.api.extensions import ExtensionArray
 
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
     from svc_tools.lookup.options import Rounding
+    from svc_tools.nexus.register import Register
 
 
 class OriginSourcing(NamedTuple):
@@ -158,10 +160,8 @@ class _WithGaps(NamedTuple):
 def add_tax(
     frame: pd.DataFrame,
     terms: TaxOptions,
-    *,
     source: AmountsOfTax | None = None,
-    marks: Marks | None = None,
-    counts: Counts | None = None,
+    *,
     progress: bool = True,
 ) -> pd.DataFrame:
     """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms.
@@ -170,64 +170,145 @@ def add_tax(
         frame: the rows.
         terms: the arguments of `df.svc.tax`.
         source: where the amounts are, if that was decided for more than these rows.
-        marks: what is known of the rows from further chunks.
-        counts: what was counted is added to them.
         progress: print what was decided, and how many rows have no tax.
     """
-    prefix = terms.prefix
     source = source or amounts_of_frame(frame, terms)
-    sold, wrong = _sold(frame, source, marks)
-    if counts is not None and sold is not None:
-        counts.add(sold.counts)
-    own = {} if sold is None else _sale_columns(sold)
-    terms = source.terms_with({name: prefix + name for name in own})
-    register = None if terms.nexus is None else register_of(terms.nexus)
-    due = terms.nexus is not None or terms.channel is not None
-    options = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
-    options |= {name: name in own for name in SALE_COLUMNS}
-    every = tax_columns(names_of_lookup(frame, prefix))
-    added = [name for name in every if options.get(name, True)]
-    rest = without_tax(frame, prefix, added)
-    frame = with_columns(frame, prefix, own) if own else frame
-    lines = read_lines(frame, terms, wrong)
-    if moved := changed_rows(frame, prefix):
-        warnings.warn(
-            f"{moved:,} of {len(frame):,} rows have another place, date or rate than their lookup"
-            " gave them, and their tax is computed from the rate that stands there; look them up"
-            " again: df.svc.lookup()",
-            stacklevel=3,
+    return Tax.of(source, names_of_lookup(frame, terms.prefix)).add(frame, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Tax:
+    """A tax of which everything is decided but the figures of the rows.
+
+    Attributes:
+        source: where the amounts are.
+        terms: the arguments, with the columns that the amounts of a sale are put in.
+        register: the registrations; `None` without any.
+        added: the columns that it adds, without the prefix, in their order.
+        ranged: whether the lookup added the lowest and the highest rate.
+    """
+
+    source: AmountsOfTax
+    terms: TaxOptions
+    register: Register | None
+    added: tuple[str, ...]
+    ranged: bool
+
+    @classmethod
+    def of(cls, source: AmountsOfTax, looked_up: Collection[str]) -> Self:
+        """The tax of these amounts, of rows that have these columns of a lookup.
+
+        Raises:
+            RegisterError: the registrations cannot be read.
+            ValueError: there are none.
+        """
+        prefix, own = source.terms.prefix, source.sale_columns
+        terms = source.terms_with({name: prefix + name for name in own})
+        due = terms.nexus is not None or terms.channel is not None
+        options = {"shipping_tax": terms.shipping is not None, "tax_due": due}
+        options |= {"tax_due_reason": due, **{name: name in own for name in SALE_COLUMNS}}
+        return cls(
+            source,
+            terms,
+            None if terms.nexus is None else register_of(terms.nexus),
+            tuple(name for name in tax_columns(looked_up) if options.get(name, True)),
+            {*RANGE_COLUMNS} <= {*looked_up},
         )
-    tax, incomplete = _tax(frame, lines, terms)
-    looked_up = names_of_lookup(frame, prefix)
-    columns = {**_money(lines, tax, terms, ranged={*RANGE_COLUMNS} <= {*looked_up}), **own}
-    sales = _sales(frame, lines, terms)
-    reviewed = _marks(frame, lines, terms, sales)
-    reviewed["invoice_incomplete"] = incomplete
-    if sold is not None:
-        off = (sold.off & ~sold.further) | np.isin(np.arange(len(frame)), [*sold.lines_off])
-        reviewed["amounts_do_not_add_up"] = off
-    if register is not None and sales.dates is not None:
-        reviewed["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
-    if due:
-        reasons = why_not_due(sales, register)
-        not_due = reasons.are(NOT_DUE)  # of which nothing requires review
-        reviewed = {code: marked & ~not_due for code, marked in reviewed.items()}
-        columns["tax_due"] = decimals(tax, reasons.given, MONEY)
-        columns["tax_due_reason"] = reasons.column()
-    columns["tax_review"] = _review_column(reviewed, len(frame))
-    taxed = placed(rest, prefix, {name: columns[name] for name in added})
-    remember_columns(taxed, prefix, added)
-    remember(taxed, terms, register)
-    if (kept := of_tax_for_layout(source)) is not None:
-        taxed.attrs[LAYOUT] = {**stored(taxed, LAYOUT), prefix: kept}
-    if source.computed:
-        remember_reading(taxed, prefix, source.reading)
-    of_rows = sold.counts.sentences(source.reading) if sold else []
-    if progress:
-        say([*source.notes, *of_rows, *_notes(lines, columns, sales.channel)])
-    if terms.errors == "raise":
-        _raise_for(lines, taxed)
-    return taxed
+
+    def check(self, frame: pd.DataFrame) -> None:
+        """Refuse arguments that no row could be computed with.
+
+        Args:
+            frame: some of the rows, with the columns of the user.
+
+        Raises:
+            ValueError: an argument is neither a column nor a value.
+            TypeError: a column of amounts holds truth values.
+        """
+        terms, source = self.source.terms, self.source
+        for label in source.columns:
+            require_one(frame, label, "amount")
+        check_figures(
+            frame, replace(terms, amount=None, shipping=None) if source.computed else terms
+        )
+        if terms.channel is not None:
+            channel_of(frame, terms.channel)
+        if terms.ship_from is not None:
+            _origins_of(frame, terms.ship_from)
+
+    def remember(self, frame: pd.DataFrame) -> None:
+        """Store with a frame what its tax was computed by, in plain values that a file can hold."""
+        prefix, source = self.terms.prefix, self.source
+        remember(frame, self.terms, self.register)
+        if (kept := of_tax_for_layout(source)) is not None:
+            frame.attrs[LAYOUT] = {**stored(frame, LAYOUT), prefix: kept}
+        if source.computed:
+            remember_reading(frame, prefix, source.reading)
+
+    def add(
+        self,
+        frame: pd.DataFrame,
+        *,
+        marks: Marks | None = None,
+        counts: Counts | None = None,
+        progress: bool = False,
+    ) -> pd.DataFrame:
+        """The rows with the columns of the tax.
+
+        Args:
+            frame: the rows.
+            marks: what is known of the rows from further chunks; `None` for a whole frame, with
+                which the tax is stored.
+            counts: what was counted is added to them.
+            progress: print what was decided, and how many rows have no tax.
+
+        Raises:
+            TaxFailedError: rows have no tax, with `errors="raise"`.
+        """
+        source, terms, prefix = self.source, self.terms, self.terms.prefix
+        sold, wrong = _sold(frame, source, marks)
+        if counts is not None and sold is not None:
+            counts.add(sold.counts)
+        own = {} if sold is None else _sale_columns(sold)
+        rest = without_tax(frame, prefix, self.added)
+        frame = with_columns(frame, prefix, own) if own else frame
+        lines = read_lines(frame, terms, wrong)
+        if marks is None and (moved := changed_rows(frame, prefix)):
+            warnings.warn(
+                f"{moved:,} of {len(frame):,} rows have another place, date or rate than their"
+                " lookup gave them, and their tax is computed from the rate that stands there; look"
+                " them up again: df.svc.lookup()",
+                stacklevel=4,
+            )
+        tax, incomplete = _tax(frame, lines, terms)
+        columns = {**_money(lines, tax, terms, ranged=self.ranged), **own}
+        sales = _sales(frame, lines, terms)
+        reviewed = _marks(frame, lines, terms, sales)
+        reviewed["invoice_incomplete"] = incomplete
+        if sold is not None:
+            off = (sold.off & ~sold.further) | np.isin(np.arange(len(frame)), [*sold.lines_off])
+            reviewed["amounts_do_not_add_up"] = off
+        if self.register is not None and sales.dates is not None:
+            reviewed["marketplace_record_only"] = marketplace_only(
+                sales, sales.dates, self.register
+            )
+        if "tax_due" in self.added:
+            reasons = why_not_due(sales, self.register)
+            not_due = reasons.are(NOT_DUE)  # of which nothing requires review
+            reviewed = {code: marked & ~not_due for code, marked in reviewed.items()}
+            columns["tax_due"] = decimals(tax, reasons.given, MONEY)
+            columns["tax_due_reason"] = reasons.column()
+        columns["tax_review"] = _review_column(reviewed, len(frame))
+        taxed = placed(rest, prefix, {name: columns[name] for name in self.added})
+        remember_columns(taxed, prefix, self.added)
+        if marks is None:
+            self.remember(taxed)
+        of_rows = sold.counts.sentences(source.reading) if sold else []
+        if progress:
+            say([*source.notes, *of_rows, *_notes(lines, columns, sales.channel)])
+        if terms.errors == "raise":
+            _raise_for(lines, taxed)
+        return taxed
 
 
 def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
@@ -355,24 +436,32 @@ def _above_cap(lines: Lines, states: tuple[np.ndarray, Sequence[str]]) -> np.nda
 def _origins(
     frame: pd.DataFrame, ship_from: Hashable, states: tuple[np.ndarray, Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which sales stay within a state that sources by origin, and whose origin is not known there.
+    """Which sales stay within a state that sources by origin, and those of unknown origin there."""
+    codes, names = states
+    sourced = np.array([*(name in ORIGIN_SOURCED for name in names), False], bool)[codes]
+    origins = _origins_of(frame, ship_from)
+    if isinstance(origins, str):
+        within = np.array([*(name == origins for name in names), False], bool)[codes]
+        return sourced & within, np.zeros(len(frame), bool)
+    destination = np.array([*names, None], object)[codes]
+    unknown = pd.isna(origins)
+    return sourced & ~unknown & (origins == destination), sourced & unknown
+
+
+def _origins_of(frame: pd.DataFrame, ship_from: Hashable) -> str | np.ndarray:
+    """The state that all rows are sent from, or that of each row.
 
     Raises:
         ValueError: `ship_from` is neither a column nor a state.
     """
-    codes, names = states
-    sourced = np.array([*(name in ORIGIN_SOURCED for name in names), False], bool)[codes]
     if not is_label(frame, ship_from):
         code = _origin(ship_from)
         if code is None:
             raise ValueError(f"ship_from: {ship_from!r} is neither a column nor a US state")
-        within = np.array([*(name == code for name in names), False], bool)[codes]
-        return sourced & within, np.zeros(len(frame), bool)
-    from_codes, values = distinct_values(frame, ship_from, "ship_from")
-    origin = np.array([*map(_origin, values), None], object)[from_codes]
-    destination = np.array([*names, None], object)[codes]
-    unknown = pd.isna(origin)
-    return sourced & ~unknown & (origin == destination), sourced & unknown
+        return code
+    codes, values = distinct_values(frame, ship_from, "ship_from")
+    origins: np.ndarray = np.array([*map(_origin, values), None], object)[codes]
+    return origins
 
 
 def _origin(value: object) -> str | None:

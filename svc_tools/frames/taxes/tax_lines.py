@@ -5,7 +5,7 @@ What is taxable are the goods less what is exempt, and the delivery that follows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -167,22 +167,11 @@ def read_lines(
     prefix = terms.prefix
     status, rate = f"{prefix}lookup_status", f"{prefix}combined_rate"
     require_columns(frame, (status, rate), "look the rates up first: df.svc.lookup()")
-    require_columns(frame, (terms.amount,), "name the column of amounts: df.svc.tax(amount='…')")
-    require_one(frame, terms.amount, "amount")
     for name in LOOKUP_COLUMNS:
         require_one(frame, prefix + name, "lookup")
     inputs = Reasons(len(frame))
     inputs.add_each(wrong or {})
-    goods, unread, snapped = whole_cents(frame[terms.amount])
-    inputs.add_each(unread)
-    exempt = _exempt(frame, terms.exempt, goods, inputs)
-    if terms.taxable is not None and terms.taxable is not False:
-        exempt = _either(exempt, _beyond_taxable(frame, terms.taxable, goods, inputs), inputs)
-    shipping, snapped_too = (
-        (np.zeros_like(goods), 0)
-        if terms.shipping is None
-        else _shipping(frame, terms.shipping, inputs)
-    )
+    goods, exempt, shipping, snapped = _figures(frame, terms, inputs)
     rates = rates_of(frame, rate)
     levels = tuple(rates_of(frame, prefix + name) for name in RATE_COLUMNS[1:])
     low, high = (rates_of(frame, prefix + name) for name in RANGE_COLUMNS)
@@ -211,8 +200,42 @@ def read_lines(
         partial=partial,
         inputs=inputs,
         reasons=reasons,
-        snapped=snapped + exempt.snapped + snapped_too,
+        snapped=snapped,
     )
+
+
+def check_figures(frame: pd.DataFrame, terms: TaxOptions) -> None:
+    """Refuse arguments by which no row's own figures could be read; without an amount the others.
+
+    Raises:
+        ValueError: as `read_lines`.
+        TypeError: as `read_lines`.
+    """
+    if terms.amount is None:
+        frame = frame.assign(**{_NO_AMOUNTS: 0})
+        terms = replace(terms, amount=_NO_AMOUNTS)
+    _figures(frame, terms, Reasons(len(frame)))
+
+
+_NO_AMOUNTS = "svc_no_amounts"
+
+
+def _figures(
+    frame: pd.DataFrame, terms: TaxOptions, inputs: Reasons
+) -> tuple[np.ndarray, Exempt, np.ndarray, int]:
+    """Goods, what of them is exempt, and delivery, in cents, and how many floats were snapped."""
+    require_columns(frame, (terms.amount,), "name the column of amounts: df.svc.tax(amount='…')")
+    require_one(frame, terms.amount, "amount")
+    goods, unread, snapped = whole_cents(frame[terms.amount])
+    inputs.add_each(unread)
+    exempt = _exempt(frame, terms.exempt, goods, inputs)
+    if terms.taxable is not None and terms.taxable is not False:
+        exempt = _either(exempt, _beyond_taxable(frame, terms.taxable, goods, inputs), inputs)
+    snapped += exempt.snapped
+    if terms.shipping is None:
+        return goods, exempt, np.zeros_like(goods), snapped
+    shipping, more = _shipping(frame, terms.shipping, inputs)
+    return goods, exempt, shipping, snapped + more
 
 
 def rows_of_states(frame: pd.DataFrame, prefix: str) -> tuple[np.ndarray, list[str]]:
