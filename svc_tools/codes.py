@@ -762,7 +762,12 @@ def part_is_known(result: TaxResponse, field: str) -> bool:
     rate = getattr(result.rate, field)
     if rate is None or not result.warnings or rate_to_decimal(rate) != 0:
         return rate is not None
-    return not any(field in PARTIAL_CODES[code] for code in lacking(result))
+    return is_covered(field, lacking(result))
+
+
+def is_covered(field: str, codes: Iterable[str]) -> bool:
+    """Whether no warning says that a part of the rate is not covered, whose zero is none then."""
+    return not any(field in PARTIAL_CODES.get(code, ()) for code in codes)
 
 
 def known_part(result: TaxResponse, field: str) -> Decimal | None:

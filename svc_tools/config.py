@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import httpx
 from pydantic import SecretStr
 
-from svc_sdk import AsyncSvc, Svc, __version__
+from svc_sdk import AsyncSvc, Svc, SvcError, __version__, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import checked_url, no_cookies
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
     from svc_sdk._settings import Settings
+    from svc_tools.service.embedded import Computation as Computation  # noqa: PLC0414 - of its runs
     from svc_tools.service.embedded import EmbeddedService
+    from svc_tools.service.embedded import Located as Located  # noqa: PLC0414 - the same
 
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
@@ -121,7 +123,12 @@ class _OfEmbedded:
     @property
     def is_here(self) -> bool:
         """Whether its lookups are computed in this process: a forked child's are its parent's."""
-        return not self._service.inherited
+        return not (self._service.inherited or self._service.closed)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the service was closed: no request succeeds anymore."""
+        return self._service.closed
 
     def result_here(self, call: Call) -> Reply | Failure | None:
         """The result of a request that does not need the port: of a lookup, computed here.
@@ -129,13 +136,33 @@ class _OfEmbedded:
         Where the service was closed, that is the failure of every request; where its port cannot
         be served, of all but lookups.
         """
-        if self.is_here and not self._service.closed:
+        if self.is_here:
             found = self._service.look_up(call.method, call.path, call.params)
             if found is not None:
                 return self._settings.without_key(*found)
         if reason := self._service.ended:
             return Failure(reason, retryable=False, sent=False, final=True)
         return None
+
+    def computation(self) -> Computation | None:
+        """A run of many lookups over the rate book as it is now; to be closed.
+
+        `None` where lookups are not computed in this process: the service was closed, or is a
+        parent's.
+
+        Raises:
+            Exception: the book cannot be read; `refusal` has the error of each lookup.
+        """
+        return self._service.computation() if self.is_here else None
+
+    def refusal(self, error: Exception, path: str) -> SvcError:
+        """The error of the lookup in which this was raised, as that of a request to its path."""
+        reply = self._settings.without_key(*self._service.refused(error, path))
+        try:
+            _responses.lookup(reply, 1)
+        except SvcError as refused:
+            return refused
+        raise AssertionError(reply.status)
 
 
 class EmbeddedSvc(_OfEmbedded, Svc):

@@ -14,7 +14,7 @@ from datetime import datetime  # noqa: TC003 - `get_type_hints` of an outcome ne
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from svc_sdk import (
     Advisory,
@@ -29,7 +29,7 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
 from svc_tools.codes import (
     CODES,
     HIGHEST_RATE,
@@ -38,8 +38,7 @@ from svc_tools.codes import (
     all_warnings,
     code_of,
     confidence_of,
-    lacking,
-    part_is_known,
+    is_covered,
     percent,
 )
 from svc_tools.display import (
@@ -59,7 +58,7 @@ from svc_tools.service_address import WrongAddressError
 from svc_tools.statuses import Meaning, Status, StatusText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from svc_sdk import Meta, Rate
     from svc_tools.places import Place, Refusal
@@ -75,9 +74,11 @@ _PARTS = RATE_COLUMNS[1:]
 TOO_HIGH = rate_to_units(HIGHEST_RATE)
 """Units above which a combined rate requires review."""
 _TEXTS = tuple(
-    one for one in FACTS if "." in one.sent and not one.codes and one.form not in {"rate", "truth"}
+    (one.fact, *one.sent.split("."))
+    for one in FACTS
+    if "." in one.sent and not one.codes and one.form not in {"rate", "truth"}
 )
-"""The facts that are texts of the response as they are."""
+"""The facts that are texts of the response as they are, with its part and the name there."""
 _BREAKS = re.compile(r"\s+")
 Text = TypeVar("Text", str, str | None)
 
@@ -193,17 +194,22 @@ def of_response(
     """
     if why := of_other_country(response):
         return Outcome("failed", why, looked_up_at=at)
-    if confidence_of(response) == "none":
+    return of_sent(place, _Response(response), at=at)
+
+
+def of_sent(place: Place | None, sent: Sent, *, at: datetime | None = None) -> Outcome:
+    """As `of_response`, of a rate in the United States, however it was sent."""
+    if sent.confidence == "none":
         why = "the service found no rate it could stand by (confidence none)"
         return Outcome("unresolved", why, looked_up_at=at)
     try:
         if place is not None:
-            _check_readable(place, response)
-            _check_place(place, response.rate.state, response.rate.zip)
-        found = _found(response)
+            _check_readable(place, sent.unreadable)
+            _check_place(place, sent.get("rate", "state"), sent.get("rate", "zip"))
+        found = _found(sent)
     except ValueError as error:
         return Outcome("failed", f"the response cannot be used: {error}", looked_up_at=at)
-    codes = lacking(response)
+    codes = [code for code in found.warnings if code in PARTIAL_CODES]
     if codes:
         return Outcome("partial", ", ".join(codes), found, looked_up_at=at)
     return Outcome("ok", None, found, looked_up_at=at)
@@ -234,23 +240,102 @@ def without_rates(response: TaxResponse) -> TaxResponse:
     return TaxResponse(rate=response.rate.model_copy(update=rates), meta=response.meta)
 
 
-def _found(response: TaxResponse) -> Found:
-    combined = rate_units("combined_rate", response.rate.combined_rate)
+class Units(int):
+    """A rate in units where a response has text: a bare number there would mean something else."""
+
+
+class Sent(Protocol):
+    """A rate as it was sent, in a response or computed in this process."""
+
+    @property
+    def confidence(self) -> str | None:
+        """Its confidence in lower case; `None` where it is missing."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of its warnings, in their order."""
+
+    @property
+    def unreadable(self) -> Collection[str]:
+        """The fields of the rate that cannot be read."""
+
+    def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever was sent
+        """A field of the rate or of `meta`; `None` where there is none."""
+
+    def units(self, field: str) -> int | None:
+        """A rate in units; `None` where it is missing. Raises as `rate_units`."""
+
+    def warnings(self) -> Iterable[tuple[str, Mapping[str, object]]]:
+        """The code of each warning, and the fields that explain it."""
+
+    def rows(self, name: str) -> Iterable[Mapping[str, object]]:
+        """The objects of a list of a full response (SPEC 2.5)."""
+
+
+class _Response:
+    """The rate in a response."""
+
+    def __init__(self, response: TaxResponse) -> None:
+        self._response = response
+
+    @property
+    def confidence(self) -> str | None:
+        return confidence_of(self._response)
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        return self._response.rate.unreadable_fields
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        rate = self._response.rate
+        codes = [*map(code_of, all_warnings(self._response))]
+        parts = (getattr(rate, field) for field in _PARTS)
+        if not _adds_up(rate.combined_rate, rate.country_rate, *parts):
+            codes.append(NO_SUM)
+        return tuple(codes)
+
+    def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever was sent
+        of: Rate | Meta = self._response.rate if part == "rate" else self._response.meta
+        if name in type(of).model_fields:
+            return getattr(of, name)
+        value = (of.model_extra or {}).get(name)  # SPEC 2 does not have it
+        return None if value == "" else value
+
+    def units(self, field: str) -> int | None:
+        return rate_units(field, getattr(self._response.rate, field))
+
+    def warnings(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        for one in self._response.warnings:
+            extra = one.model_extra or {} if isinstance(one, Advisory) else {}
+            yield code_of(one), extra
+
+    def rows(self, name: str) -> Iterator[Mapping[str, object]]:
+        extra = self._response.model_extra
+        value = extra.get(name) if extra else None
+        if isinstance(value, list):
+            for one in value:  # what is not an object counts, as an empty one
+                yield one if isinstance(one, dict) else {}
+
+
+def _found(response: Sent) -> Found:
+    combined = response.units("combined_rate")
     if combined is None:
         raise ValueError("it has no combined_rate")
-    places = (response.meta.model_extra or {}).get("accepted_places")
+    codes = response.codes
+    places = _sent(response, "meta.accepted_places")
     low, high = _range(response, combined)
-    freight = response.rate.freight_taxable
-    texts = {one.fact: _text(_sent(response, one.sent)) for one in _TEXTS}
+    freight = _sent(response, "rate.freight_taxable")
+    texts = {fact: _text(response.get(part, name)) for fact, part, name in _TEXTS}
     return Found(
         combined=combined,
-        state=_part(response, "state_rate"),
-        county=_part(response, "county_rate"),
-        city=_part(response, "city_rate"),
-        districts=_part(response, "combined_district_rate"),
+        state=_part(response, "state_rate", codes),
+        county=_part(response, "county_rate", codes),
+        city=_part(response, "city_rate", codes),
+        districts=_part(response, "combined_district_rate", codes),
         freight_taxable=freight if isinstance(freight, bool) else None,
-        confidence=_clean(confidence_of(response)),
-        warnings=_warnings(response),
+        confidence=_clean(response.confidence),
+        warnings=tuple(map(_clean, codes)),
         accepted_places=tuple(_clean(str(one)) for one in places)
         if isinstance(places, list)
         else (),
@@ -261,7 +346,7 @@ def _found(response: TaxResponse) -> Found:
     )
 
 
-def _range(response: TaxResponse, combined: int) -> tuple[int | None, int | None]:
+def _range(response: Sent, combined: int) -> tuple[int | None, int | None]:
     """The lowest and the highest combined rate that the place may have; missing where it is one.
 
     They come from advisories of a doubt about the place, and from the candidates of a full
@@ -269,26 +354,24 @@ def _range(response: TaxResponse, combined: int) -> tuple[int | None, int | None
     rates say nothing of another city whose rate is not given.
     """
     rates, unknown = [combined], False
-    for one in response.warnings:
-        extra = one.model_extra or {} if isinstance(one, Advisory) else {}
+    for code, extra in response.warnings():
         ends = [_units_or_none(extra.get(f"{end}_combined_rate")) for end in ("lowest", "highest")]
         rates += [units for units in ends if units is not None]
-        unknown |= code_of(one) in OTHER_CITY_CODES and None in ends
-    rows = list(_rows(response, "candidates"))
-    candidates = [_units_or_none(one.get("combined_rate")) for one in rows]
-    if len(rows) > 1:
+        unknown |= code in OTHER_CITY_CODES and None in ends
+    candidates = [_units_or_none(one.get("combined_rate")) for one in response.rows("candidates")]
+    if len(candidates) > 1:
         rates += [units for units in candidates if units is not None]
     low, high = min(rates), max(rates)
     return (None, None) if len(rates) == 1 or (unknown and low == high) else (low, high)
 
 
-def _components(response: TaxResponse) -> tuple[Component, ...]:
+def _components(response: Sent) -> tuple[Component, ...]:
     """The jurisdictions of a full response; none where one of them cannot be read.
 
     A list with a gap would look complete, and a filing by jurisdiction would miss a part.
     """
     components = []
-    for one in _rows(response, "components"):
+    for one in response.rows("components"):
         level, name = one.get("level"), one.get("name")
         units = _units_or_none(one.get("rate"))
         if not (isinstance(level, str) and isinstance(name, str)) or units is None:
@@ -300,16 +383,9 @@ def _components(response: TaxResponse) -> tuple[Component, ...]:
     return tuple(components)
 
 
-def _rows(response: TaxResponse, name: str) -> Iterator[Mapping[str, object]]:
-    value = response.model_extra.get(name) if response.model_extra else None
-    if isinstance(value, list):
-        for one in value:  # what is not an object counts, as an empty one
-            yield one if isinstance(one, dict) else {}
-
-
 def _units_or_none(rate: object) -> int | None:
     """A rate within an explanation, in units; `None` where it is not a rate, or cannot be one."""
-    if not isinstance(rate, str):
+    if not isinstance(rate, str | Units):
         return None
     try:
         units = rate_units("rate", rate)
@@ -318,9 +394,9 @@ def _units_or_none(rate: object) -> int | None:
     return units if units is not None and units <= TOO_HIGH else None
 
 
-def _check_readable(place: Place, response: TaxResponse) -> None:
+def _check_readable(place: Place, fields: Collection[str]) -> None:
     compared = {"state", "zip"} if place.mode == "zip" else {"state"}
-    if unreadable := compared.intersection(response.rate.unreadable_fields):
+    if unreadable := compared.intersection(fields):
         raise ValueError(f"its {min(unreadable)} cannot be read")
 
 
@@ -331,15 +407,6 @@ def _check_place(place: Place, state: str | None, zip_code: str | None) -> None:
         raise ValueError(f"it is for ZIP {zip_code}, not for {place.zip}")
 
 
-def _warnings(response: TaxResponse) -> tuple[str, ...]:
-    codes = [*map(code_of, all_warnings(response))]
-    rate = response.rate
-    parts = (getattr(rate, field) for field in _PARTS)
-    if not _adds_up(rate.combined_rate, rate.country_rate, *parts):
-        codes.append(NO_SUM)
-    return tuple(map(_clean, codes))
-
-
 @lru_cache(4096)
 def _adds_up(combined: str | None, country: str | None, *parts: str | None) -> bool:
     """Whether the parts can add up to the rate; a country without a rate has none (SPEC 2.2)."""
@@ -348,13 +415,12 @@ def _adds_up(combined: str | None, country: str | None, *parts: str | None) -> b
     return total is None or known == total or (None in parts and known < total)
 
 
-def _part(response: TaxResponse, field: str) -> int | None:
-    if not part_is_known(response, field):
-        return None
-    return rate_units(field, getattr(response.rate, field))
+def _part(response: Sent, field: str, codes: Iterable[str]) -> int | None:
+    units = response.units(field)
+    return units if units or is_covered(field, codes) else None
 
 
-def rate_units(field: str, rate: str | None) -> int | None:
+def rate_units(field: str, rate: str | Units | None) -> int | None:
     """A rate of a response in units; `None` where it is missing.
 
     Raises:
@@ -362,9 +428,10 @@ def rate_units(field: str, rate: str | None) -> int | None:
     """
     if rate is None:
         return None
-    units = rate_to_units(rate)
+    units = int(rate) if isinstance(rate, Units) else rate_to_units(rate)
     if not 0 <= units < UNITS_PER_ONE:
-        raise ValueError(f"{field} is {rate}, which is not a fraction from 0 to 1")
+        shown = units_to_rate(rate) if isinstance(rate, Units) else rate
+        raise ValueError(f"{field} is {shown}, which is not a fraction from 0 to 1")
     return units
 
 
@@ -409,14 +476,10 @@ def with_sum_checked(outcome: Outcome) -> Outcome:
     return replace(outcome, found=replace(found, warnings=(*found.warnings, NO_SUM)))
 
 
-def _sent(response: TaxResponse, where: str) -> object:
-    """What a response has at a place such as `meta.source`; `None` where it has nothing."""
+def _sent(response: Sent, where: str) -> object:
+    """What was sent at a place such as `meta.source`; `None` where nothing was."""
     part, name = where.split(".")
-    of: Rate | Meta = response.rate if part == "rate" else response.meta
-    if name in type(of).model_fields:
-        return getattr(of, name)
-    value = (of.model_extra or {}).get(name)  # SPEC 2 does not have it
-    return None if value == "" else value
+    return response.get(part, name)
 
 
 def _text(value: object) -> str | None:

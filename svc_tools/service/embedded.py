@@ -24,6 +24,9 @@ from pydantic import SecretStr
 
 from svc_tools.loopback import serve_when_needed
 from svc_tools.service.books import keep_book
+from svc_tools.service.computing import Computation as Computation  # noqa: PLC0414 - of clients
+from svc_tools.service.computing import Located as Located  # noqa: PLC0414 - the same
+from svc_tools.service.computing import Memories
 from svc_tools.service.errors import BookUnavailableError
 from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - callers catch it
 from svc_tools.service.params import read_params
@@ -96,6 +99,7 @@ class EmbeddedService:
         self.inherited = False
         self.closed = False
         self._rates = RateResponses()
+        self._memories = Memories()
         self._one = threading.Lock()
         try:
             self._server = serve_when_needed(self._make_app, name="svc-tools-service")
@@ -169,8 +173,6 @@ class EmbeddedService:
         found = _LOOKUP.fullmatch(path)
         if found is None or method != "GET":
             return None
-        request_id = new_request_id()
-        headers = {"content-type": "application/json", "x-request-id": request_id}
         try:
             lookup = (found[1], tuple(read_params(params, *LOOKUP_PARAMS).items()), local_day())
             with self._one:
@@ -181,15 +183,29 @@ class EmbeddedService:
                     self._books.refresh()
                     body = self._rates.of(self._books.book).look_up(*lookup)
         except Exception as error:  # noqa: BLE001 - as the app: whatever it is, it is a response
-            problem = as_problem(error)
-            if problem is not error and problem.code == "INTERNAL":
-                log.exception("GET %s failed [%s]", path, request_id)
-            else:
-                scope = {"method": method, "path": path, CODE: problem.code}
-                log_error(scope, problem.status_code, request_id)
-            headers |= {name.lower(): value for name, value in problem.headers.items()}
-            return LocalResponse(problem.status_code, headers, problem.body(request_id))
-        return LocalResponse(200, headers, body)
+            return self.refused(error, path)
+        return LocalResponse(200, _headers(new_request_id()), body)
+
+    def computation(self) -> Computation:
+        """Many lookups with the book as it is now; to be closed.
+
+        Raises:
+            Exception: see `refused`, which gives the response that each of them would have.
+        """
+        return Computation(self._books, self._memories)
+
+    def refused(self, error: Exception, path: str) -> LocalResponse:
+        """The response to a lookup where this was raised: whatever it is, as that of the app."""
+        request_id = new_request_id()
+        problem = as_problem(error)
+        if problem is not error and problem.code == "INTERNAL":
+            log.error("GET %s failed [%s]", path, request_id, exc_info=error)
+        else:
+            scope = {"method": "GET", "path": path, CODE: problem.code}
+            log_error(scope, problem.status_code, request_id)
+        headers = _headers(request_id)
+        headers |= {name.lower(): value for name, value in problem.headers.items()}
+        return LocalResponse(problem.status_code, headers, problem.body(request_id))
 
     def transport(self) -> httpx.BaseTransport:
         """A transport to this service's port for one `httpx.Client`."""
@@ -217,6 +233,10 @@ class EmbeddedService:
         from svc_tools.service.serving import make_app  # noqa: PLC0415 - loads the web framework
 
         return make_app(self._opened(), self._books, self.api_key, loopback=True)
+
+
+def _headers(request_id: str) -> dict[str, str]:
+    return {"content-type": "application/json", "x-request-id": request_id}
 
 
 class _PortTransport(httpx.BaseTransport):

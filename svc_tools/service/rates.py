@@ -14,6 +14,12 @@ from svc_tools.service.ratebook import NotResolved, resolve
 if TYPE_CHECKING:
     from svc_tools.service.ratebook import Book
 
+
+def missing(error: NotResolved) -> Problem:
+    """The response where there is no rate."""
+    return Problem(404, error.code, error.message, extra=error.detail)
+
+
 LOOKUP_PARAMS = tuple(name for name in LookupParams.model_fields if name != "state")
 """The parameters of the query string of a lookup."""
 _CACHED_RESPONSES = 16_384
@@ -70,6 +76,6 @@ class _BookResponses:
         lookup = read_lookup(state, dict(given))
         try:
             found = resolve(self.book, lookup.query, today=day)
-        except NotResolved as missing:
-            raise Problem(404, missing.code, missing.message, extra=missing.detail) from missing
+        except NotResolved as error:
+            raise missing(error) from error
         return json_bytes(found.full() if lookup.full else found.simple())

@@ -45,11 +45,13 @@ if TYPE_CHECKING:
 _GEOGRAPHY = ("bokeh_sampledata",)
 """Packages whose versions go into the digest."""
 _SCHEMA = "2"
+_MEMO_LIMIT = 100_000
 _SHIPPED = Path(__file__).with_name("data")
 
 _Row = TypeVar("_Row")
 _Key = TypeVar("_Key", str, tuple[str, str])
 _Value = TypeVar("_Value")
+_Kept = TypeVar("_Kept")
 
 
 class StateMap(Mapping[_Key, _Value]):
@@ -132,6 +134,8 @@ class Book:
             quarter of the file, as ranges of first and last, by state.
         memo: cached results that depend on the book alone; owned by the modules that fill it,
             safe to drop.
+        records: the reader of the records in `own_path` as they were at one moment; `None`: each
+            lookup reads those of now.
     """
 
     __slots__ = (
@@ -151,6 +155,7 @@ class Book:
         "own_path",
         "own_zips",
         "rates",
+        "records",
         "sources",
         "states",
         "zips",
@@ -206,6 +211,7 @@ class Book:
         )
         self.own_editions: tuple[Edition, ...] = ()
         self.own_path: Path | None = None
+        self.records: object = None
         self.own_zips: Mapping[str, tuple[tuple[int, int], ...]] = {}
         self.county_areas: StateMap[tuple[str, str], tuple[Area, ...]]
         self.memo: dict[object, object]
@@ -236,6 +242,13 @@ class Book:
         rules = self.delivery.get(state, [])
         begun = [rule for rule in rules if rule.begin is None or rule.begin <= day]
         return next(iter([*reversed(begun), *rules]), None)
+
+    def remember(self, key: object, value: _Kept) -> _Kept:
+        """Cache a value in the memo, which begins again when it is full."""
+        if len(self.memo) > _MEMO_LIMIT:
+            self.memo.clear()
+        self.memo[key] = value
+        return value
 
     def copy(self) -> Book:
         """A shallow copy, to lay other rows over and index again."""

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.address_line import Parts
 from svc_tools.service.ratebook.gazetteer import keys_of, place_names
-from svc_tools.service.ratebook.imports.database import day_number, failures_named, open_own_book
+from svc_tools.service.ratebook.imports.database import (
+    day_number,
+    editions,
+    failures_named,
+    open_own_book,
+    ordinal,
+)
 from svc_tools.service.ratebook.imports.reading import quarter_begin, row_on
 from svc_tools.service.ratebook.imports.sst_rows import LOCATION_CODES, Composition, levied
 from svc_tools.service.ratebook.imports.streets import (
@@ -35,6 +41,7 @@ from svc_tools.service.ratebook.own import OwnBookChanged
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import Rated, codes_without_rate, rate_area
 from svc_tools.service.ratebook.schema import Area
+from svc_tools.service.ratebook.spans import changes_of_rates
 
 if TYPE_CHECKING:
     import sqlite3
@@ -57,11 +64,13 @@ class _Composed(NamedTuple):
         unknown: the codes that no rate is known for.
         since: the first day that the state's rate file is known to list every rate of, where a
             code has none on the day, which is earlier; else `None`.
+        changes: the days on which it may add up to another area, as `Location.changes`.
     """
 
     area: Area
     unknown: tuple[str, ...]
     since: date | None = None
+    changes: frozenset[int] = frozenset()
 
 
 def boundary_edition(book: Book, state: str) -> Edition | None:
@@ -102,9 +111,7 @@ def locate_by_boundary(
     if isinstance(known, Location):
         return known
     found = _locate(book, edition, parts, day, usual)
-    if alone:
-        book.memo[key] = found
-    return found
+    return book.remember(key, found) if alone else found
 
 
 def _locate(
@@ -130,14 +137,16 @@ def _locate(
         if found is None:
             if refusal:
                 raise refusal
-            return base
+            return replace(base, changes=search.changes)
         composed = [
             (_compose(book, edition, reader, composite, day), why)
             for composite, why in found.composites
         ]
     if refusal and not _usable(edition, composed):
         raise refusal
-    return _decided(book, edition, found, base, composed, day=day)
+    decided = _decided(book, edition, found, base, composed, day=day)
+    changes = search.changes.union(*(one.changes for one, _ in composed))
+    return replace(decided, changes=changes | {edition.covers_from.toordinal()})
 
 
 def _usable(edition: Edition, composed: Sequence[tuple[_Composed, str]]) -> bool:
@@ -191,7 +200,7 @@ def _in_state(book: Book, state: str, zip5: str) -> bool:
 
 
 def _store(book: Book) -> BoundaryStore:
-    found = book.memo.get("boundaries")
+    found = book.records or book.memo.get("boundaries")
     if not isinstance(found, BoundaryStore):
         if book.own_path is None:
             raise ValueError("a book with own editions has no path to them")
@@ -207,7 +216,7 @@ def _compose(
     found = book.memo.get(key)
     if not isinstance(found, _Composed):
         composition = reader.composition(composite)
-        found = book.memo[key] = _composed(book, edition, composite, composition, day)
+        return book.remember(key, _composed(book, edition, composite, composition, day))
     return found
 
 
@@ -220,8 +229,10 @@ def _composed(
         return _Composed(whose.area, whose.unknown)
     ids = tuple(key for key in whose.ids if row_on(book.rates[key], day))
     since = None
+    changes = frozenset[int]().union(*(changes_of_rates(book, key) for key in whose.ids))
     if len(ids) < len(whose.ids) + len(whose.silent):
         since = _lists_all_from(book, state)
+        changes |= {since.toordinal()} if since else set()
     names = [book.jurisdictions[key].name for key in ids]
     return _Composed(
         Area(
@@ -234,6 +245,7 @@ def _composed(
         ),
         whose.unknown,
         since if since and day < since else None,
+        changes,
     )
 
 
@@ -352,6 +364,13 @@ class Search:
         self, memo: dict[object, object], edition_id: int, reader: BoundaryReader, at: int
     ) -> None:
         self._memo, self._edition, self._reader, self._at = memo, edition_id, reader, at
+        self._seen: set[Span] = set()
+
+    @property
+    def changes(self) -> frozenset[int]:
+        """The days on which a record that was looked at begins to hold, or ends to."""
+        begins = {ordinal(span.begins) for span in self._seen}
+        return frozenset(begins | {ordinal(span.ends) + 1 for span in self._seen})
 
     def in_zip(self, parts: Parts) -> Found | None:
         """The finest records of a place whose ZIP is known."""
@@ -440,6 +459,7 @@ class Search:
         return found
 
     def _holds(self, span: Span) -> bool:
+        self._seen.add(span)
         return span.begins <= self._at <= span.ends
 
 
@@ -479,6 +499,18 @@ class ZipSpan(NamedTuple):
     low: int
     high: int
     span: Span
+
+
+def pinned(book: Book) -> BoundaryStore:
+    """The records as they are now, for as long as the store is open.
+
+    Raises:
+        OwnBookChanged: the own book holds other editions by now.
+        OwnBookError: the own book is damaged.
+    """
+    if book.own_path is None:
+        raise ValueError("a book with own editions has no path to them")
+    return _PinnedStore(book.own_path, book.own_editions)
 
 
 class BoundaryStore:
@@ -542,6 +574,29 @@ class BoundaryStore:
                 self._idle.append(connection)
                 return
         connection.close()
+
+
+class _PinnedStore(BoundaryStore):
+    """The records at one moment: a transaction that stays begun, whatever is written meanwhile."""
+
+    def __init__(self, path: Path, expected: tuple[Edition, ...]) -> None:
+        super().__init__(path)
+        self._one_at_a_time = threading.Lock()
+        self._idle.append(self._take())
+        with failures_named(path):
+            self._idle[0].execute("BEGIN")
+            here = tuple(editions(self._idle[0]))  # the first read is the moment
+        if here != expected:
+            self.close()
+            raise OwnBookChanged("the own book holds other editions than the book that is loaded")
+
+    @contextmanager
+    def reading(self, edition_id: int) -> Iterator[BoundaryReader]:
+        """As `BoundaryStore.reading`; one lookup at a time."""
+        with self._one_at_a_time, failures_named(self._path):
+            if not self._idle or self._process != self._pid():
+                raise OwnBookChanged("the records were read for a run that is over")
+            yield _reader(self._idle[0], edition_id)
 
 
 def _reader(connection: sqlite3.Connection, edition_id: int) -> BoundaryReader:

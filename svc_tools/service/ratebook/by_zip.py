@@ -39,7 +39,7 @@ def locate_zip(book: Book, state: str, zip_code: str) -> Location:
     key = ("zip", state, zip5)
     found = book.memo.get(key)
     if not isinstance(found, Location):
-        found = book.memo[key] = _locate(book, state, zip5)
+        return book.remember(key, _locate(book, state, zip5))
     return found
 
 

@@ -100,6 +100,9 @@ class Location:
         unknown_code: one of them names a code that no rate is known for.
         history_from: the first day of the records, where the day lies before it.
         edition_end: the last day that the records are good for.
+        changes: where records decide by the day, the days on which they may lead elsewhere: from
+            the last of them before the day of the lookup to the next one they do not. Days as by
+            `date.toordinal`.
         kind: of places of one kind, everything else that rates and doubts depend on is the same;
             empty: alone of its kind. A copy that `replace` makes is of no kind.
     """
@@ -129,6 +132,7 @@ class Location:
     unknown_code: bool = False
     history_from: date | None = None
     edition_end: date | None = None
+    changes: frozenset[int] = frozenset()
     kind: tuple[object, ...] = field(default=(), init=False, compare=False)
 
     def of_kind(self, *kind: object) -> Location:

@@ -10,11 +10,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import units_to_rate
+from svc_tools.service.ratebook.spans import changes_of_area
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,11 +37,8 @@ LEVELS = ("low", "medium", "high", "exact")
 Advisory = dict[str, object]
 """One warning, ready for JSON."""
 
-_MEMO_LIMIT = 100_000
 _HALF = 500
 _ORDER = ("state", "county", "city", "district")
-QUARTER = timedelta(days=92)
-"""A figure is likely to be right still this long after its edition (docs/ACCURACY.md)."""
 
 
 class Component(NamedTuple):
@@ -73,7 +72,7 @@ class Rated(NamedTuple):
         confirmed: where a row is stale, the last day that its figure is published for.
         origin: names and editions of the sources that decide: those of the local rows, where
             there are any.
-        written: the rates as a response has them (SPEC 2.2), by field.
+        units: the rates by the field of a response that has them (SPEC 2.2).
     """
 
     area: Area | None
@@ -92,7 +91,7 @@ class Rated(NamedTuple):
     lacks: str
     confirmed: date | None
     origin: tuple[str, str]
-    written: Mapping[str, str]
+    units: Mapping[str, int]
 
 
 class Absent(NamedTuple):
@@ -116,13 +115,22 @@ def rate_area(book: Book, state: str, area: Area | None, day: date) -> Rated | A
     Before a jurisdiction's first row its oldest row serves and `history_from` says so, unless
     the source lists every jurisdiction of that day: then the area did not exist (`Absent`).
     """
-    key = (area.id if area else state, day)
-    found = book.memo.get(key)
+    key = ("rates", area.id, area.components) if area else ("rates", state)
+    known = book.memo.get(key)
+    if not isinstance(known, _AreaRates):
+        known = book.remember(key, _AreaRates(changes_of_area(book, state, area), {}))
+    span = bisect_right(known.changes, day.toordinal())
+    found = known.by_span.get(span)
     if found is None:
-        if len(book.memo) > _MEMO_LIMIT:
-            book.memo.clear()
-        found = book.memo[key] = _rate(book, state, area, day)
-    return found  # type: ignore[return-value]  # the memo is shared by kinds of key
+        found = known.by_span[span] = _rate(book, state, area, day)
+    return found
+
+
+class _AreaRates(NamedTuple):
+    """The rates of an area for each span of days in which they are the same."""
+
+    changes: tuple[int, ...]
+    by_span: dict[int, Rated | Absent]
 
 
 def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absent:
@@ -158,12 +166,12 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
         lacks=_lacks(area, components, day),
         confirmed=min(stale) - timedelta(days=1) if stale else None,
         origin=_origin(components),
-        written={
-            "state_rate": rate_text(parts["state"]),
-            "county_rate": rate_text(parts["county"]),
-            "city_rate": rate_text(parts["city"]),
-            "combined_district_rate": rate_text(parts["district"]),
-            "combined_rate": rate_text(sum(parts.values())),
+        units={
+            "state_rate": parts["state"],
+            "county_rate": parts["county"],
+            "city_rate": parts["city"],
+            "combined_district_rate": parts["district"],
+            "combined_rate": sum(parts.values()),
         },
     )
 

@@ -20,8 +20,11 @@ from svc_tools.service.ratebook.rating import (
     rate_area,
     rate_text,
 )
+from svc_tools.service.ratebook.spans import QUARTER, behind, changes_of_area
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.query import Location, Query
@@ -59,9 +62,33 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     Raises:
         NotResolved: no rate can honestly be given; HTTP 404.
     """
-    state = _supported(book, query.state)
     day = query.as_of or today
-    location = _locate(book, query, day)
+    return rate(book, query, locate(book, query, day), day)
+
+
+def locate(book: Book, query: Query, day: date) -> Location:
+    """Where a query leads on a day.
+
+    Raises:
+        NotResolved: nowhere that the book may have a rate for.
+    """
+    _supported(book, query.state)
+    return _locate(book, query, day)
+
+
+def is_dated(book: Book, state: str) -> bool:
+    """Whether where a query leads in a state may depend on the day: where records may decide."""
+    return any((one.state, one.kind) == (state, "boundary") for one in book.own_editions)
+
+
+def rate(book: Book, query: Query, location: Location, day: date) -> Answer:
+    """The rate of a query that leads to a location, on a day.
+
+    Raises:
+        NotResolved: no rate can honestly be given. Where its text names the day, its `detail` has
+            it as `as_of`.
+    """
+    state = book.states[query.state]
     verdict = _verdict(book, state, location, day)
     notes, rated = location.advisories, verdict.rated
     if len(location.options) == 1:  # a verdict is shared by places that lead there otherwise
@@ -83,6 +110,27 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     )
 
 
+def changes_of(book: Book, state: str, location: Location) -> tuple[int, ...]:
+    """The days on which the result of a location may change, in order; see `spans`."""
+    areas = [option.area for option in location.options] or [None]
+    key = (
+        "changes of",
+        state,
+        tuple([(area.id, area.components) for area in areas if area]),
+        location.changes,
+        location.edition_end,
+    )
+    known = book.memo.get(key)
+    if isinstance(known, tuple):
+        return known
+    days = {rule.begin.toordinal() for rule in book.delivery.get(state, ()) if rule.begin}
+    for last in (book.states[state].districts_until, location.edition_end):
+        days.update(behind(last) if last else ())
+    for area in areas:
+        days.update(changes_of_area(book, state, area))
+    return book.remember(key, tuple(sorted(days | location.changes)))
+
+
 def _verdict(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
     """The verdict about a place; cached for a kind of place."""
     if not location.kind:
@@ -91,8 +139,7 @@ def _verdict(book: Book, state: StateRow, location: Location, day: date) -> _Ver
     known = book.memo.get(key)
     if isinstance(known, _Verdict):
         return known
-    book.memo[key] = verdict = _judge(book, state, location, day)
-    return verdict
+    return book.remember(key, _judge(book, state, location, day))
 
 
 def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
@@ -128,7 +175,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             districts_unplaced=unplaced,
             before_history=history is not None,
             after_edition=day > end,
-            long_after=day - end > rating.QUARTER,
+            long_after=day - end > QUARTER,
             unknown_code=location.unknown_code,
             stale=chosen.confirmed is not None,
             partial=bool(lacks),
@@ -341,23 +388,27 @@ class Answer(NamedTuple):
         """The rates of the likeliest area."""
         return self.rated[0][0]
 
-    def simple(self) -> dict[str, object]:
-        """`{"rate": ..., "meta": ...}`: SPEC 2.2 and 2.3, with `source` and `edition`."""
-        return {"rate": self._rate(), "meta": self._meta()}
+    def simple(self, written: Callable[[int], object] = rate_text) -> dict[str, object]:
+        """`{"rate": ..., "meta": ...}`: SPEC 2.2 and 2.3, with `source` and `edition`.
 
-    def full(self) -> dict[str, object]:
+        Args:
+            written: how rates are written; `int` leaves them whole numbers of 10^-5.
+        """
+        return {"rate": self._rate(written), "meta": self._meta()}
+
+    def full(self, written: Callable[[int], object] = rate_text) -> dict[str, object]:
         """The simple body and `candidates`, `components`, `resolved_place` (SPEC 2.5)."""
         return {
-            **self.simple(),
+            **self.simple(written),
             "candidates": [
-                _candidate(rank, rated, why, self.book)
+                _candidate(rank, rated, why, self.book, written)
                 for rank, (rated, why) in enumerate(self.rated, 1)
             ],
-            "components": [_component(component) for component in self.chosen.components],
+            "components": [_component(one, written) for one in self.chosen.components],
             "resolved_place": self._place(),
         }
 
-    def _rate(self) -> dict[str, object]:
+    def _rate(self, written: Callable[[int], object]) -> dict[str, object]:
         location, rated, rule = self.location, self.chosen, self.delivery
         rate: dict[str, object] = {
             "state": self.state.state,
@@ -365,8 +416,8 @@ class Answer(NamedTuple):
             "city": location.city,
             "county": _county_name(self.book, self.state.state, location.county),
             "country": "US",
-            "country_rate": rate_text(0),
-            **rated.written,
+            "country_rate": written(0),
+            **{name: written(units) for name, units in rated.units.items()},
             "freight_taxable": None if rule is None else rule.taxed,
         }
         if rule is not None and rule.certainty != _OFFICIAL:
@@ -437,7 +488,9 @@ def _county_name(book: Book, state: str, fips: str | None) -> str | None:
     return county.name if county else None
 
 
-def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, object]:
+def _candidate(
+    rank: int, rated: Rated, why: str, book: Book, written: Callable[[int], object]
+) -> dict[str, object]:
     area = rated.area
     fips = area.counties[0] if area and area.counties else None
     return {
@@ -448,17 +501,17 @@ def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, objec
         "county": _county_name(book, area.state, fips) if area else None,
         "why": why,
         "missing": rated.lacks or None,
-        **rated.written,
+        **{name: written(units) for name, units in rated.units.items()},
     }
 
 
-def _component(component: Component) -> dict[str, object]:
+def _component(component: Component, written: Callable[[int], object]) -> dict[str, object]:
     jurisdiction, row, source = component
-    written: dict[str, object] = {
+    found: dict[str, object] = {
         "level": jurisdiction.level,
         "name": jurisdiction.name,
         "code": jurisdiction.code,
-        "rate": rate_text(row.units),
+        "rate": written(row.units),
         "begin": row.begin.isoformat() if row.begin else None,
         "end": row.end.isoformat() if row.end else None,
         "effective_date": row.effective.isoformat() if row.effective else None,
@@ -467,5 +520,5 @@ def _component(component: Component) -> dict[str, object]:
         "trust": row.trust,
     }
     if row.note:
-        written["note"] = row.note
-    return written
+        found["note"] = row.note
+    return found

@@ -320,6 +320,11 @@ def day_number(day: date) -> int:
     return day.year * 10_000 + day.month * 100 + day.day
 
 
+def ordinal(number: int) -> int:
+    """The day that records keep as a number, as `date.toordinal` counts it."""
+    return date(number // 10_000, number // 100 % 100, number % 100).toordinal()
+
+
 def zips_in_force(connection: sqlite3.Connection, edition: Edition) -> tuple[tuple[int, int], ...]:
     """The ZIPs that a record holds in the quarter of an edition: ranges that do not meet."""
     span = day_number(edition.covers_until), day_number(quarter_begin(edition.edition))

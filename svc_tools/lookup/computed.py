@@ -1,0 +1,213 @@
+"""Lookups of the embedded service, computed in this process: each place once for a span of days.
+
+The outcomes are those of requests, with nothing in between: rates stay whole numbers from the rate
+book to the result.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import unquote
+
+from svc_tools.codes import code_of
+from svc_tools.lookup.outcomes import (
+    SERVER_ERRORS,
+    Outcome,
+    Units,
+    failed,
+    of_sent,
+    rate_units,
+)
+from svc_tools.lookup.transport import request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from svc_tools.config import Computation, EmbeddedAsyncSvc, EmbeddedSvc, Located
+    from svc_tools.places import Place
+
+_ALWAYS = 1, 10_000_000
+"""From the first day that there is to behind the last, as by `date.toordinal`."""
+_REMEMBERED = 50_000
+"""How many places are remembered between two runs: every ZIP of the country; about 1 KB each."""
+
+
+class Computed:
+    """One run over one state of the rate book. A context manager; safe to use from any thread.
+
+    Args:
+        client: a client of the embedded service, whose lookups are computed in this process.
+        detail: whether `Found.components` is filled, as by a full response.
+
+    Attributes:
+        at: the moment of the run (UTC).
+        today: the day of queries without one.
+
+    Raises:
+        ValueError: its lookups are not computed in this process.
+    """
+
+    def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc, *, detail: bool) -> None:
+        self._client = client
+        self._detail = detail
+        self._run: Computation | None = None
+        self._broken: Exception | None = None
+        self._remembered: dict[object, object] = {}
+        self.at = datetime.now(UTC)
+        self.today = self.at.astimezone().date()
+        try:
+            self._run = client.computation()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is why no place has a rate
+            self._broken = error
+            return
+        if self._run is None:
+            raise ValueError("client: its lookups are not computed in this process")
+        self.today, self._remembered = self._run.today, self._run.remembered
+
+    def __enter__(self) -> Self:
+        """The run."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self.close()
+
+    def close(self) -> None:
+        """End the run."""
+        if self._run is not None:
+            self._run.close()
+
+    def spans(self, place: Place, days: Sequence[int]) -> tuple[list[int], list[Outcome]]:
+        """The outcomes of a place on days: one for each span of them in which it is the same.
+
+        Args:
+            place: the place, without a day.
+            days: days as by `date.toordinal`, ascending, each once; empty for today.
+
+        Returns:
+            Where in `days` each span begins, and its outcome, without `looked_up_at`: it is `at`.
+        """
+        days = days or (self.today.toordinal(),)
+        key = place, self._detail
+        found = self._remembered.get(key)
+        known = found if isinstance(found, _Known) else _Known((), (), ())
+        located: Located | _Span | None = None
+        begins: list[int] = []
+        outcomes: list[Outcome] = []
+        at = 0
+        while at < len(days):
+            day = days[at]
+            span = bisect_right(known.begins, day) - 1
+            if span < 0 or known.ends[span] <= day:
+                located = located or self._located(place)
+                new = located if isinstance(located, _Span) else self._on(place, located, day)
+                known, span = known.with_span(new)
+                if new.lasts:
+                    self._remember(key, known)
+            outcome = known.outcomes[span]
+            if not outcomes or outcome != outcomes[-1]:
+                begins.append(at)
+                outcomes.append(outcome)
+            at = bisect_left(days, known.ends[span], at + 1)
+        return begins, outcomes
+
+    def _located(self, place: Place) -> Located | _Span:
+        """The place in the book, or its outcome on every day."""
+        if self._run is None:
+            return self._failed(place, self._broken)
+        try:
+            if located := _in_zip(self._run, place):
+                return located
+            call = request_of(place, detail=self._detail)
+        except (ValueError, TypeError) as error:  # the client would refuse it as well
+            return _Span(*_ALWAYS, Outcome("failed", f"{type(error).__name__}: {error}"))
+        try:
+            return self._run.place(unquote(call.path.rpartition("/")[2]), call.params)
+        except Exception as error:  # noqa: BLE001 - as in `__init__`
+            return self._failed(place, error)
+
+    def _on(self, place: Place, located: Located, day: int) -> _Span:
+        try:
+            begin, end, answer, error = located.on(day)
+            if answer is None:
+                return self._failed(place, error, begin, end)
+            sent = _Answer(answer.full(Units) if self._detail else answer.simple(Units))
+            return _Span(begin, end, of_sent(place, sent))
+        except Exception as raised:  # noqa: BLE001 - as in `__init__`
+            return self._failed(place, raised)
+
+    def _failed(
+        self, place: Place, error: Exception | None, begin: int = _ALWAYS[0], end: int = _ALWAYS[1]
+    ) -> _Span:
+        refusal = self._client.refusal(error or LookupError(place), f"/v1/tax/{place.state}")
+        if refusal.status_code in SERVER_ERRORS:  # the log has it by its reference
+            return _Span(begin, end, failed(refusal), lasts=False)
+        return _Span(begin, end, replace(failed(refusal), support_reference=None))
+
+    def _remember(self, key: tuple[Place, bool], known: _Known) -> None:
+        if len(self._remembered) >= _REMEMBERED:
+            self._remembered.clear()
+        self._remembered[key] = known
+
+
+class _Span(NamedTuple):
+    """An outcome from a day on until before another; `lasts`: whether it is remembered."""
+
+    begin: int
+    end: int
+    outcome: Outcome
+    lasts: bool = True
+
+
+class _Known(NamedTuple):
+    """The outcomes of a place that are known, by the first days and those behind the last."""
+
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    outcomes: tuple[Outcome, ...]
+
+    def with_span(self, new: _Span) -> tuple[_Known, int]:
+        """The same with a further span, and where that is."""
+        at = bisect_right(self.begins, new.begin)
+        begins = (*self.begins[:at], new.begin, *self.begins[at:])
+        ends = (*self.ends[:at], new.end, *self.ends[at:])
+        return _Known(begins, ends, (*self.outcomes[:at], new.outcome, *self.outcomes[at:])), at
+
+
+def _in_zip(run: Computation, place: Place) -> Located | None:
+    """The place where a ZIP alone names it, as nearly every place of a year of orders."""
+    others = place.address, place.city, place.location, place.lat, place.lng
+    if others == _NONE and isinstance(place.state, str) and isinstance(place.zip, str):
+        return run.in_zip(place.state, place.zip)
+    return None
+
+
+_NONE = (None,) * 5
+
+
+class _Answer:
+    """The rate that was computed, with whole numbers for rates; see `outcomes.Sent`."""
+
+    unreadable = ()
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self._body = body
+        self.confidence: str | None = body["meta"]["confidence"]
+        self.codes = tuple([code_of(one["code"]) for one in body["meta"]["warnings"]])
+
+    def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever the book has
+        value = self._body[part].get(name)
+        return None if value == "" else value
+
+    def units(self, field: str) -> int | None:
+        return rate_units(field, self._body["rate"][field])
+
+    def warnings(self) -> Iterable[tuple[str, Mapping[str, object]]]:
+        return zip(self.codes, self._body["meta"]["warnings"], strict=True)
+
+    def rows(self, name: str) -> Iterable[Mapping[str, object]]:
+        rows: list[Mapping[str, object]] = self._body.get(name, [])
+        return rows

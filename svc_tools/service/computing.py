@@ -1,0 +1,154 @@
+"""Many lookups with one state of the rate book: each place once for a span of days.
+
+No request is made, no JSON written, and nothing waits for another lookup.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.params import read_lookup, read_params
+from svc_tools.service.ratebook import NotResolved, Query
+from svc_tools.service.ratebook.own import OwnBookChanged
+from svc_tools.service.ratebook.resolver import changes_of, is_dated, locate, rate
+from svc_tools.service.ratebook.spans import EVER, span_of
+from svc_tools.service.rates import LOOKUP_PARAMS, local_day, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from svc_tools.service.books import BookKeeper
+    from svc_tools.service.problems import Problem
+    from svc_tools.service.ratebook import Answer, Book
+    from svc_tools.service.ratebook.by_boundary import BoundaryStore
+    from svc_tools.service.ratebook.query import Location
+
+_ATTEMPTS = 5
+"""How often the book is loaded again where files are imported in between."""
+_STATE = re.compile("[A-Z]{2}")
+_ZIP = re.compile("[0-9]{5}(-[0-9]{4})?", re.ASCII)
+
+
+class Span(NamedTuple):
+    """The result of a place from a day on, which is the same until before another.
+
+    Attributes:
+        begin: the first day, as by `date.toordinal`.
+        end: the day behind the last.
+        answer: the rate; `None` where there is none.
+        error: why there is none.
+    """
+
+    begin: int
+    end: int
+    answer: Answer | None
+    error: Problem | None = None
+
+
+class Computation:
+    """One run over one state of the book, however long it takes; to be closed.
+
+    Attributes:
+        today: the day of a query without one.
+        remembered: what callers remember of this state of the book, for the next run over it.
+
+    Raises:
+        BookUnavailableError: the book cannot be read.
+        OwnBookChanged: files are imported all the time.
+        OwnBookError: the user's own files cannot be read.
+    """
+
+    def __init__(self, books: BookKeeper, memories: Memories) -> None:
+        self._book, self._records = _pinned(books)
+        self.today = local_day()
+        self.remembered = memories.of(self._book)
+
+    def close(self) -> None:
+        """Let go of the user's own files as they were."""
+        if self._records is not None:
+            self._records.close()
+
+    def in_zip(self, state: str, zip_code: str) -> Located | None:
+        """The place that is a ZIP or ZIP+4; `None` where one of the two is written otherwise."""
+        if _STATE.fullmatch(state) and _ZIP.fullmatch(zip_code):
+            return Located(self._book, Query(state, zip=zip_code))
+        return None
+
+    def place(self, state: str, params: Iterable[tuple[str, str]]) -> Located:
+        """The place of a request.
+
+        Args:
+            state: the last segment of its path, decoded.
+            params: its query string, decoded.
+
+        Raises:
+            Problem: 400 for what was given.
+        """
+        return Located(self._book, read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query)
+
+
+class Memories:
+    """What callers remember of the book in use, which goes with it."""
+
+    def __init__(self) -> None:
+        self._current: tuple[object, dict[object, object]] = None, {}
+
+    def of(self, book: Book) -> dict[object, object]:
+        """What is remembered of a book; copies of it share its memo."""
+        current = self._current
+        if current[0] is not book.memo:
+            current = self._current = book.memo, {}
+        return current[1]
+
+
+class Located:
+    """A place, located once for all days where the day does not matter."""
+
+    def __init__(self, book: Book, query: Query) -> None:
+        self._book, self._query = book, query
+        self._dated = is_dated(book, query.state)
+        self._location: Location | None = None
+
+    def on(self, day: int) -> Span:
+        """The result on a day, and the days around it on which it is the same."""
+        book, query, asked = self._book, self._query, date.fromordinal(day)
+        try:
+            if self._location is None or self._dated:
+                self._location = locate(book, query, asked)
+        except NotResolved as error:
+            return Span(*((day, day + 1) if self._dated else EVER), None, missing(error))
+        begin, end = span_of(changes_of(book, query.state, self._location), day)
+        # the same day for all places of a kind, which share what is found for it
+        shared = date.fromordinal(begin if begin > EVER[0] else end - 1)
+        try:
+            return Span(begin, end, rate(book, query, self._location, shared))
+        except NotResolved as error:
+            if "as_of" not in (error.detail or {}):
+                return Span(begin, end, None, missing(error))
+        try:  # the text names the day
+            return Span(day, day + 1, rate(book, query, self._location, asked))
+        except NotResolved as error:
+            return Span(day, day + 1, None, missing(error))
+
+
+def _pinned(books: BookKeeper) -> tuple[Book, BoundaryStore | None]:
+    """The book of now, with the records of the user's own files as they are now."""
+    for attempt in range(_ATTEMPTS):
+        books.refresh()
+        book = books.book
+        if all(edition.kind != "boundary" for edition in book.own_editions):
+            break
+        from svc_tools.service.ratebook.by_boundary import pinned  # noqa: PLC0415 - few have own files
+
+        try:
+            records = pinned(book)
+        except OwnBookChanged:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            continue
+        book = book.copy()
+        book.records = records
+        return book, records
+    return book, None
