@@ -19,7 +19,7 @@ from svc_sdk import Svc
 from svc_tools.config import source_of
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.queries import read_queries
+from svc_tools.frames.lookup.survey import Survey
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RATE_COLUMNS
@@ -185,7 +185,7 @@ def dated_orders(asked: list[tuple[str, str]]) -> pd.DataFrame:
 def keep_all(cache: Cache, client: Svc, frame: pd.DataFrame) -> int:
     """Let the cache know what each row asks; how many questions these are."""
     number_of = {zip5: number for number, zip5 in enumerate(frame["zip"].unique())}
-    questions = read_queries(frame, find_inputs(frame, {}))
+    queries = Survey.of(frame, find_inputs(frame, {})).queries
     now = datetime.now(UTC)
     answered = [
         (
@@ -197,7 +197,7 @@ def keep_all(cache: Cache, client: Svc, frame: pd.DataFrame) -> int:
                 looked_up_at=now,
             ),
         )
-        for place in dict.fromkeys(questions.places())
+        for place in queries.wanted("day").dated()
     ]
     for start in range(0, len(answered), 20_000):
         cache.store(source_of(client), answered[start : start + 20_000], detail=False)

@@ -448,7 +448,24 @@ def source_of(client: Svc | AsyncSvc) -> Source:
 
 def embedded_source(book_digest: str) -> Source:
     """The source that is the embedded service with this rate book."""
-    return Source(f"embedded:{book_digest}/{__version__}", "")
+    return Source(f"{_OF_EMBEDDED}{book_digest}/{__version__}", "")
+
+
+def embedded() -> EmbeddedSvc:
+    """A client of the embedded service.
+
+    Raises:
+        ConfigurationError: it cannot start.
+    """
+    return EmbeddedSvc(_embedded())
+
+
+def is_embedded(source: Source) -> bool:
+    """Whether results are those of the embedded service, with whatever rate book."""
+    return source.service.startswith(_OF_EMBEDDED)
+
+
+_OF_EMBEDDED = "embedded:"
 
 
 def account_fingerprint(client: Svc | AsyncSvc) -> str:

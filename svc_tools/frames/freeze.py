@@ -14,11 +14,14 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.atomic import whole_file
+from svc_tools.config import embedded, is_embedded
 from svc_tools.display import Note, as_html
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.lookup.sources import BookSource
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
@@ -183,8 +186,16 @@ def _used_by(
         return {} if lookup.results is None else lookup.results.by_place()
     survey = Survey.of(frame, lookup.inputs)
     if lookup.results is None:
-        return _from_cache(frame, lookup, survey, cache, notes)
-    changed = _changes_of(frame, survey, lookup.results, lookup.prefix)
+        return _from_file(frame, lookup, survey, cache, notes)
+    _refuse_changes(frame, survey, lookup, lookup.results)
+    return lookup.results.by_place(lookup.results.lookups_of(survey.queries))
+
+
+def _refuse_changes(
+    frame: pd.DataFrame, survey: Survey, lookup: UsedLookup, results: Results
+) -> None:
+    """Refuse rows that are not those that were looked up."""
+    changed = _changes_of(frame, survey, results, lookup.prefix)
     if changed.not_looked_up:
         raise ValueError(
             "rows whose place or date is not the one that was looked up:"
@@ -196,17 +207,16 @@ def _used_by(
             f"rows whose rate is not that of their place and date: {changed.of_other_rates:,};"
             f" either was changed since the lookup. To freeze the frame, {_AGAIN}"
         )
-    return lookup.results.by_place(lookup.results.lookups_of(survey.queries))
 
 
-def _from_cache(
+def _from_file(
     frame: pd.DataFrame,
     lookup: UsedLookup,
     survey: Survey,
     cache: CacheChoice,
     notes: list[str],
 ) -> Mapping[Place, Outcome]:
-    """The results of a frame that comes from a file, where the cache has exactly those."""
+    """The results of a frame that comes from a file: exactly those, of the cache or the book."""
     first = np.unique(survey.codes[0], return_index=True)[1]  # the first row of each query
     status = _texts(frame.iloc[first], f"{lookup.prefix}lookup_status")
     moments = _texts(frame.iloc[first], f"{lookup.prefix}looked_up_at")
@@ -223,14 +233,24 @@ def _from_cache(
             "places without a result; a file does not store them, so they are not in it:"
             f" {failures:,}"
         )
-    with opened_cache(cache) as stored:
-        known = stored.known(lookup.source, looked_up, detail=lookup.detail) if stored else {}
+    if is_embedded(lookup.source):
+        with embedded() as client:
+            source = BookSource(client, LookupOptions(detail=lookup.detail))
+        known, where = {}, "the rate book is another one by now"
+        if source.source == lookup.source:
+            results = source.resolve(survey.queries)
+            _refuse_changes(frame, survey, lookup, results)
+            known = results.by_place()
+        known = {place: _of(known[place], looked_up[place]) for place in known.keys() & looked_up}
+    else:
+        where = "the cache does not have all of those that it used any more"
+        with opened_cache(cache) as stored:
+            known = stored.known(lookup.source, looked_up, detail=lookup.detail) if stored else {}
     if not all(
         place in known and _is_of(known[place], moment) for place, moment in looked_up.items()
     ):
         raise ValueError(
-            "the frame comes from a file, which does not store results, and the cache does not have"
-            f" all of those that it used any more; {_AGAIN}"
+            f"the frame comes from a file, which does not store results, and {where}; {_AGAIN}"
         )
     return {place: known[place] for place in looked_up}
 
@@ -244,6 +264,12 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str | None]:
         None if missing else str(value)
         for value, missing in zip(column.tolist(), column.isna().tolist(), strict=True)
     ]
+
+
+def _of(outcome: Outcome, moment: str | None) -> Outcome:
+    """A result that was computed again, of the moment that the row states."""
+    at = None if moment is None else pd.Timestamp(moment).to_pydatetime()
+    return replace(outcome, looked_up_at=at)
 
 
 def _is_of(outcome: Outcome, moment: str | None) -> bool:

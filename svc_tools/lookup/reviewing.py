@@ -221,7 +221,7 @@ def as_of_status(
 
 
 def is_proved(since: T, own_day: T, query_day: T, last: T) -> Any:  # noqa: ANN401 - or an array
-    """Whether a result proves its rate for the day of a row; of days, or of arrays of their numbers.
+    """Whether a result proves its rate for the day of a row; of days, or arrays of numbers.
 
     Args:
         since: the day from which it does (`proved_from`).

@@ -7,6 +7,8 @@ same; a service gets a request for each place and day that is not in the cache.
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +18,7 @@ import numpy as np
 from svc_tools.config import EmbeddedSvc, Source, service_name, source_of
 from svc_tools.frames.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
-from svc_tools.lookup.computed import INTERRUPTED, Computed, Watch, is_computed
+from svc_tools.lookup.computed import Computed
 from svc_tools.lookup.outcomes import STOPPED, all_stay, not_attempted
 from svc_tools.places import Place, Refusal
 from svc_tools.progress import stage
@@ -191,7 +193,7 @@ class ResultSource(Protocol):
 
 def source_for(client: Svc, cache: ResultStore | None, options: LookupOptions) -> ResultSource:
     """The source that a client reaches: computed here, or requested over HTTP."""
-    if is_computed(client):
+    if isinstance(client, EmbeddedSvc) and client.is_here:
         return BookSource(client, options)
     return ServiceSource(client, cache, options)
 
@@ -311,14 +313,15 @@ class BookSource:
         days, ends = wanted.days[order].tolist(), _ends(wanted)
         found: list[tuple[int, list[int], list[Outcome]]] = []
         done, stopped = 0, None
-        watch = Watch(self._options.deadline, stop)
+        ends_at = _Ends(self._options, stop)
         with (
             Computed(self._client, detail=self._options.detail) as book,
+            all_stay(),
             stage(progress, "Looking up", len(wanted), "places") as shown,
         ):
             try:
                 for place, end in zip(wanted.places, ends, strict=True):
-                    if (stopped := watch.stopped()) is not None:
+                    if (stopped := ends_at.why()) is not None:
                         break
                     begin, own = done, days[done:end]
                     if own:
@@ -409,3 +412,19 @@ def name_of_service(client: Svc) -> ServiceName:
     """The service of a client."""
     edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
     return ServiceName(service_name(client), edition)
+
+
+INTERRUPTED = "interrupted"
+
+
+class _Ends:
+    def __init__(self, options: LookupOptions, stop: threading.Event | None = None) -> None:
+        self._stop, self._deadline = stop, options.deadline
+        self._until = math.inf if self._deadline is None else time.monotonic() + self._deadline
+
+    def why(self) -> str | None:
+        if self._stop is not None and self._stop.is_set():
+            return STOPPED
+        if self._deadline is not None and time.monotonic() >= self._until:
+            return f"the deadline of {self._deadline:g} s was reached"
+        return None
