@@ -286,6 +286,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 _BLOCK_BYTES = 8 << 20
 """Bytes that are read at once."""
+_MOST_ROWS = 65_536
+"""Rows of a chunk: its memory is that of all columns that are added to it, in several forms."""
 _LONGEST_ROW = 64 << 20
 
 
@@ -325,8 +327,8 @@ class _CsvTable:
         try:
             for table in self._parsed(wanted) if self._dialect.paired else self._read(wanted):
                 self._unchanged.check()
-                if table.num_rows:
-                    yield Chunk(table.rename_columns(names))
+                for start in range(0, table.num_rows, _MOST_ROWS):
+                    yield Chunk(table.slice(start, _MOST_ROWS).rename_columns(names))
         except UnicodeDecodeError as error:
             raise FileError(
                 f"{self._path.name} is not {self._dialect.encoding}: {error}", "encoding"

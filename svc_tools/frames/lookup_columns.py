@@ -109,7 +109,7 @@ def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
     Raises:
         ValueError: it names the argument and the label.
     """
-    if sum(name == label for name in frame.columns) > 1:
+    if not frame.columns.is_unique and sum(name == label for name in frame.columns) > 1:
         raise ValueError(f"{argument}: there are several columns {label!r}; rename all but one")
 
 

@@ -57,7 +57,7 @@ from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.lookup_columns import ADDED, NOTE, READING
+from svc_tools.frames.lookup_columns import ADDED, NOTE, READING, TERMS, remember_columns
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import date_cells
 from svc_tools.frames.review import ReviewCounts
@@ -275,7 +275,10 @@ class FileJob:
             attrs = attrs_of(self.layout, self.terms, results, rows=self.surveyed.rows, notes=notes)
             columns = ResultColumns(results, detail=self.terms.lookup.detail)
             writing = _FileWriting(
-                self.rows, self.layout, self.terms, columns, self.surveyed.codes, attrs
+                *(self.rows, self.layout, self.terms),
+                columns=columns,
+                codes=self.surveyed.codes,
+                attrs=attrs,
             )
             writing.amounts_of_rows = self._has_amounts_of_rows()
             if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
@@ -577,6 +580,7 @@ class _FileWriting:
         rows: Table,
         layout: Layout,
         terms: Terms,
+        *,
         columns: ResultColumns,
         codes: Sequence[np.ndarray],
         attrs: Mapping[Hashable, object],
@@ -584,10 +588,10 @@ class _FileWriting:
         self._rows, self._layout, self._terms = rows, layout, terms
         self._columns, self._codes, self._attrs = columns, codes, attrs
         # what was looked up; not the results themselves, which pandas would copy for each chunk
-        reading = layout.inputs.reading.as_plain()
-        self._noted: dict[Hashable, object] = {NOTE: attrs.get(NOTE)}
-        if terms.tax is None:  # a tax stores how it has read the columns
-            self._noted[READING] = {terms.lookup.prefix: reading}
+        self._noted: dict[Hashable, object] = {
+            **{name: attrs[name] for name in (NOTE, TERMS) if name in attrs},
+            READING: {terms.lookup.prefix: layout.reading.as_plain()},
+        }
         self._counts = Counts()
         self._money: list[int] = []
         self.notes: list[str] = []
@@ -687,8 +691,9 @@ class _FileWriting:
 
     def _rated(self, frame: pd.DataFrame, codes: np.ndarray, marks: Marks) -> pd.DataFrame:
         """The rows with what was found for their queries, and their tax."""
-        rated = with_columns(frame, self._terms.lookup.prefix, self._columns.rows(codes))
-        tax = self._layout.tax
+        prefix, columns = self._terms.lookup.prefix, self._columns.rows(codes)
+        rated, tax = with_columns(frame, prefix, columns), self._layout.tax
+        remember_columns(rated, prefix, columns)
         return rated if tax is None else tax.add(rated, marks=marks, counts=self._counts)
 
     def _schema(self) -> pa.Schema:
