@@ -6,7 +6,6 @@ its place, or on its day, once for each query. Both are then copied to the rows 
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import attrgetter
@@ -18,9 +17,8 @@ import numpy as np
 from svc_tools.frames.arrow import Categories, Fixed, Rows, Texts, Truths, rate_values
 from svc_tools.frames.queries import combined
 from svc_tools.frames.results import encode
-from svc_tools.lookup import Found
 from svc_tools.lookup.columns import COLUMNS, lookup_columns
-from svc_tools.lookup.outcomes import TOO_HIGH
+from svc_tools.lookup.outcomes import FOUND_FIELDS, TOO_HIGH
 from svc_tools.lookup.reviewing import (
     is_proved,
     last_begun,
@@ -32,9 +30,10 @@ from svc_tools.lookup.reviewing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from svc_tools.frames.lookup.sources import Results
+    from svc_tools.lookup import Found
     from svc_tools.lookup.columns import Column
     from svc_tools.lookup.options import RateForm
 
@@ -60,7 +59,8 @@ class ResultColumns:
         values = _Values(results)
         every = lookup_columns(detail=detail)
         wanted = {*every}.intersection(every if names is None else names)
-        self._of_query = values.of_query
+        of_query = values.of_query
+        self._of_query = of_query.astype(np.min_scalar_type(int(of_query.max(initial=0))))
         self._columns = {
             one.name: _column(one, values, rates) for one in COLUMNS if one.name in wanted
         }
@@ -112,14 +112,20 @@ class _Values:
         self.outcomes, self.of_query = results.of_queries(results.queries)
         self._results = results
         self.found = list(map(attrgetter("found"), self.outcomes))
-        self._fields_of = self.found
-        if None in self.found:
-            self._fields_of = [one or _NOTHING for one in self.found]
         self._coded: dict[str, _Coded] = {}
 
     def field(self, name: str) -> list[Any]:
         """A field of what was found; `None` where nothing was."""
-        return list(map(attrgetter(name), self._fields_of))
+        return self._fields[name]
+
+    @cached_property
+    def _fields(self) -> Mapping[str, list[Any]]:
+        """Every field, read in one go: most of the time goes into finding the results in memory."""
+        found = self.found
+        if None in found:
+            found = [one or _NOTHING for one in found]
+        each = list(zip(*map(attrgetter(*FOUND_FIELDS), found), strict=True))
+        return {name: list(each[at]) if each else [] for at, name in enumerate(FOUND_FIELDS)}
 
     def result(self, name: str) -> list[Any]:
         """A field of the outcome."""
@@ -263,7 +269,7 @@ def _local_day(moment: datetime) -> int:
     return moment.astimezone().date().toordinal()
 
 
-_NOTHING = SimpleNamespace(**dict.fromkeys(one.name for one in fields(Found)))
+_NOTHING = SimpleNamespace(**dict.fromkeys(FOUND_FIELDS))
 """Stands for a missing `Found`: every field of it is `None`."""
 
 

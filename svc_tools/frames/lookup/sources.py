@@ -261,7 +261,7 @@ class ServiceSource:
             self.grain,
             queries,
             wanted,
-            [*map(run.outcomes.__getitem__, places)],
+            [*run.outcomes.values()],  # in the order of the places, each of which is there once
             np.arange(len(places)),
             stopped=run.stopped,
             asked=run.asked,

@@ -48,8 +48,10 @@ class Survey:
         self.inputs, self.rows, self.whole = inputs, 0, False
         self.codes: list[np.ndarray] = []
         self._every_date = every_date
-        self._parts: dict[Question | Refusal, int] = {}
+        self._parts: list[Question | Refusal] = []
+        self._numbers: dict[Question | Refusal, int] = {}
         self._keys: list[np.ndarray] = []
+        self._rows: list[np.ndarray] = []
         self._rests: Counter[str] = Counter()
 
     @classmethod
@@ -65,12 +67,12 @@ class Survey:
             DatesAmbiguous: its dates do not decide how they are read.
         """
         survey = cls(inputs)
-        survey.add(frame)
-        survey.settle(weights)
+        survey.add(frame, weights)
+        survey.settle()
         return survey
 
-    def add(self, frame: pd.DataFrame) -> Queries:
-        """Read the next chunk; its own queries.
+    def add(self, frame: pd.DataFrame, weights: np.ndarray | None = None) -> None:
+        """Read the next chunk; `weights` as in `of`.
 
         Raises:
             DatesAmbiguous: the column of dates does not decide how they are read.
@@ -80,29 +82,46 @@ class Survey:
             every = [rows.dates.cells] if self._every_date is None else self._every_date()
             self._decided(decide(every, style))
         codes, queries = rows.queries(self.inputs)
-        parts = self._parts
-        numbers = [parts.setdefault(one, len(parts)) for one in queries.parts]
-        self._keys.append(queries.of_parts(numbers, np.int64) * DAY_SPAN + queries.days)
+        self._keys.append(self._part_of(queries) * DAY_SPAN + queries.days)
+        self._rows.append(
+            queries.rows
+            if weights is None
+            else np.bincount(codes, weights, len(queries.rows)).astype(np.int64)
+        )
         self.codes.append(codes)
         self.rows += len(codes)
         self._rests += queries.rests
-        return queries
 
-    def settle(self, weights: np.ndarray | None = None) -> None:
+    def _part_of(self, queries: Queries) -> np.ndarray:
+        """For each query of a chunk the number of its part among those of all chunks."""
+        if not self._parts:  # of a frame there is only one: no part has to be compared
+            self._parts = [*queries.parts]
+            return queries.part_of
+        if not self._numbers:
+            self._numbers = {one: number for number, one in enumerate(self._parts)}
+        numbers, parts = self._numbers, self._parts
+        each = []
+        for one in queries.parts:
+            number = numbers.setdefault(one, len(parts))
+            if number == len(parts):
+                parts.append(one)
+            each.append(number)
+        return queries.of_parts(each, np.int64)
+
+    def settle(self) -> None:
         """Number the queries of all chunks together."""
         self._decided(self.inputs.style.settled())
-        keys = np.concatenate([np.empty(0, np.int64), *self._keys])
-        numbers, uniques = pd.factorize(keys)
-        ends = np.cumsum([len(one) for one in self._keys])
-        of_chunks = np.split(numbers.astype(np.min_scalar_type(len(uniques))), ends[:-1])
-        self.codes = [of.take(codes) for of, codes in zip(of_chunks, self.codes, strict=False)]
-        self._keys = []
+        numbers, uniques = pd.factorize(np.concatenate([np.empty(0, np.int64), *self._keys]))
         rows = np.zeros(len(uniques), np.int64)
-        for codes in self.codes:
-            rows += np.bincount(codes, weights, len(uniques)).astype(np.int64)
+        np.add.at(rows, numbers, np.concatenate([np.empty(0, np.int64), *self._rows]))
+        if len(self.codes) > 1 or len(uniques) < len(numbers):
+            ends = np.cumsum([len(one) for one in self._keys])[:-1]
+            of_chunks = np.split(numbers.astype(np.min_scalar_type(len(uniques))), ends)
+            pairs = zip(of_chunks, self.codes, strict=False)
+            self.codes = [of.take(codes) for of, codes in pairs]
         part_of, days = np.divmod(uniques, DAY_SPAN)
-        self.queries = Queries([*self._parts], part_of, days, rows, self._rests)
-        self._parts, self.whole = {}, True
+        self.queries = Queries(self._parts, part_of, days, rows, self._rests)
+        self._keys, self._rows, self._numbers, self.whole = [], [], {}, True
 
     def codes_at(self, numbers: Sequence[int]) -> np.ndarray:
         """The number of the query of some rows, by their numbers in the table."""
