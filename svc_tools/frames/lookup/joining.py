@@ -30,7 +30,7 @@ from svc_tools.lookup.reviewing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from svc_tools.frames.lookup.sources import Results
     from svc_tools.lookup import Found
@@ -56,9 +56,9 @@ class ResultColumns:
         names: Collection[str] | None = None,
         detail: bool = False,
     ) -> None:
-        values = _Values(results)
         every = lookup_columns(detail=detail)
         wanted = {*every}.intersection(every if names is None else names)
+        values = _Values(results, {one.fact for one in COLUMNS if one.fact and one.name in wanted})
         of_query = values.of_query
         self._of_query = of_query.astype(np.min_scalar_type(int(of_query.max(initial=0))))
         self._columns = {
@@ -107,25 +107,28 @@ class _Values:
     A value that depends on a few fields is computed once for each combination of them.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, facts: Collection[str]) -> None:
         self.queries, self.who = results.queries, results.service
         self.outcomes, self.of_query = results.of_queries(results.queries)
         self._results = results
         self.found = list(map(attrgetter("found"), self.outcomes))
         self._coded: dict[str, _Coded] = {}
+        # read in one go: most of the time goes into finding the results in memory
+        self._fields = self._read([*facts])
 
     def field(self, name: str) -> list[Any]:
         """A field of what was found; `None` where nothing was."""
+        if name not in self._fields:
+            self._fields |= self._read([name])
         return self._fields[name]
 
-    @cached_property
-    def _fields(self) -> Mapping[str, list[Any]]:
-        """Every field, read in one go: most of the time goes into finding the results in memory."""
+    def _read(self, names: list[str]) -> dict[str, list[Any]]:
         found = self.found
         if None in found:
             found = [one or _NOTHING for one in found]
-        each = list(zip(*map(attrgetter(*FOUND_FIELDS), found), strict=True))
-        return {name: list(each[at]) if each else [] for at, name in enumerate(FOUND_FIELDS)}
+        # one more than is wanted: of a single name it would give no tuples
+        each = list(zip(*map(attrgetter("combined", *names), found), strict=True))[1:]
+        return {name: list(each[at]) if each else [] for at, name in enumerate(names)}
 
     def result(self, name: str) -> list[Any]:
         """A field of the outcome."""
