@@ -7,12 +7,14 @@ book to the result.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import unquote
 
 from svc_tools.codes import code_of
+from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     Outcome,
@@ -26,13 +28,22 @@ from svc_tools.lookup.transport import request_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from svc_tools.config import Computation, EmbeddedAsyncSvc, EmbeddedSvc, Located
+    from svc_sdk import AsyncSvc, Svc
+    from svc_tools.config import Computation, Located
     from svc_tools.places import Place
 
 _ALWAYS = 1, 10_000_000
 """From the first day that there is to behind the last, as by `date.toordinal`."""
 _REMEMBERED = 50_000
 """How many places are remembered between two runs: every ZIP of the country; about 1 KB each."""
+
+
+def computed_by(client: Svc | AsyncSvc, *, detail: bool) -> Computed | None:
+    """A run of the embedded service; `None` where a client's lookups are requests."""
+    if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.is_here:
+        with suppress(ValueError):  # it was closed meanwhile
+            return Computed(client, detail=detail)
+    return None
 
 
 class Computed:
@@ -79,6 +90,20 @@ class Computed:
         """End the run."""
         if self._run is not None:
             self._run.close()
+
+    def outcome(self, place: Place) -> Outcome:
+        """The outcome of a place on its day, or on the day of now."""
+        now = datetime.now(UTC)
+        day = place.as_of
+        if day is not None and type(day) is not date:
+            try:
+                given = dict(request_of(place, detail=self._detail).params)
+            except (ValueError, TypeError) as error:  # as in `_located`
+                return Outcome("failed", f"{type(error).__name__}: {error}")
+            day = date.fromisoformat(given["as_of"])
+        undated = place if day is None else replace(place, as_of=None)
+        _, (found,) = self.spans(undated, ((day or now.astimezone().date()).toordinal(),))
+        return replace(found, looked_up_at=now)
 
     def spans(self, place: Place, days: Sequence[int]) -> tuple[list[int], list[Outcome]]:
         """The outcomes of a place on days: one for each span of them in which it is the same.

@@ -67,6 +67,8 @@ NO_SUM = "parts_do_not_add_up"
 """Warning of the toolkit: the parts of the rate that are given cannot add up to it."""
 STOPPED = "it was stopped"
 """Why a run ended that was stopped through its event."""
+INTERRUPTED = "interrupted"
+"""Why a run ended by Ctrl+C."""
 _US = "US"
 _LONGEST = 40
 """Characters of a country that is not known which a sentence quotes."""
@@ -526,6 +528,11 @@ def refused(refusal: Refusal) -> Outcome:
 def not_attempted(cause: str) -> Outcome:
     """The outcome of a place that was not requested because the run had stopped."""
     return Outcome("not_attempted", cause)
+
+
+def deadline_reached(seconds: float) -> str:
+    """Why a run ended that had so many seconds."""
+    return f"the deadline of {seconds:g} s was reached"
 
 
 TOO_MANY = 429
