@@ -181,7 +181,7 @@ def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> 
         _survey(job, run)
         job.take(lock)
         return True
-    with service.client() as client, opened_cache() as cache:
+    with service.client() as client, opened_cache(of=client) as cache:
         _survey(job, run)
         known = cache if files.resume else None
         if run.plan:
