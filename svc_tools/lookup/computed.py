@@ -221,7 +221,8 @@ class _Answer:
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
         self.confidence: str | None = body["meta"]["confidence"]
-        self.codes = tuple([code_of(one["code"]) for one in body["meta"]["warnings"]])
+        self._warnings: list[dict[str, Any]] = body["meta"]["warnings"]
+        self.codes = tuple([code_of(one["code"]) for one in self._warnings])
 
     def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever the book has
         value = self._body[part].get(name)
@@ -231,7 +232,7 @@ class _Answer:
         return rate_units(field, self._body["rate"][field])
 
     def warnings(self) -> Iterable[tuple[str, Mapping[str, object]]]:
-        return zip(self.codes, self._body["meta"]["warnings"], strict=True)
+        return zip(self.codes, self._warnings, strict=True)
 
     def rows(self, name: str) -> Iterable[Mapping[str, object]]:
         rows: list[Mapping[str, object]] = self._body.get(name, [])
