@@ -170,7 +170,8 @@ class Computed:
         refusal = self._client.refusal(error or LookupError(place), f"/v1/tax/{place.state}")
         if refusal.status_code in SERVER_ERRORS:  # the log has it by its reference
             return _Span(begin, end, failed(refusal), lasts=False)
-        return _Span(begin, end, replace(failed(refusal), support_reference=None))
+        outcome = replace(failed(refusal), support_reference=None)
+        return _Span(begin, end, outcome, lasts=end - begin > 1)  # else its text names the day
 
     def _remember(self, key: tuple[Place, bool], known: _Known) -> None:
         if len(self._remembered) >= _REMEMBERED:

@@ -120,7 +120,7 @@ class Located:
             if self._location is None or self._dated:
                 self._location = locate(book, query, asked)
         except NotResolved as error:
-            return Span(*((day, day + 1) if self._dated else EVER), None, missing(error))
+            return Span(*span_of(sorted(error.changes), day), None, missing(error))
         begin, end = span_of(changes_of(book, query.state, self._location), day)
         # the same day for all places of a kind, which share what is found for it
         shared = date.fromordinal(begin if begin > EVER[0] else end - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 import threading
@@ -270,6 +271,7 @@ OF_MINNESOTA = [
     zip_place("MN", "55403-0002"),
     zip_place("MN", "55404-0002"),
     zip_place("MN", "00001"),
+    zip_place("MN", "56999"),  # which is in no table
     zip_place("MN", "78701"),
     zip_place("WI", "53211"),
     Place("MN", "address", address="101 N Main St", city="Minneapolis", zip="55402"),
@@ -297,6 +299,7 @@ DATED = [
          **MINNEAPOLIS),
     line("Z", zips="55404", begins="20240101", ends="20240331", county="053", specials=["99999"]),
     line("Z", zips="55105", begins="20260115", county="037", place="17000"),
+    line("Z", zips="56999", begins="20230401", ends="20240630", **MINNEAPOLIS),
 ]  # fmt: skip
 
 
@@ -439,7 +442,7 @@ class Shown:
 
 
 def interrupt():
-    raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 def test_progress_counts_each_place_in_the_thread_of_the_caller(client):

@@ -337,7 +337,7 @@ def test_a_lookup_in_process_that_meets_a_new_edition_uses_it(here, minnesota, m
 
 def test_a_run_uses_the_book_of_its_beginning_and_the_next_one_that_after_an_import(here, take):
     class ImportsOnce(NoProgress):
-        def advance(self, count):
+        def advance(self, _count):
             if not imports:
                 imports.append(take("INR2026Q2FEB1.csv", "001"))
 
