@@ -100,7 +100,7 @@ def clear(
         of = ", ".join(sorted({_named(one) for one in chosen}))
         kind = "expired results" if expired else "results"
         print_text(console, f"{goes:,} {kind} of {of} in {path} will be removed.")
-        if not expired:
+        if not expired and not all(is_of_service(one.service, "embedded") for one in chosen):
             print_text(console, "Lookups of these places will be requested, and billed, again.")
         if not yes and not typer.confirm("Remove them?"):
             raise typer.Exit(1)

@@ -180,7 +180,7 @@ def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> 
         _survey(job, run)
         job.resolve(LockSource(lock, options))
         return True
-    with service.client() as client, opened_cache() as cache:
+    with service.client() as client, opened_cache(of=client) as cache:
         _survey(job, run)
         known = source_for(client, cache if files.resume else None, options)
         if run.plan:

@@ -164,7 +164,7 @@ class Desk:
     Args:
         client: the client; that of the settings where left out, made at first use.
         cache: where results are stored between sessions: `None` for the configured file, `False`
-            for nowhere, a path, or an open cache.
+            for nowhere, a path, or an open cache. Those of the embedded service are not stored.
         clock: the time (aware); the machine's where left out.
         patience: as `PATIENCE`: a service that hangs must not hang the sheet.
     """
@@ -233,7 +233,7 @@ class Desk:
             if len(failures) < len(new):
                 session.store(new, since, ended_at + _PAUSE)
         if len(failures) < len(new):
-            with self._opened_cache() as cache:
+            with self._opened_cache(session.client()) as cache:
                 if cache is not None:  # else another session would use them
                     cache.forget(source_of(session.client()), failures)
         changed = sum(
@@ -331,7 +331,7 @@ class Desk:
         session = self._session
         if session.left is not None:
             return session.left
-        with self._opened_cache() as cache:
+        with self._opened_cache(session.client()) as cache:
             return None if cache is None else cache.quota(source_of(session.client()))
 
     def use(self, client: Svc | None) -> None:
@@ -384,8 +384,8 @@ class Desk:
         """
         deadline = self._patience + PER_PLACE * len(places)
         try:
-            with self._opened_cache() as cache:
-                client = session.client()
+            client = session.client()
+            with self._opened_cache(client) as cache:
                 past_cache = since > _EVER
                 stored: Mapping[Place, Outcome] = {}
                 if cache is not None and (outage or past_cache):
@@ -411,8 +411,8 @@ class Desk:
             return _BurstResult(dict.fromkeys(places, outcome), paused_until=until)
 
     @contextmanager
-    def _opened_cache(self) -> Iterator[ResultStore | None]:
-        with opened_cache(self._cache) as cache:
+    def _opened_cache(self, client: Svc) -> Iterator[ResultStore | None]:
+        with opened_cache(self._cache, of=client) as cache:
             try:
                 yield cache
             finally:

@@ -141,13 +141,13 @@ def opened_source(options: LookupOptions) -> Iterator[ResultSource]:
         yield LockSource(read_lock(options.locked), options)
         return
     with contextlib.ExitStack() as stack:
-        cache = stack.enter_context(opened_cache(options.cache))
         client = options.client
         if client is None:
             # 7: the warning names the line that called `df.svc.lookup`; in between are `lookup`,
             # `enrich`, `enrich_rows`, the context manager's `__enter__` and this function
             ready = connect() if configured() else unconfigured(stacklevel=7)
             client = stack.enter_context(ready)
+        cache = stack.enter_context(opened_cache(options.cache, of=client))
         yield source_for(client, cache, options)
 
 
@@ -266,12 +266,14 @@ def _warn(message: str, enriched: pd.DataFrame) -> None:
 def make_plan_of(survey: Survey, options: LookupOptions, price: Decimal | None) -> Plan:
     """The plan for surveyed rows of a frame; starts no service."""
     with contextlib.ExitStack() as stack:
-        cache = stack.enter_context(opened_cache(options.cache))
         client = options.client
         if client is None:
             client = connect() if configured() else running_embedded()
             stack.enter_context(client or contextlib.nullcontext())
-        source = None if client is None else source_for(client, cache, options)
+        source = None
+        if client is not None:
+            cache = stack.enter_context(opened_cache(options.cache, of=client))
+            source = source_for(client, cache, options)
         return plan_of(survey, source, price=price, notes=notes_of(survey))
 
 

@@ -21,7 +21,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from svc_tools.config import cache_hours, cache_path
+from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc, cache_hours, cache_path
 from svc_tools.lookup.cache_store import (
     COMPANIONS,
     NO_PROFILE,
@@ -46,6 +46,7 @@ from svc_tools.operating_system import lock_byte, unlock_byte
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from svc_sdk import AsyncSvc, Svc
     from svc_tools.config import Source
     from svc_tools.lookup.outcomes import Outcome
     from svc_tools.places import Place
@@ -57,8 +58,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AT_ONCE = 20_000
 """How many keys are in one query."""
 _DAY = 86_400
-_OUTDATED = 30 * _DAY
-"""After how long without a new result the embedded service's former rate books are removed."""
 _FIND = """
 SELECT query.key, answer.detail, answer.expires, answer.body, answer.sum
 FROM json_each(?) AS query CROSS JOIN answer
@@ -118,18 +117,27 @@ _T = TypeVar("_T")
 
 
 @contextmanager
-def opened_cache(choice: CacheChoice = None) -> Iterator[ResultStore | None]:
+def opened_cache(
+    choice: CacheChoice = None, *, of: Svc | AsyncSvc | None = None
+) -> Iterator[ResultStore | None]:
     """The chosen cache, for one run; `None` where results are not to be stored.
 
     Args:
         choice: `None` for the configured one (`SVC_CACHE`, `SVC_CACHE_HOURS`), `False` for none,
             the path of another, or one that is open already.
+        of: the client whose results they are. Those of the embedded service, which computes them
+            faster than they are read, are not stored.
 
     Raises:
         TypeError: the choice is something else.
         ConfigurationError: `SVC_CACHE_HOURS` cannot be used.
     """
-    if choice is False:
+    if not (choice is None or choice is False or isinstance(choice, str | Path | ResultStore)):
+        raise TypeError(
+            "cache: expected a path, False for none, or None for the configured one, not"
+            f" {type(choice).__name__}"
+        )
+    if choice is False or isinstance(of, EmbeddedSvc | EmbeddedAsyncSvc):
         yield None
     elif choice is None or isinstance(choice, str | Path):
         path = cache_path() if choice is None else Path(choice)
@@ -141,13 +149,8 @@ def opened_cache(choice: CacheChoice = None) -> Iterator[ResultStore | None]:
             yield cache
         finally:
             cache.flush()
-    elif isinstance(choice, ResultStore):
-        yield choice
     else:
-        raise TypeError(
-            "cache: expected a path, False for none, or None for the configured one, not"
-            f" {type(choice).__name__}"
-        )
+        yield choice
 
 
 class Cache:
@@ -618,16 +621,13 @@ def _profile_numbers(
 
 
 def _remove_expired(connection: sqlite3.Connection, now: int) -> None:
-    """Once a day, remove what expired, and the results of rate books no longer in use."""
+    """Once a day, remove what expired."""
     (cleaned,) = connection.execute("SELECT max(cleaned) FROM upkeep").fetchone()
     if not isinstance(cleaned, int):
         raise DamageError("its date of cleaning is missing")
     if abs(now - cleaned) < _DAY:
         return
     connection.execute("DELETE FROM answer WHERE expires <= ?", (now,))
-    former = "SELECT id FROM source WHERE service LIKE 'embedded:%' AND told < ?"
-    connection.execute(f"DELETE FROM answer WHERE source IN ({former})", (now - _OUTDATED,))  # noqa: S608 - no text of a user
-    connection.execute(f"DELETE FROM source WHERE id IN ({former})", (now - _OUTDATED,))  # noqa: S608 - the same
     connection.execute("UPDATE upkeep SET cleaned = ?", (now,))
 
 

@@ -6,17 +6,23 @@ book to the result.
 
 from __future__ import annotations
 
+import math
+import time
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import unquote
 
 from svc_tools.codes import code_of
+from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
+    STOPPED,
     Outcome,
     Units,
+    deadline_reached,
     failed,
     of_sent,
     rate_units,
@@ -24,15 +30,41 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.lookup.transport import request_of
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterable, Mapping, Sequence
 
-    from svc_tools.config import Computation, EmbeddedAsyncSvc, EmbeddedSvc, Located
+    from svc_sdk import AsyncSvc, Svc
+    from svc_tools.config import Computation, Located
     from svc_tools.places import Place
 
 _ALWAYS = 1, 10_000_000
 """From the first day that there is to behind the last, as by `date.toordinal`."""
 _REMEMBERED = 50_000
 """How many places are remembered between two runs: every ZIP of the country; about 1 KB each."""
+
+
+def computed_by(client: Svc | AsyncSvc, *, detail: bool) -> Computed | None:
+    """A run of the embedded service; `None` where a client's lookups are requests."""
+    if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.is_here:
+        with suppress(ValueError):  # it was closed meanwhile
+            return Computed(client, detail=detail)
+    return None
+
+
+class Ends:
+    """What ends a run before its time: the deadline, in seconds from now, or the event."""
+
+    def __init__(self, deadline: float | None, stop: threading.Event | None = None) -> None:
+        self._stop, self._deadline = stop, deadline
+        self._until = math.inf if deadline is None else time.monotonic() + deadline
+
+    def why(self) -> str | None:
+        """Why the run ends now; `None` where it goes on."""
+        if self._stop is not None and self._stop.is_set():
+            return STOPPED
+        if self._deadline is not None and time.monotonic() >= self._until:
+            return deadline_reached(self._deadline)
+        return None
 
 
 class Computed:
@@ -79,6 +111,20 @@ class Computed:
         """End the run."""
         if self._run is not None:
             self._run.close()
+
+    def outcome(self, place: Place) -> Outcome:
+        """The outcome of a place on its day, or on the day of now."""
+        now = datetime.now(UTC)
+        day = place.as_of
+        if day is not None and type(day) is not date:
+            try:
+                given = dict(request_of(place, detail=self._detail).params)
+            except (ValueError, TypeError) as error:  # as in `_located`
+                return Outcome("failed", f"{type(error).__name__}: {error}")
+            day = date.fromisoformat(given["as_of"])
+        undated = place if day is None else replace(place, as_of=None)
+        _, (found,) = self.spans(undated, ((day or now.astimezone().date()).toordinal(),))
+        return replace(found, looked_up_at=now)
 
     def spans(self, place: Place, days: Sequence[int]) -> tuple[list[int], list[Outcome]]:
         """The outcomes of a place on days: one for each span of them in which it is the same.
@@ -145,7 +191,8 @@ class Computed:
         refusal = self._client.refusal(error or LookupError(place), f"/v1/tax/{place.state}")
         if refusal.status_code in SERVER_ERRORS:  # the log has it by its reference
             return _Span(begin, end, failed(refusal), lasts=False)
-        return _Span(begin, end, replace(failed(refusal), support_reference=None))
+        outcome = replace(failed(refusal), support_reference=None)
+        return _Span(begin, end, outcome, lasts=end - begin > 1)  # else its text names the day
 
     def _remember(self, key: tuple[Place, bool], known: _Known) -> None:
         if len(self._remembered) >= _REMEMBERED:
@@ -196,7 +243,8 @@ class _Answer:
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
         self.confidence: str | None = body["meta"]["confidence"]
-        self.codes = tuple([code_of(one["code"]) for one in body["meta"]["warnings"]])
+        self._warnings: list[dict[str, Any]] = body["meta"]["warnings"]
+        self.codes = tuple([code_of(one["code"]) for one in self._warnings])
 
     def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever the book has
         value = self._body[part].get(name)
@@ -206,7 +254,7 @@ class _Answer:
         return rate_units(field, self._body["rate"][field])
 
     def warnings(self) -> Iterable[tuple[str, Mapping[str, object]]]:
-        return zip(self.codes, self._body["meta"]["warnings"], strict=True)
+        return zip(self.codes, self._warnings, strict=True)
 
     def rows(self, name: str) -> Iterable[Mapping[str, object]]:
         rows: list[Mapping[str, object]] = self._body.get(name, [])

@@ -1,6 +1,7 @@
 """Many queries at once: `look_up` of a collection, and `lookup_many` of any iterable.
 
-Synchronous runs go through one background event loop of the process, in a daemon thread: the
+Lookups of the embedded service are computed, without a request (`computed`). To a service over
+HTTP, synchronous runs go through one background event loop of the process, in a daemon thread: the
 caller's own loop, such as a notebook's, is left alone. `alookup_many` runs in the caller's loop.
 """
 
@@ -22,11 +23,26 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
-from svc_tools.config import configured, connect, source_of, unconfigured
+from svc_tools.config import (
+    EmbeddedAsyncSvc,
+    EmbeddedSvc,
+    configured,
+    connect,
+    source_of,
+    unconfigured,
+)
 from svc_tools.display import visible
 from svc_tools.lookup.cache import Cache, opened_cache
+from svc_tools.lookup.computed import Ends, computed_by
 from svc_tools.lookup.engine import GRACE, LAST_COMMIT, Engine, RunOptions
-from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
+from svc_tools.lookup.outcomes import (
+    INTERRUPTED,
+    STOPPED,
+    Outcome,
+    all_stay,
+    not_attempted,
+    refused,
+)
 from svc_tools.places import Cells, Place, Question, Refusal, question
 from svc_tools.progress import stage
 
@@ -35,10 +51,12 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from svc_tools.lookup.cache import CacheChoice, ResultStore
+    from svc_tools.lookup.computed import Computed
     from svc_tools.lookup.engine import Batch, Commit, Looked
     from svc_tools.progress import Progress
 
 T = TypeVar("T")
+Result = TypeVar("Result")
 _log = logging.getLogger("svc_tools.lookup")
 
 CLOSED = "the caller ended the run"
@@ -65,7 +83,7 @@ class Run:
     Attributes:
         outcomes: an outcome for each distinct place, in the order in which they were given.
         stopped: why the run ended early; `None` where it did not.
-        asked: how many places were requested from the service.
+        asked: how many places were requested from the service, or computed by the embedded one.
         cached: how many outcomes came from the cache.
         requests: how many requests were sent, retries included.
         waited: the seconds for which none was sent because the service required a pause.
@@ -95,6 +113,9 @@ def look_up(
     stop: threading.Event | None = None,
 ) -> Run:
     """Look up every distinct place once, and none that is in the cache.
+
+    Those of the embedded service are computed in this thread, without requests or cache; every one
+    with the rate book that the run began with. What follows of requests is about other services.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
     would be refused too; so does an address at which there is no service (404 for the first place
@@ -127,8 +148,11 @@ def look_up(
     """
     options = RunOptions(detail=detail, concurrency=concurrency, deadline=deadline)
     distinct = dict.fromkeys(places)
+    if (computed := computed_by(client, detail=detail)) is not None:
+        return _compute(computed, distinct, options, progress, stop)
     known: dict[Place, Outcome] = {}
-    run_cache = _RunCache(cache, client, detail=detail, refresh=refresh)
+    stored = None if isinstance(client, EmbeddedSvc) else cache
+    run_cache = _RunCache(stored, client, detail=detail, refresh=refresh)
     driver = _Driver(client, options, run_cache, stop=stop)
     try:
         known = run_cache.known(distinct)
@@ -250,7 +274,10 @@ def _lookup(
     with ExitStack() as stack:
         if owned:
             stack.enter_context(client)
-        cache = _cache(stack, choice)
+        if (computed := computed_by(client, detail=options.detail)) is not None:
+            yield from _computed(computed, _Source(places), options)
+            return
+        cache = _cache(stack, choice, client)
         run_cache = _RunCache(cache, client, detail=options.detail)
         driver = _Driver(client, options, run_cache, remember=False)
         pending: _Pending[T] = _Pending(run_cache)
@@ -291,7 +318,13 @@ async def _alookup(
     with ExitStack() as stack:
         if owned and isinstance(client, Svc):
             stack.enter_context(client)
-        cache = _cache(stack, choice)
+        if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc):
+            computed = await _in_thread(partial(computed_by, client, detail=options.detail))
+            if computed is not None:
+                async for pair in _acomputed(computed, _Source(places), options):
+                    yield pair
+                return
+        cache = _cache(stack, choice, client)
         stream = _Stream(_Source(places), client, options, cache)
         feeding = asyncio.create_task(stream.feed())
         running = asyncio.create_task(stream.run())
@@ -312,9 +345,92 @@ async def _alookup(
             await asyncio.gather(feeding, running, return_exceptions=True)
 
 
-def _cache(stack: ExitStack, choice: CacheChoice) -> ResultStore | None:
+_AT_ONCE = 256
+"""How many places are computed at once: in milliseconds, seldom in a tenth of a second."""
+
+
+def _compute(
+    computed: Computed,
+    places: Collection[Place],
+    options: RunOptions,
+    progress: Progress | None,
+    stop: threading.Event | None,
+) -> Run:
+    """`look_up` without a service to wait for."""
+    outcomes: dict[Place, Outcome] = {}
+    ends, stopped = Ends(options.deadline, stop), None
+    shown_at = _AT_ONCE
+    with computed, all_stay():
+        try:
+            with stage(progress if places else None, "Looking up", len(places), "places") as shown:
+                for place in places:
+                    if stopped := ends.why():
+                        break
+                    outcomes[place] = computed.outcome(place)
+                    if len(outcomes) >= shown_at:
+                        shown.advance(_AT_ONCE)
+                        shown_at += _AT_ONCE
+                shown.advance(len(outcomes) + _AT_ONCE - shown_at)
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
+    rest = not_attempted(stopped or "the run ended early")
+    every = dict(zip(places, map(outcomes.get, places, repeat(rest)), strict=True))
+    return Run(every, stopped, asked=len(outcomes), cached=0, requests=0, waited=0.0)
+
+
+def _computed(
+    computed: Computed, source: _Source[T], options: RunOptions
+) -> Generator[tuple[T, Outcome], None, None]:
+    """`lookup_many` without a service to wait for: each item as soon as it is read."""
+    answers = _Answers(computed, options)
+    with computed:
+        while source.more:
+            yield from answers.to(source.read(_AT_ONCE))
+        source.check()
+
+
+async def _acomputed(
+    computed: Computed, source: _Source[T], options: RunOptions
+) -> AsyncGenerator[tuple[T, Outcome], None]:
+    """The same for `alookup_many`."""
+    answers = _Answers(computed, options)
+    with computed:
+        while source.more:
+            items = await source.aread(_AT_ONCE)
+            for pair in await _in_thread(partial(answers.to, items)):
+                yield pair
+        source.check()
+
+
+class _Answers:
+    """The outcomes of items that are read a few at a time, until the deadline."""
+
+    def __init__(self, computed: Computed, options: RunOptions) -> None:
+        self._computed = computed
+        self._ends = Ends(options.deadline)
+
+    def to(self, items: Iterable[T]) -> list[tuple[T, Outcome]]:
+        """The items with their outcomes."""
+        return [(item, self._outcome(_place_of(item))) for item in items]
+
+    def _outcome(self, place: Place | Outcome) -> Outcome:
+        if isinstance(place, Outcome):
+            return place
+        why = self._ends.why()
+        return not_attempted(why) if why else self._computed.outcome(place)
+
+
+async def _in_thread(work: Callable[[], Result]) -> Result:
+    """What a function returns, which runs in a thread: the loop is not kept waiting."""
+    try:
+        return await asyncio.to_thread(work)
+    except RuntimeError:  # the main thread has ended: no executor takes work
+        return work()
+
+
+def _cache(stack: ExitStack, choice: CacheChoice, client: Svc | AsyncSvc) -> ResultStore | None:
     """The chosen cache; its notes are logged when the run ends."""
-    cache = stack.enter_context(opened_cache(choice))
+    cache = stack.enter_context(opened_cache(choice, of=client))
     if cache is not None and cache is not choice:  # of a cache that was open, its owner reads them
         stack.callback(_log_notes, cache.notes)
     return cache
@@ -350,11 +466,10 @@ class _RunCache:
     ) -> None:
         self._cache = cache
         self._refresh = refresh
-        self._client = client
         self._detail = detail
         self._broken = False
         self._claimed: set[Place] = set()
-        self._source = None if cache is None else source_of(client)
+        self._source = source_of(client)
         self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
 
@@ -362,7 +477,7 @@ class _RunCache:
         """The outcomes that are in the cache."""
         if self._cache is None or not places or self._refresh:
             return {}
-        return self._cache.known(source_of(self._client), places, detail=self._detail)
+        return self._cache.known(self._source, places, detail=self._detail)
 
     def _commit(
         self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place] | None
@@ -371,29 +486,22 @@ class _RunCache:
         ours: Collection[Place] = ahead or ()
         shared = cache if isinstance(cache, Cache) and not self._refresh else None
         try:
-            source = source_of(self._client)
-            if source != self._source and not self._broken:
-                # the rate book changed: results in flight may be of the one before
-                self._broken = True
-                cache.notes.append(
-                    "the rate book changed during this run: its results since then are not cached"
-                )
             if self._broken:
                 return found, ours
             if shared and ahead:
-                ours = shared.claim(source, ahead)
+                ours = shared.claim(self._source, ahead)
                 self._claimed.update(ours)
                 # only now: another process commits a result before it releases the place
-                found = shared.known(source, ahead, detail=self._detail)
+                found = shared.known(self._source, ahead, detail=self._detail)
             if quota is not None:
-                cache.store_quota(source, quota)
-            cache.store(source, batch, detail=self._detail)
+                cache.store_quota(self._source, quota)
+            cache.store(self._source, batch, detail=self._detail)
         except Exception as error:  # noqa: BLE001 - results that were paid for are not lost
             self._broken = True
             reason = f"{type(error).__name__}: {error}"
             cache.notes.append(f"the results of this run are not cached: {reason}")
         finally:
-            if shared and self._source:
+            if shared:
                 done = {*found, *(place for place, _ in batch)}
                 all_of_them = ahead is None or self._broken
                 over = self._claimed if all_of_them else self._claimed & done
@@ -475,7 +583,7 @@ class _Driver:
             else:
                 yield batch
 
-    def interrupt(self, cause: str = "interrupted", grace: float | None = None) -> None:
+    def interrupt(self, cause: str = INTERRUPTED, grace: float | None = None) -> None:
         """Stop: requests in flight get some time, and their outcomes are committed.
 
         A further Ctrl+C cancels them at once.

@@ -67,6 +67,8 @@ NO_SUM = "parts_do_not_add_up"
 """Warning of the toolkit: the parts of the rate that are given cannot add up to it."""
 STOPPED = "it was stopped"
 """Why a run ended that was stopped through its event."""
+INTERRUPTED = "interrupted"
+"""Why a run ended by Ctrl+C."""
 _US = "US"
 _LONGEST = 40
 """Characters of a country that is not known which a sentence quotes."""
@@ -79,6 +81,8 @@ _TEXTS = tuple(
     if "." in one.sent and not one.codes and one.form not in {"rate", "truth"}
 )
 """The facts that are texts of the response as they are, with its part and the name there."""
+_ENDS = ("lowest_combined_rate", "highest_combined_rate")
+"""The fields of a warning with the ends of the rates that a place may have."""
 _BREAKS = re.compile(r"\s+")
 Text = TypeVar("Text", str, str | None)
 
@@ -355,7 +359,7 @@ def _range(response: Sent, combined: int) -> tuple[int | None, int | None]:
     """
     rates, unknown = [combined], False
     for code, extra in response.warnings():
-        ends = [_units_or_none(extra.get(f"{end}_combined_rate")) for end in ("lowest", "highest")]
+        ends = [_units_or_none(extra.get(end)) for end in _ENDS]
         rates += [units for units in ends if units is not None]
         unknown |= code in OTHER_CITY_CODES and None in ends
     candidates = [_units_or_none(one.get("combined_rate")) for one in response.rows("candidates")]
@@ -526,6 +530,11 @@ def refused(refusal: Refusal) -> Outcome:
 def not_attempted(cause: str) -> Outcome:
     """The outcome of a place that was not requested because the run had stopped."""
     return Outcome("not_attempted", cause)
+
+
+def deadline_reached(seconds: float) -> str:
+    """Why a run ended that had so many seconds."""
+    return f"the deadline of {seconds:g} s was reached"
 
 
 TOO_MANY = 429

@@ -1,16 +1,15 @@
 """The transport of bulk lookups: sends one request and returns the response as a plain value.
 
 Requests go over aiohttp: at 64 in flight it costs a twentieth of what the HTTP client of `svc_sdk`
-does. Lookups of the embedded service are computed in this process. Where the user chose how the
-service is reached, by an injected HTTP client or by a proxy of the environment, the requests go
-through that client.
+does. Where the user chose how the service is reached, by an injected HTTP client or by a proxy of
+the environment, the requests go through that client. Lookups of the embedded service are computed
+instead (`computed`), but for those of a forked child, which are its parent's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import queue
 import re
 import threading
 from concurrent.futures import Future, InvalidStateError
@@ -23,7 +22,6 @@ import httpx
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
-from svc_sdk._settings import CLOSED
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.extras import needs
 
@@ -69,43 +67,10 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
         ImportError: aiohttp is needed and not installed.
     """
     settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
-    if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.is_here:
-        return _Computed(client)
-    if client._owns_http and settings.route.proxy is None:  # noqa: SLF001
+    closed = isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.closed
+    if client._owns_http and settings.route.proxy is None and not closed:  # noqa: SLF001
         return _Direct(client, settings, concurrency)
-    return _ThroughClient(client, settings, concurrency)
-
-
-class _Computed:
-    """Lookups of the embedded service, computed in a thread of their own: no loop waits for one.
-
-    A daemon thread, and no executor: see `engine._Committer`.
-    """
-
-    def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc) -> None:
-        self._client = client
-        self._jobs: queue.SimpleQueue[tuple[Call, Future[Reply | Failure]] | None]
-        self._jobs = queue.SimpleQueue()
-        threading.Thread(target=self._work, name="svc-compute", daemon=True).start()
-
-    async def exchange(self, call: Call) -> Reply | Failure:
-        done: Future[Reply | Failure] = Future()
-        self._jobs.put((call, done))
-        return await asyncio.wrap_future(done)
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            call, done = job
-            if not done.set_running_or_notify_cancel():
-                continue
-            with suppress(RuntimeError):  # the loop has ended
-                try:
-                    done.set_result(self._client.result_here(call) or CLOSED)
-                except BaseException as error:  # noqa: BLE001 - raised where it is awaited
-                    done.set_exception(error)
-
-    async def close(self) -> None:
-        self._jobs.put(None)
+    return _ThroughClient(client, settings, concurrency)  # which says that it was closed
 
 
 class _Direct:

@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.params import read_lookup, read_params
+from svc_tools.service.problems import NO_SUCH_PATH, PATH_NOT_FOUND, Problem
 from svc_tools.service.ratebook import NotResolved, Query
 from svc_tools.service.ratebook.own import OwnBookChanged
 from svc_tools.service.ratebook.resolver import changes_of, is_dated, locate, rate
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from svc_tools.service.books import BookKeeper
-    from svc_tools.service.problems import Problem
     from svc_tools.service.ratebook import Answer, Book
     from svc_tools.service.ratebook.by_boundary import BoundaryStore
     from svc_tools.service.ratebook.query import Location
@@ -84,8 +84,10 @@ class Computation:
             params: its query string, decoded.
 
         Raises:
-            Problem: 400 for what was given.
+            Problem: 400 for what was given, 404 for a path that is not that of a lookup.
         """
+        if "/" in state:
+            raise Problem(404, PATH_NOT_FOUND, NO_SUCH_PATH)
         return Located(self._book, read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query)
 
 
@@ -118,7 +120,7 @@ class Located:
             if self._location is None or self._dated:
                 self._location = locate(book, query, asked)
         except NotResolved as error:
-            return Span(*((day, day + 1) if self._dated else EVER), None, missing(error))
+            return Span(*span_of(sorted(error.changes), day), None, missing(error))
         begin, end = span_of(changes_of(book, query.state, self._location), day)
         # the same day for all places of a kind, which share what is found for it
         shared = date.fromordinal(begin if begin > EVER[0] else end - 1)

@@ -10,6 +10,8 @@ from starlette.status import HTTP_405_METHOD_NOT_ALLOWED as METHOD_NOT_ALLOWED
 
 from svc_tools.service.problems import (
     CODE,
+    NO_SUCH_PATH,
+    PATH_NOT_FOUND,
     REQUEST_ID,
     Problem,
     envelope_body,
@@ -32,10 +34,10 @@ _INPUT_CUT = 200
 _NO_OBJECT = "model_attributes_type"
 _OBJECT_EXPECTED = "Expected a JSON object, sent with Content-Type: application/json"
 # The framework's own errors.
-_CODES = {400: "INVALID_INPUT", 404: "PATH_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+_CODES = {400: "INVALID_INPUT", 404: PATH_NOT_FOUND, 405: "METHOD_NOT_ALLOWED"}
 _MESSAGES = {
     400: "The body of the request could not be read as JSON",
-    404: "The service has no such path; /openapi.json lists those that it has",
+    404: NO_SUCH_PATH,
     405: "This path does not support that method; the Allow header names those that it does",
 }
 

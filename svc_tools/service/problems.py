@@ -121,6 +121,10 @@ def unavailable(*parts: str) -> Problem:
     )
 
 
+PATH_NOT_FOUND = "PATH_NOT_FOUND"
+NO_SUCH_PATH = "The service has no such path; /openapi.json lists those that it has"
+
+
 def as_problem(error: BaseException) -> Problem:
     """The error response for an exception."""
     match error:

@@ -260,7 +260,7 @@ class FileTab:
             if answered is not None:
                 job.answer(answered.tax)
             if answered is None or not job.looked_up:
-                with opened_cache() as cache:
+                with opened_cache(of=client) as cache:
                     job.resolve(source_for(client, cache, job.terms.lookup), stop=stop)
             return job.finish(started, stop), _plan_of(job, client)
 
@@ -474,7 +474,7 @@ class _Work:
 
 
 def _plan_of(job: FileJob, client: Svc) -> Plan:
-    with opened_cache() as cache:
+    with opened_cache(of=client) as cache:
         return job.plan(source_for(client, cache, job.terms.lookup))
 
 

@@ -36,6 +36,7 @@ from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import keyring_name, stored_key
 from svc_tools.excel.workbook import XLWINGS
+from svc_tools.places import Place
 
 ADDRESS = "https://rates.example"
 
@@ -493,12 +494,20 @@ def test_the_server_that_runs_is_named_and_its_token_goes_nowhere(faults):
     assert faults.seen == []
 
 
-def test_the_status_has_the_notes_of_the_cache(tmp_path):
+def test_the_status_has_the_notes_of_the_cache(scripted, tmp_path):
     (tmp_path / "answers.db").write_bytes(b"no database at all" * 500)
-    desk = desk_of(svc_tools.connect("embedded"), cache=tmp_path / "answers.db")
+    desk = desk_of(scripted, cache=tmp_path / "answers.db")
     assert pages.status(desk)["notes"] == ""
     shown(desk, "SVC_RATE", "TX", "78701")
     assert "set aside" in pages.status(desk)["notes"]
+
+
+def test_results_of_the_embedded_service_are_not_stored(tmp_path):
+    desk = desk_of(svc_tools.connect("embedded"), cache=tmp_path / "answers.db")
+    rate = shown(desk, "SVC_RATE", "TX", "78701")
+    assert desk.refresh([Place("TX", "zip", zip="78701")]).requested == 1
+    assert shown(desk, "SVC_RATE", "TX", "78701") == rate
+    assert (desk.notes, list(tmp_path.iterdir())) == ((), [])
 
 
 def test_the_status_of_a_service_has_the_problem_and_its_reference(faults, scripted_desk):

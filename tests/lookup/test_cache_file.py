@@ -242,12 +242,16 @@ def test_what_expired_is_removed_in_time(path):
     assert cache_info(path, now=late).sources[0].answers == 1
 
 
-def test_rate_books_that_nobody_asks_any_more_are_forgotten_and_paid_answers_are_not(path):
-    former, current = embedded_source("a" * 64), embedded_source("b" * 64)
-    for days, source in ((0, former), (0, SOURCE), (40, current)):
+def test_what_earlier_releases_stored_of_the_embedded_service_stays_until_it_is_cleared(path):
+    former = embedded_source("a" * 64)
+    for days, source in ((0, former), (0, SOURCE), (400, OTHER)):
         then = NOW + timedelta(days=days)
         Cache(path, clock=lambda now=then: now).store(source, [(PLACES[0], ok(then))], detail=False)
-    assert {one.service for one in cache_info(path).sources} == {current.service, SOURCE.service}
+    assert {one.service for one in cache_info(path).sources} == {
+        *(former.service, SOURCE.service, OTHER.service)
+    }
+    assert clear_cache(path, service="embedded") == 1
+    assert former.service not in {one.service for one in cache_info(path).sources}
 
 
 def test_a_ctrl_c_between_a_transaction_and_its_work_does_not_close_the_cache(cache, path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
@@ -14,8 +14,8 @@ import svc_tools
 from svc_sdk import ServiceError
 from svc_sdk.rates import rate_to_units
 from svc_tools.lookup import look_up
-from svc_tools.lookup.cache import Cache
 from svc_tools.places import Place
+from svc_tools.progress import NoProgress
 from svc_tools.service import books as book_keeper
 from svc_tools.service import embedded, rates
 from svc_tools.service.books import NOTICE_SECONDS, BookKeeper, keep_book
@@ -335,33 +335,20 @@ def test_a_lookup_in_process_that_meets_a_new_edition_uses_it(here, minnesota, m
     assert second.combined_rate_string != first.combined_rate_string
 
 
-def test_rates_found_before_an_import_are_not_cached_for_the_book_after_it(
-    here, take, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 3600.0)
-    found = threading.Semaphore(0)
-    look_up_here = embedded.EmbeddedService.look_up
-
-    def counted(*given):
-        response = look_up_here(*given)
-        found.release()
-        return response
-
-    class ImportsAtTheFirst(Cache):
-        def store(self, source, outcomes, *, detail):
-            super().store(source, outcomes, detail=detail)
-            if outcomes and not imports:
-                assert all(found.acquire(timeout=10) for _ in range(20))
+def test_a_run_uses_the_book_of_its_beginning_and_the_next_one_that_after_an_import(here, take):
+    class ImportsOnce(NoProgress):
+        def advance(self, _count):
+            if not imports:
                 imports.append(take("INR2026Q2FEB1.csv", "001"))
 
-    imports = []
-    monkeypatch.setattr(embedded.EmbeddedService, "look_up", counted)
+    imports, first = [], date(2025, 1, 1)
     places = [
-        Place("IN", "place", location="Adams County", as_of=date(2026, 5, day))
-        for day in range(1, 31)
+        Place("IN", "place", location="Adams County", as_of=first + timedelta(days=day))
+        for day in range(600)
     ]
-    run = look_up(here, places, cache=ImportsAtTheFirst(tmp_path / "rates.db"), concurrency=1)
+    shipped = rate_to_units(county_rate(here))
+    run = look_up(here, places, progress=ImportsOnce())
     assert imports
-    assert {outcome.status for outcome in run.outcomes.values()} == {"ok"}
-    again = look_up(here, places, cache=Cache(tmp_path / "rates.db"))
-    assert {outcome.found.county for outcome in again.outcomes.values()} == {1000}
+    assert {outcome.found.county for outcome in run.outcomes.values()} == {shipped}
+    again = look_up(here, places[-100:])
+    assert {outcome.found.county for outcome in again.outcomes.values()} == {1000} != {shipped}

@@ -131,7 +131,7 @@ def enrich_file(
         if client is None:
             opened = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(opened)
-        cache = stack.enter_context(opened_cache(options.cache))
+        cache = stack.enter_context(opened_cache(options.cache, of=client))
         job.resolve(source_for(client, cache, options), resume=files.resume, stop=files.stop)
         return job.finish(started, files.stop)
 

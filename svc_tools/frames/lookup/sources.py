@@ -7,8 +7,6 @@ same; a service gets a request for each place and day that is not in the cache.
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -18,8 +16,8 @@ import numpy as np
 from svc_tools.config import EmbeddedSvc, Source, service_name, source_of
 from svc_tools.frames.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
-from svc_tools.lookup.computed import Computed
-from svc_tools.lookup.outcomes import STOPPED, all_stay, not_attempted
+from svc_tools.lookup.computed import Computed, Ends
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, all_stay, not_attempted
 from svc_tools.places import Place, Refusal
 from svc_tools.progress import stage
 
@@ -313,7 +311,7 @@ class BookSource:
         days, ends = wanted.days[order].tolist(), _ends(wanted)
         found: list[tuple[int, list[int], list[Outcome]]] = []
         done, stopped = 0, None
-        ends_at = _Ends(self._options, stop)
+        ends_at = Ends(self._options.deadline, stop)
         with (
             Computed(self._client, detail=self._options.detail) as book,
             all_stay(),
@@ -412,19 +410,3 @@ def name_of_service(client: Svc) -> ServiceName:
     """The service of a client."""
     edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
     return ServiceName(service_name(client), edition)
-
-
-INTERRUPTED = "interrupted"
-
-
-class _Ends:
-    def __init__(self, options: LookupOptions, stop: threading.Event | None = None) -> None:
-        self._stop, self._deadline = stop, options.deadline
-        self._until = math.inf if self._deadline is None else time.monotonic() + self._deadline
-
-    def why(self) -> str | None:
-        if self._stop is not None and self._stop.is_set():
-            return STOPPED
-        if self._deadline is not None and time.monotonic() >= self._until:
-            return f"the deadline of {self._deadline:g} s was reached"
-        return None

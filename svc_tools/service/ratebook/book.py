@@ -57,7 +57,7 @@ _Kept = TypeVar("_Kept")
 class StateMap(Mapping[_Key, _Value]):
     """Rows by a key that begins with their state; those of a state are read when it is needed.
 
-    Reading a state twice, from two threads, gives the same rows.
+    Two threads that read a state get the same rows.
 
     Args:
         read: the rows of a state by key.
@@ -77,7 +77,8 @@ class StateMap(Mapping[_Key, _Value]):
         """The rows of a state by key."""
         found = self._found.get(state)
         if found is None:
-            found = self._found[state] = self._read(state)
+            # the same rows for all threads: areas are compared by identity
+            found = self._found.setdefault(state, self._read(state))
         return found
 
     def with_state(self, state: str, rows: dict[_Key, _Value]) -> StateMap[_Key, _Value]:
@@ -231,7 +232,8 @@ class Book:
         """The Census places of a state by their code; none where the state alone decides."""
         found = self._by_fips.get(state)
         if found is None:
-            found = self._by_fips[state] = {row.fips: row for row in self._places.of(state)}
+            rows = {row.fips: row for row in self._places.of(state)}
+            found = self._by_fips.setdefault(state, rows)
         return found
 
     def delivery_on(self, state: str, day: date) -> DeliveryRule | None:

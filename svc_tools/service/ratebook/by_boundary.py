@@ -136,16 +136,18 @@ def _locate(
             found = search.in_city(parts.street, _zips_of(book, edition.state, parts.city))
         if found is None:
             if refusal:
+                refusal.changes = search.changes
                 raise refusal
             return replace(base, changes=search.changes)
         composed = [
             (_compose(book, edition, reader, composite, day), why)
             for composite, why in found.composites
         ]
+    changes = search.changes.union(*(one.changes for one, _ in composed))
     if refusal and not _usable(edition, composed):
+        refusal.changes = changes
         raise refusal
     decided = _decided(book, edition, found, base, composed, day=day)
-    changes = search.changes.union(*(one.changes for one, _ in composed))
     return replace(decided, changes=changes | {edition.covers_from.toordinal()})
 
 
@@ -580,8 +582,8 @@ class _PinnedStore(BoundaryStore):
     """The records at one moment: a transaction that stays begun, whatever is written meanwhile."""
 
     def __init__(self, path: Path, expected: tuple[Edition, ...]) -> None:
-        super().__init__(path)
         self._one_at_a_time = threading.Lock()
+        super().__init__(path)
         self._idle.append(self._take())
         with failures_named(path):
             self._idle[0].execute("BEGIN")
@@ -597,6 +599,14 @@ class _PinnedStore(BoundaryStore):
             if not self._idle or self._process != self._pid():
                 raise OwnBookChanged("the records were read for a run that is over")
             yield _reader(self._idle[0], edition_id)
+
+    def close(self) -> None:
+        """End the transaction, after the lookup of another thread."""
+        if self._process != self._pid():  # a thread that is not here may hold the lock
+            super().close()
+            return
+        with self._one_at_a_time:
+            super().close()
 
 
 def _reader(connection: sqlite3.Connection, edition_id: int) -> BoundaryReader:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from svc_tools.service.ratebook.gazetteer import (
     areas_of_place,
     bases_of,
+    cities_called,
     no_rate,
     own_areas,
-    place_names,
     places_called,
+    zips_called,
 )
 from svc_tools.service.ratebook.names import OUTSIDE, name_key
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
@@ -131,16 +132,15 @@ def _options_of_box(
 
     Where that is not in the ZIP's own county, what is left of the county is possible too.
     """
-    names = place_names(book, state)
     for fips in counties:
-        for row in names.places.get(key, ()):
+        for row in places_called(book, state).get(key, ()):
             inside = fips in row.counties.split()
             areas = areas_of_place(book, state, row, (fips,)) if inside else []
             if areas:
                 more = [Option(one, "is its county") for one in bases_of(book, state, counties[0])]
                 city = Option(areas[0], f"is {row.name}, the ZIP's city")
                 return (city, *more) if fips != counties[0] else (city,)
-    for area in names.cities.get(key, ()):
+    for area in cities_called(book, state).get(key, ()):
         if not set(area.counties).isdisjoint(counties):
             return (Option(area, f"is called {area.name}, the ZIP's city"),)
     return ()
@@ -160,13 +160,17 @@ def _counties_of_city(book: Book, place: PostalRow) -> list[str]:
     A ZIP without an area, such as one of boxes, has one county in the postal table, which may be
     wrong, or none: then it lies where its city does.
     """
-    names, key = place_names(book, place.state), name_key(place.city)
-    same = names.preferred.get(key, [])
+    state, key = place.state, name_key(place.city)
+    memo = ("counties of a city", state, key)
+    known = book.memo.get(memo)
+    if isinstance(known, list):
+        return known
+    same = zips_called(book, state).get(key, [])
     counts = Counter(
-        other.county for other in same if other.county and book.zips.touched(other.zip, place.state)
+        other.county for other in same if other.county and book.zips.touched(other.zip, state)
     )
-    taxing = [area.counties[0] for area in names.cities.get(key, ()) if not counts]
-    return [fips for fips, _ in counts.most_common()] or taxing
+    taxing = [area.counties[0] for area in cities_called(book, state).get(key, ()) if not counts]
+    return book.remember(memo, [fips for fips, _ in counts.most_common()] or taxing)
 
 
 def _not_in_state(book: Book, state: str, zip5: str) -> NotResolved:

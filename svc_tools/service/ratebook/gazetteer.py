@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.names import NICKNAMES, bare_county, name_key, name_keys
 from svc_tools.service.ratebook.query import NotResolved
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, PlaceRow, PostalRow
-
-
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +53,9 @@ def place_names(book: Book, state: str) -> PlaceNames:
         return found
     means = NICKNAMES.get(state, {})
     nicknames = {name_key(name): name_key(meant) for name, meant in means.items()}
-    places = places_called(book, state)
-    names = PlaceNames({}, {}, {}, places, {}, {}, {}, {}, {}, nicknames)
+    places, cities = places_called(book, state), cities_called(book, state)
+    zips = zips_called(book, state)
+    names = PlaceNames({}, {}, cities, places, {}, {}, zips, {}, {}, nicknames)
     _add_areas(book, state, names)
     for key, (row, *_) in places.items():
         names.spelled.setdefault(key, next(name for name in row.names if name_key(name) == key))
@@ -66,9 +64,11 @@ def place_names(book: Book, state: str) -> PlaceNames:
         names.spelled[name_key(county.name)] = county.name
         names.bare.setdefault(bare_county(county.name), []).append(fips)
     for place in book.zips.state(state).values():
-        _add(names.preferred, names.spelled, place.city, place)
+        names.spelled.setdefault(name_key(place.city), place.city)
         for other in place.other_names:
-            _add(names.others, names.spelled, other, place)
+            key = name_key(other)
+            names.others.setdefault(key, []).append(place)
+            names.spelled.setdefault(key, other)
     book.memo[memo] = names
     return names
 
@@ -83,6 +83,36 @@ def places_called(book: Book, state: str) -> dict[str, list[PlaceRow]]:
     for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
         for name in row.names:
             found.setdefault(name_key(name), []).append(row)
+    book.memo[memo] = found
+    return found
+
+
+def cities_called(book: Book, state: str) -> dict[str, list[Area]]:
+    """The areas of a state by the key of each name that they are found by, the first in rank first.
+
+    A ZIP of boxes needs no more of the names of a state.
+    """
+    memo = ("cities called", state)
+    known = book.memo.get(memo)
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[Area]] = {}
+    for area in _ranked_areas(book, state):
+        for name in _own_names(area):
+            found.setdefault(name_key(name), []).append(area)
+    book.memo[memo] = found
+    return found
+
+
+def zips_called(book: Book, state: str) -> dict[str, list[PostalRow]]:
+    """The ZIPs of a state by the key of the name that they go by."""
+    memo = ("zips called", state)
+    known = book.memo.get(memo)
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[PostalRow]] = {}
+    for place in book.zips.state(state).values():
+        found.setdefault(name_key(place.city), []).append(place)
     book.memo[memo] = found
     return found
 
@@ -121,21 +151,24 @@ def keys_of(names: PlaceNames, text: str) -> list[str]:
 
 
 def _add_areas(book: Book, state: str, names: PlaceNames) -> None:
-    """The official codes, cities and named pieces of map of a state."""
-    for area in sorted(book.areas.of(state).values(), key=lambda area: (area.rank, area.id)):
+    """The official codes of a state's areas, and how their names are written."""
+    for area in _ranked_areas(book, state):
         if area.code:
             names.codes[area.code] = area
             for written in (area.name, area.name.replace(" County)", ")")):  # AUBURN/KING RTA
                 names.official.setdefault(name_key(written), area)
-        own = (area.name,) if area.kind in {"named", "unincorporated"} else ()
-        for name in dict.fromkeys((*area.cities, *own)):
-            _add(names.cities, names.spelled, name, area)
+        for name in _own_names(area):
+            names.spelled.setdefault(name_key(name), name)
 
 
-def _add(table: dict[str, list[_Item]], spelled: dict[str, str], name: str, item: _Item) -> None:
-    key = name_key(name)
-    table.setdefault(key, []).append(item)
-    spelled.setdefault(key, name)
+def _ranked_areas(book: Book, state: str) -> list[Area]:
+    return sorted(book.areas.of(state).values(), key=lambda area: (area.rank, area.id))
+
+
+def _own_names(area: Area) -> dict[str, None]:
+    """The names of the cities that lead to an area, and its own where that leads there too."""
+    own = (area.name,) if area.kind in {"named", "unincorporated"} else ()
+    return dict.fromkeys((*area.cities, *own))
 
 
 BASE_KINDS = frozenset({"county", "unincorporated"})

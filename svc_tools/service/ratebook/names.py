@@ -157,7 +157,7 @@ def _raw(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(WRITTEN_OUT.get(word, word) for word in _raw(text))
+    return tuple([WRITTEN_OUT.get(word, word) for word in _raw(text)])
 
 
 @lru_cache(maxsize=65_536)

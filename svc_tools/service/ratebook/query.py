@@ -50,6 +50,7 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
         code: `STATE_NOT_SUPPORTED` or `NOT_FOUND`.
         message: a sentence: the query, what is wrong with it, what to do.
         detail: fields for a program (candidates, the right states), or `None`.
+        changes: as `Location.changes`: where no record of the day decides, another day's may.
     """
 
     def __init__(self, code: str, message: str, detail: dict[str, object] | None = None) -> None:
@@ -58,6 +59,7 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
         self.code = code
         self.message = message
         self.detail = detail
+        self.changes: frozenset[int] = frozenset()
 
 
 class Option(NamedTuple):
