@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
+from svc_tools.extras import MissingExtraError
 from svc_tools.service.errors import (
     BookUnavailableError,
     StoreBusyError,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 REQUEST_ID = "svc.request_id"
 CODE = "svc.code"
 """The keys of the ASGI scope for a request's id and for its error code."""
+EXTRA_MISSING, NOT_STARTED = "EXTRA_MISSING", "NOT_STARTED"
+"""The codes of what this installation lacks, and of a port that cannot be served."""
 
 log = logging.getLogger("svc_tools.service")
 
@@ -128,6 +131,8 @@ def as_problem(error: BaseException) -> Problem:
             return error
         case StoreUnavailableError():
             return unavailable("database")
+        case MissingExtraError():  # another try is of no use, and the place is not at fault
+            return Problem(424, EXTRA_MISSING, str(error), extra={"extra": error.extra})
         case BookUnavailableError() | OwnBookError() | OwnBookChanged():
             return unavailable("book")
         case BaseException() if not isinstance(error, Exception):  # the server is stopping

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from svc_tools.extras import require
 from svc_tools.service.ratebook.address_line import (
     Parts,
     abroad,
@@ -55,7 +56,10 @@ def parts_of(book: Book, query: Query) -> Parts | None:
 
     Raises:
         NotResolved: an address that names another state or country, or no one place.
+        ImportError: an address, and the extra that reads them is not installed.
     """
+    if query.address is not None or query.street is not None:
+        _require_parser()
     if query.address is not None:
         return _parts_of_line(book, query.state, query.address)
     if query.street is not None:
@@ -67,6 +71,12 @@ def parts_of(book: Book, query: Query) -> Parts | None:
         parts = _city_with_zip(book, query.state, query.location)
         return parts if parts.zip else None
     return None
+
+
+@cache
+def _require_parser() -> None:
+    """Refuse every address without the parser: few need it, and it would seem a matter of luck."""
+    require("A lookup by street address", "service", "usaddress")
 
 
 def _parts_of_line(book: Book, state: str, line: str) -> Parts:
@@ -118,7 +128,9 @@ def _city_with_zip(book: Book, state: str, text: str) -> Parts:
     """A city or place name with its ZIP: "Charlotte 28202", or a ZIP alone."""
     if found := _ZIP.fullmatch(text):
         return Parts(zip=found[1], plus4=found[2] or "")
-    parts = parse_line(text, state, partial(is_place, book), partial(is_zip, book))
+    parts = parse_line(
+        text, state, partial(is_place, book), partial(is_zip, book), has_street=False
+    )
     _check(parts, state, text)
     return parts._replace(street="")
 
