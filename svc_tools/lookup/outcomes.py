@@ -480,6 +480,10 @@ _CODES: Mapping[type[SvcError], str] = {
 }
 
 
+_OF_EMBEDDED = {"EXTRA_MISSING": "extra_missing", "NOT_STARTED": "not_started"}
+"""The codes of what the embedded service lacks here."""
+
+
 def is_fatal(error: SvcError) -> bool:
     """Whether every further request would be refused too: the key, the plan, the quota."""
     return isinstance(error, _FATAL) or (
@@ -532,6 +536,8 @@ def _code_of_error(error: SvcError) -> str:
         return "not_the_service"
     if isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED":
         return "quota_exceeded"
+    if error.error_code in _OF_EMBEDDED:
+        return _OF_EMBEDDED[error.error_code]
     return _CODES.get(type(error), "service_error")
 
 
