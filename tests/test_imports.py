@@ -32,7 +32,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 """
 
 EXTRAS = {
-    "bulk": {"aiohttp", "jinja2", "platformdirs", "rich", "tzdata"},
+    "bulk": {"aiohttp", "jinja2", "rich", "tzdata"},
     "pandas": {"pandas", "pyarrow", "tqdm"},
     "cli": {"typer", "rich"},
     "polars": {"polars"},
@@ -46,7 +46,6 @@ EXTRAS = {
         "fastapi",
         "uvicorn",
         "sqlalchemy",
-        "platformdirs",
         "usaddress",
         "shapely",
         "bokeh_sampledata",
@@ -278,13 +277,13 @@ DOORS = [  # without any extra
     (f"{REGISTER} str(one)", "bulk"),
     (f"{PLAN} plan.frame()", "pandas"),
     (f"{PLAN} plan._repr_html_()", "bulk"),
-    (f"{RESTORED} {PLAN} nexus.receipt_folder()", "nexus"),
+    (f"{RESTORED} {PLAN} nexus.receipt_folder()", None),
     ("from svc_tools import nexus; nexus.receipts('.')", "pandas"),
     ("open('own.xlsx', 'w'); import svc_tools.nexus as n; n.read_register('own.xlsx')", "report"),
     (CARD, "bulk"),
     (TEXT, None),
-    ("import svc_tools; svc_tools.connect('embedded')", "service"),
-    ("import svc_tools; svc_tools.aconnect('embedded')", "service"),
+    ("import svc_tools; svc_tools.connect('embedded').base_url", "service"),
+    ("import svc_tools; svc_tools.aconnect('embedded').base_url", "service"),
     ("from svc_tools.excel import settings; settings.keyring_name()", "excel"),
     ("import svc_tools.excel.com.udfs", "excel"),
     ("import svc_tools.excel.com.macros", "excel"),
@@ -296,7 +295,8 @@ COMMANDS = {  # with the command line's own extra only
     "serve": "service",
     "keys list": "service",
     "book check rates.csv": "service",
-    "lookup TX --zip 78701 --embedded": "service",
+    "lookup TX --zip 78701 --embedded": None,
+    "lookup WA --location Seattle --embedded": None,
     "cache info": None,
     "enrich orders.csv -o out.csv --embedded": "pandas",
     "panel": "page",
@@ -319,7 +319,7 @@ CASES = [
             *DOORS,
             (command(), "cli"),
             (MANY, "bulk"),
-            (CELL, "excel"),
+            (CELL, None),
         ],
     ),
     ("bulk", [(MANY, None), (CLEAN_UP, None)]),
@@ -362,7 +362,7 @@ CASES = [
     ("bulk pandas polars", [(IN_POLARS, None)]),
     ("bulk polars", [(IN_POLARS, "polars")]),
     ("bulk pandas report nexus notebook", [("import svc_tools; svc_tools.panel()", None)]),
-    ("bulk pandas nexus cli excel", [(IN_A_SPREADSHEET, None), (CELL, "service")]),
+    ("bulk pandas nexus cli excel", [(IN_A_SPREADSHEET, None), (CELL, None)]),
     ("bulk pandas nexus cli", [(command("excel", "workbook", "own.xlsm"), "excel")]),
     ("bulk pandas cli service", [(ENRICH_A_WORKBOOK, "report")]),
     ("bulk cli service", [(ENRICH_A_WORKBOOK, "pandas")]),
@@ -430,11 +430,11 @@ def test_the_help_of_all_commands_is_that_of_each():
 
 
 @pytest.mark.parametrize("library", sorted(EXTRAS["service"]))
-def test_the_embedded_service_starts_with_its_whole_extra_only(library, monkeypatch):
+def test_what_serves_every_request_starts_with_its_whole_extra_only(library, monkeypatch):
     find = extras.find_spec
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == library else find(name))
     with pytest.raises(extras.MissingExtraError) as error:
-        svc_tools.connect("embedded")
+        svc_tools.config.require_embedded()
     assert (error.value.extra, error.value.name) == ("service", library)
 
 

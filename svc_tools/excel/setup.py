@@ -487,8 +487,8 @@ class Line:
 
 def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
+    require("Checking spreadsheets", "excel", "xlwings")  # hardly anything is installed
     config.excel_folder()  # raises where it is no path
-    require("Checking the spreadsheet adapters", "excel", "xlwings")
     computer = _computer()
     parts: dict[str, Callable[[], Finding]] = {"Packages": _packages}
     if is_windows():
