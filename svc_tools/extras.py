@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _PROJECT = "svc-tax-tools"
 _PANDAS = (2, 3)
 """The oldest pandas under which the tests of frames and of nexus run."""
+EXTRA_MISSING, NOT_STARTED = "EXTRA_MISSING", "NOT_STARTED"
+"""The codes of requests that the embedded service cannot serve as it is installed and set up."""
 
 
 class MissingExtraError(ModuleNotFoundError):

@@ -177,7 +177,7 @@ def test_a_database_that_cannot_be_used_keeps_nobody_from_rates_and_is_one_sente
     run = CliRunner().invoke(app, ["lookup", "TX", "--zip", "78701", "--embedded"])
     assert (run.exit_code, "8.25%" in run.stdout) == (0, True)
     run = CliRunner().invoke(app, ["nexus", "list", "--embedded"])
-    assert (run.exit_code, run.stdout) == (1, "")
+    assert (run.exit_code, run.stdout) == (2, "")
     assert re.search(said, " ".join(run.stderr.split()))
 
 

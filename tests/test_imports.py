@@ -193,9 +193,9 @@ for code in {codes!r}:
 """
 
 
-def run(code, *, installed=frozenset(EXTRAS)):
-    """Run code in a process that has only some of the extras."""
-    there = set().union(*(EXTRAS[extra] for extra in installed))
+def run(code, *, installed=frozenset(EXTRAS), lacking=frozenset()):
+    """Run code in a process that has only some of the extras, perhaps not all of each."""
+    there = set().union(*(EXTRAS[extra] for extra in installed)) - lacking
     blocked = {name.replace("-", "_") for name in set().union(*EXTRAS.values()) - there}
     return subprocess.run(
         [sys.executable, "-c", BLOCK.format(blocked=blocked) + code],
@@ -297,6 +297,8 @@ COMMANDS = {  # with the command line's own extra only
     "book check rates.csv": "service",
     "lookup TX --zip 78701 --embedded": None,
     "lookup WA --location Seattle --embedded": None,
+    "lookup CO --lat 39.74 --lng -104.99 --embedded": "service",
+    "nexus list --embedded": "service",
     "cache info": None,
     "enrich orders.csv -o out.csv --embedded": "pandas",
     "panel": "page",
@@ -436,6 +438,74 @@ def test_what_serves_every_request_starts_with_its_whole_extra_only(library, mon
     with pytest.raises(extras.MissingExtraError) as error:
         svc_tools.config.require_embedded()
     assert (error.value.extra, error.value.name) == ("service", library)
+
+
+MIXED = """
+import svc_tools
+rows = [
+    {"state": "TX", "zip": "78701"},
+    {"state": "TX", "zip": "78701", "city": "Austin", "address": "600 Congress Ave"},
+    {"state": "TX", "address": "600 Congress Ave, Austin, TX 78701"},
+    {"state": "CO", "lat": 39.74, "lng": -104.99},
+    {"state": "WA", "location": "Seattle"},
+] * 3
+def sort(pairs):
+    for item, outcome in pairs:
+        needy = "address" in item or "lat" in item
+        assert outcome.status == ("failed" if needy else "ok"), outcome
+        assert outcome.error_code == ("EXTRA_MISSING" if needy else None)
+        assert not needy or "[service]" in outcome.error
+        yield needy
+with svc_tools.connect("embedded") as client:
+    found = [*sort(svc_tools.lookup_many(rows, client=client, cache=False))]
+    assert (len(found), sum(found)) == (15, 9), found
+"""
+IN_FRAME = f"""{MIXED}
+import warnings
+import pandas as pd
+warnings.simplefilter("ignore", UserWarning)
+with svc_tools.connect("embedded") as client:
+    frame = pd.DataFrame(rows).svc.lookup(
+        location="location", client=client, cache=False, progress=False
+    )
+expected = ["ok", "failed", "failed", "failed", "ok"] * 3
+assert frame["lookup_status"].tolist() == expected
+assert frame["lookup_error"].str.contains("[service]", regex=False).tolist() == [
+    status == "failed" for status in expected
+]
+assert frame["combined_rate"].notna().tolist() == [status == "ok" for status in expected]
+"""
+OVER_HTTP = """
+import httpx, svc_tools
+with svc_tools.connect("embedded") as client:
+    headers = {"X-API-Key": client._service.api_key.get_secret_value()}
+    with httpx.Client(base_url=client.base_url, headers=headers, trust_env=False) as http:
+        assert http.get("/v1/tax/TX", params={"zip": "78701"}).status_code == 200
+        for given in (
+            {"address": "600 Congress Ave, Austin, TX 78701"},
+            {"street": "600 Congress Ave", "city": "Austin"},
+            {"lat": "30.27", "lng": "-97.74"},
+        ):
+            response = http.get("/v1/tax/TX", params=given)
+            error = response.json()["error"]
+            assert (response.status_code, error["code"]) == (424, "EXTRA_MISSING"), error
+            assert error["detail"] == {"extra": "service"}
+            assert "pip install" in error["message"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "installed", "lacking"),
+    [
+        (MIXED, [], set()),
+        (IN_FRAME, ["bulk", "pandas"], set()),
+        (IN_FRAME, ["bulk", "pandas", "service"], {"usaddress", "bokeh_sampledata"}),
+        (OVER_HTTP, ["service"], {"usaddress", "shapely"}),
+    ],
+)
+def test_what_an_address_or_a_point_lacks_fails_these_alone(code, installed, lacking):
+    done = run(code, installed=installed, lacking=lacking)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():

@@ -53,6 +53,7 @@ from svc_tools.display import (
     printable,
     prose,
 )
+from svc_tools.extras import EXTRA_MISSING, NOT_STARTED
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
@@ -480,8 +481,7 @@ _CODES: Mapping[type[SvcError], str] = {
 }
 
 
-_OF_EMBEDDED = {"EXTRA_MISSING": "extra_missing", "NOT_STARTED": "not_started"}
-"""The codes of what the embedded service lacks here."""
+_OF_EMBEDDED = {EXTRA_MISSING: "extra_missing", NOT_STARTED: "not_started"}
 
 
 def is_fatal(error: SvcError) -> bool:

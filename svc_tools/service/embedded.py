@@ -22,20 +22,12 @@ from urllib.parse import unquote
 import httpx
 from pydantic import SecretStr
 
-from svc_tools.extras import MissingExtraError, needs
+from svc_tools.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
 from svc_tools.service.books import keep_book
 from svc_tools.service.errors import BookUnavailableError
 from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - callers catch it
 from svc_tools.service.params import read_params
-from svc_tools.service.problems import (
-    CODE,
-    EXTRA_MISSING,
-    NOT_STARTED,
-    as_problem,
-    log,
-    log_error,
-    new_request_id,
-)
+from svc_tools.service.problems import CODE, as_problem, log, log_error, new_request_id
 from svc_tools.service.ratebook.own import OwnBookChanged, own_book_path
 from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
 from svc_tools.service.start import default_path, is_address, new_key

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from svc_tools.extras import MissingExtraError
+from svc_tools.extras import EXTRA_MISSING, MissingExtraError
 from svc_tools.service.errors import (
     BookUnavailableError,
     StoreBusyError,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 REQUEST_ID = "svc.request_id"
 CODE = "svc.code"
 """The keys of the ASGI scope for a request's id and for its error code."""
-EXTRA_MISSING, NOT_STARTED = "EXTRA_MISSING", "NOT_STARTED"
-"""The codes of what this installation lacks, and of a port that cannot be served."""
 
 log = logging.getLogger("svc_tools.service")
 
