@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import httpx
+import pydantic
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, __version__
@@ -24,7 +25,7 @@ from svc_sdk._responses import Failure
 from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import checked_url, no_cookies
 from svc_tools.dates import time_zone
-from svc_tools.extras import require
+from svc_tools.extras import require, require_pydantic
 from svc_tools.notebook import in_notebook
 from svc_tools.operating_system import user_folder
 
@@ -253,6 +254,7 @@ def connect(
         ConfigurationError: only one of key and address is known, both "embedded" and one of
             them were given, the embedded service cannot start, or a proxy or certificates that the
             environment names cannot be used.
+        ImportError: the embedded service is wanted, and pydantic is older than 2.7.
     """
     if _wants_embedded(target, api_key, base_url):
         return EmbeddedSvc(_embedded(), timeout=timeout, max_retries=max_retries)
@@ -284,7 +286,8 @@ def aconnect(
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
 
     Raises:
-        ConfigurationError: as `connect`.
+        ConfigurationError: as `connect`; so for the other.
+        ImportError: the embedded service is wanted, and pydantic is older than 2.7.
     """
     if _wants_embedded(target, api_key, base_url):
         return EmbeddedAsyncSvc(_embedded(), timeout=timeout, max_retries=max_retries)
@@ -600,6 +603,7 @@ def require_embedded() -> None:
 
 
 def _embedded() -> EmbeddedService:
+    require_pydantic("The embedded service", pydantic.VERSION)
     from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
 
     with _started():

@@ -508,6 +508,18 @@ def test_what_an_address_or_a_point_lacks_fails_these_alone(code, installed, lac
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_under_a_pydantic_for_the_client_library_alone_the_embedded_service_says_so():
+    done = run(
+        "import pydantic, svc_tools\npydantic.VERSION = '2.5.3'\n"
+        "svc_tools.Svc('no-key-at-all-123', base_url='http://127.0.0.1:9').close()\n"
+        "svc_tools.connect('embedded')"
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert (done.returncode, "MissingExtraError" in last) == (1, True)
+    for said in ("pydantic 2.7", "pydantic 2.5.3", "[service]"):
+        assert said in last
+
+
 def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():
     code = (
         "import sys, svc_tools\n"

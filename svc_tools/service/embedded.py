@@ -171,6 +171,9 @@ class EmbeddedService:
                 raise StartError(_CLOSED)
             if self._server is None or not self._server.running:
                 self._server = self._claimed()
+                if not self.running:  # closed meanwhile
+                    self._server.close()
+                    raise StartError(_CLOSED)
             server = self._server
         try:
             server.start()
@@ -246,8 +249,7 @@ class EmbeddedService:
 
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
-        with self._claiming:
-            self.closed = True
+        self.closed = True
         if self._server is not None:
             self._server.close()
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.extras import needs, require
 from svc_tools.service.ratebook.names import STATE_CODES, is_short_form, name_key
 
 if TYPE_CHECKING:
@@ -532,10 +533,28 @@ def _barred(before: str, state: str, known: Known) -> bool:
 
 def _parsed(text: str, zip5: str) -> bool:
     """Whether the parser of addresses takes the number for a ZIP."""
-    import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
+    return any(label == "ZipCode" and word.startswith(zip5) for word, label in labelled(text))
 
-    labels = usaddress.parse(text)
-    return any(label == "ZipCode" and token.startswith(zip5) for token, label in labels)
+
+_PARSER = ("A lookup by street address", "service")
+
+
+@cache
+def require_parser() -> None:
+    """Refuse an address without the parser, also one that it is not needed for: few need it.
+
+    Raises:
+        ImportError: the extra for it is not installed.
+    """
+    require(*_PARSER, "usaddress")
+
+
+def labelled(text: str) -> list[tuple[str, str]]:
+    """The words of an address, with what the parser takes them for; raises as `require_parser`."""
+    with needs(*_PARSER):
+        import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
+    words: list[tuple[str, str]] = usaddress.parse(text)
+    return words
 
 
 _COUNTRY = re.compile(

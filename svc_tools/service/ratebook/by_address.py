@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import require
 from svc_tools.service.ratebook.address_line import (
     Parts,
     abroad,
     county_of,
     military,
     parse_line,
+    require_parser,
     split_state,
     whole_address,
     without_country,
@@ -59,7 +59,7 @@ def parts_of(book: Book, query: Query) -> Parts | None:
         ImportError: an address, and the extra that reads them is not installed.
     """
     if query.address is not None or query.street is not None:
-        _require_parser()
+        require_parser()
     if query.address is not None:
         return _parts_of_line(book, query.state, query.address)
     if query.street is not None:
@@ -71,12 +71,6 @@ def parts_of(book: Book, query: Query) -> Parts | None:
         parts = _city_with_zip(book, query.state, query.location)
         return parts if parts.zip else None
     return None
-
-
-@cache
-def _require_parser() -> None:
-    """Refuse every address without the parser: few need it, and it would seem a matter of luck."""
-    require("A lookup by street address", "service", "usaddress")
 
 
 def _parts_of_line(book: Book, state: str, line: str) -> Parts:
