@@ -112,12 +112,14 @@ class Failure:
         retryable: whether the request may be sent again.
         sent: whether the service may have received it; False where there was no connection.
         final: whether every other request of this client fails too: it is closed.
+        code: what happened, for a program; `None` where the message alone says it.
     """
 
     message: str
     retryable: bool
     sent: bool = True
     final: bool = False
+    code: str | None = None
 
 
 def _http_date(value: str) -> datetime | None:
@@ -201,7 +203,9 @@ def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Mode
             response, or `ServiceError` where it does not have the shape of `model`.
     """
     if isinstance(outcome, Failure):
-        raise errors.TransportError(_shown(outcome.message), attempts=attempts)
+        raise errors.TransportError(
+            _shown(outcome.message), error_code=outcome.code, attempts=attempts
+        )
     if outcome.status not in _SUCCESS:
         raise _error(outcome, attempts=attempts)
     try:

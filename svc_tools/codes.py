@@ -126,6 +126,14 @@ _ERRORS = {
         "The service does not respond",
         "Check its address and the network, then try again.",
     ),
+    "extra_missing": (
+        "A package that this needs is not installed",
+        "Install it with the command that is named, then try again.",
+    ),
+    "not_started": (
+        "The embedded service cannot start for this",
+        "Do what is named, then try again; its lookups work meanwhile.",
+    ),
     "wrong_address": (
         "No service is at this address",
         "Correct the address of the service, then try again.",

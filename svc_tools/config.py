@@ -12,11 +12,12 @@ import sys
 import warnings
 import weakref
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import httpx
+import pydantic
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc, SvcError, __version__, _responses
@@ -24,8 +25,9 @@ from svc_sdk._responses import Failure
 from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import checked_url, no_cookies
 from svc_tools.dates import time_zone
-from svc_tools.extras import needs, require
+from svc_tools.extras import require, require_pydantic
 from svc_tools.notebook import in_notebook
+from svc_tools.operating_system import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +70,6 @@ OF_SPREADSHEETS = (
 """What changes the results of cells, besides the account and the folder of the settings."""
 
 _EMBEDDED_LIBRARIES = (
-    "platformdirs",
     "fastapi",
     "uvicorn",
     "sqlalchemy",
@@ -78,6 +79,8 @@ _EMBEDDED_LIBRARIES = (
 )
 EMBEDDED = "embedded service"
 """The name of the embedded service for display."""
+_BEFORE_THE_PORT = "http://127.0.0.1"
+"""The address in the settings of a client of the embedded service while that has no port."""
 DeliveryAs: TypeAlias = Literal["optional", "only"]
 """Whether buyers can avoid the charge for delivery, such as by picking the goods up: "optional"
 where they can, "only" for a shop that only ships."""
@@ -103,7 +106,34 @@ class _OfEmbedded:
     """The properties of both clients of the embedded service."""
 
     _service: EmbeddedService
-    _settings: Settings
+    _given: Settings
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings, with the address of the port once there is one."""
+        address = self._service.address
+        if address is not None and address != self._given.base_url:
+            self._given = replace(self._given, base_url=address)
+        return self._given
+
+    @_settings.setter
+    def _settings(self, settings: Settings) -> None:
+        self._given = settings
+
+    @property
+    def base_url(self) -> str:
+        """The address of the service, which listens there from now on.
+
+        Raises:
+            ConfigurationError: it cannot start, such as for its database.
+            ImportError: the extra for it is not installed.
+        """
+        with _started():
+            return self._service.base_url
+
+    def __repr__(self) -> str:
+        """The rate book in use: the address is not asked for."""
+        return f"{type(self).__name__}(book_edition={self.book_edition!r})"
 
     @property
     def book_edition(self) -> str:
@@ -117,8 +147,14 @@ class _OfEmbedded:
 
     @property
     def database_name(self) -> str:
-        """The database of its nexus records, without a password."""
-        return self._service.database_name
+        """The database of its nexus records, without a password.
+
+        Raises:
+            ConfigurationError: it is on a server, and cannot be opened.
+            ImportError: it is on a server, and the extra for it is not installed.
+        """
+        with _started():
+            return self._service.database_name
 
     @property
     def is_here(self) -> bool:
@@ -133,15 +169,16 @@ class _OfEmbedded:
     def result_here(self, call: Call) -> Reply | Failure | None:
         """The result of a request that does not need the port: of a lookup, computed here.
 
-        Where the service was closed, that is the failure of every request; where its port cannot
-        be served, of all but lookups.
+        `None` for others: their port is served from now on. Where the service was closed, that is
+        the failure of every request; where its port cannot be served, of all but lookups.
         """
         if self.is_here:
             found = self._service.look_up(call.method, call.path, call.params)
             if found is not None:
                 return self._settings.without_key(*found)
-        if reason := self._service.ended:
-            return Failure(reason, retryable=False, sent=False, final=True)
+        if trouble := self._service.trouble:
+            code, why = trouble
+            return Failure(why, retryable=False, sent=False, final=True, code=code)
         return None
 
     def computation(self) -> Computation | None:
@@ -176,7 +213,7 @@ class EmbeddedSvc(_OfEmbedded, Svc):
     ) -> None:
         self._service = service
         super().__init__(
-            service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
+            service.api_key, base_url=_BEFORE_THE_PORT, timeout=timeout, max_retries=max_retries
         )
 
     def _new_http(self) -> httpx.Client:
@@ -200,10 +237,10 @@ class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
     def __init__(
         self, service: EmbeddedService, *, timeout: float = 10.0, max_retries: int = 3
     ) -> None:
-        super().__init__(
-            service.api_key, base_url=service.base_url, timeout=timeout, max_retries=max_retries
-        )
         self._service = service
+        super().__init__(
+            service.api_key, base_url=_BEFORE_THE_PORT, timeout=timeout, max_retries=max_retries
+        )
 
     async def _exchange(self, call: Call) -> Reply | Failure:
         import asyncio  # noqa: PLC0415 - not small, and loaded by now
@@ -228,7 +265,8 @@ def connect(
     """A ready client: of a service with an account, or of the embedded one.
 
     `connect("embedded")` is the embedded service: lookups are computed in this process, and a free
-    loopback port serves all else, with a generated key, until the process ends. `connect()` takes
+    loopback port serves all else, with a generated key, from the first request that needs it until
+    the process ends. `connect()` takes
     the key and the address from the arguments, else from `SVC_API_KEY` and `SVC_BASE_URL`; where
     neither is set it is the embedded service too, with a warning that says so (a note in a
     notebook).
@@ -245,7 +283,7 @@ def connect(
         ConfigurationError: only one of key and address is known, both "embedded" and one of
             them were given, the embedded service cannot start, or a proxy or certificates that the
             environment names cannot be used.
-        ImportError: the embedded service is wanted and not installed.
+        ImportError: the embedded service is wanted, and pydantic is older than 2.7.
     """
     if _wants_embedded(target, api_key, base_url):
         return EmbeddedSvc(_embedded(), timeout=timeout, max_retries=max_retries)
@@ -278,7 +316,7 @@ def aconnect(
 
     Raises:
         ConfigurationError: as `connect`; so for the other.
-        ImportError: the embedded service is wanted and not installed.
+        ImportError: the embedded service is wanted, and pydantic is older than 2.7.
     """
     if _wants_embedded(target, api_key, base_url):
         return EmbeddedAsyncSvc(_embedded(), timeout=timeout, max_retries=max_retries)
@@ -495,9 +533,8 @@ def receipt_folder() -> Path:
 
     Raises:
         ConfigurationError: `SVC_RECEIPTS` is not a path.
-        ImportError: it is not set, and what finds the user's data folder is not installed.
     """
-    return _user_folder(_RECEIPTS_VARIABLE, "data", "nexus", "receipts")
+    return _folder(_RECEIPTS_VARIABLE) or user_folder("data") / "nexus"
 
 
 def excel_folder() -> Path:
@@ -505,25 +542,20 @@ def excel_folder() -> Path:
 
     Raises:
         ConfigurationError: `SVC_EXCEL` is not a path.
-        ImportError: it is not set, and what finds the user's folder is not installed.
     """
-    return _user_folder(EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
+    return _folder(EXCEL_VARIABLE) or user_folder("config") / "excel"
 
 
-def _user_folder(variable: str, kind: Literal["data", "config"], name: str, what: str) -> Path:
-    """The folder that a variable names, else one in the user's folder of that kind."""
-    if value := _variable(variable):
-        return _path(variable, value)
-    with needs(f"Finding the folder of the {what} without {variable}", name):
-        import platformdirs  # noqa: PLC0415 - of an extra
-    dirs = {"data": platformdirs.user_data_dir, "config": platformdirs.user_config_dir}
-    return Path(dirs[kind]("svc-tools", appauthor=False)) / name
+def _folder(variable: str) -> Path | None:
+    """The folder that a variable names."""
+    value = _variable(variable)
+    return _path(variable, value) if value else None
 
 
 def cache_path() -> Path | None:
     """Where results are cached: `SVC_CACHE`, else a file in the user's cache folder.
 
-    `None` where `SVC_CACHE` is "off", or platformdirs, which finds the folder, is not installed.
+    `None` where `SVC_CACHE` is "off".
 
     Raises:
         ConfigurationError: `SVC_CACHE` is not a path.
@@ -533,11 +565,7 @@ def cache_path() -> Path | None:
         return None
     if value:
         return _path(CACHE_VARIABLE, value)
-    try:
-        from platformdirs import user_cache_dir  # noqa: PLC0415 - of the extra for bulk lookups
-    except ModuleNotFoundError:
-        return None
-    path = Path(user_cache_dir("svc-tools", appauthor=False)) / "results.db"
+    path = user_folder("cache") / "results.db"
     older = path.with_name("answers.db")  # its name until 0.3: what was paid for is still read
     return older if older.exists() and not path.exists() else path
 
@@ -613,18 +641,26 @@ def _path(variable: str, value: str) -> Path:
 
 
 def require_embedded() -> None:
-    """Raise `MissingExtraError` unless all libraries of the embedded service are installed.
+    """Raise `MissingExtraError` unless the embedded service can serve every request.
 
-    Most are loaded by a later request, which would fail.
+    Lookups in this process need none of these libraries but for an address or a point.
     """
     require("The embedded service", "service", *_EMBEDDED_LIBRARIES)
 
 
 def _embedded() -> EmbeddedService:
-    require_embedded()
+    require_pydantic("The embedded service", pydantic.VERSION)
     from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
 
-    try:
+    with _started():
         return embedded.start(database())
+
+
+@contextmanager
+def _started() -> Iterator[None]:
+    from svc_tools.service import embedded  # noqa: PLC0415 - as above
+
+    try:
+        yield
     except embedded.StartError as error:  # its message is a sentence
         raise ConfigurationError(f"The embedded service cannot start. {error}") from None

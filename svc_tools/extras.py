@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _PROJECT = "svc-tax-tools"
 _PANDAS = (2, 3)
 """The oldest pandas under which the tests of frames and of nexus run."""
+_PYDANTIC = (2, 7)
+"""The oldest pydantic of the extras; the core, which the client library shares, allows older."""
+EXTRA_MISSING, NOT_STARTED = "EXTRA_MISSING", "NOT_STARTED"
+"""The codes of requests that the embedded service cannot serve as it is installed and set up."""
 
 
 class MissingExtraError(ModuleNotFoundError):
@@ -64,7 +68,7 @@ def missing(what: str, extra: str, library: str) -> MissingExtraError:
 
 def require_pandas(what: str, release: str) -> None:
     """Raise `PandasTooOldError` under an older pandas, whose days and texts may be read wrongly."""
-    if tuple(int(part) for part in release.split(".")[:2]) < _PANDAS:
+    if _is_older(release, _PANDAS):
         needed = ".".join(map(str, _PANDAS))
         error = PandasTooOldError(
             f"{what} needs pandas {needed} or newer, and this environment has pandas {release},"
@@ -75,6 +79,23 @@ def require_pandas(what: str, release: str) -> None:
         )
         error.extra = "pandas"
         raise error
+
+
+def require_pydantic(what: str, release: str) -> None:
+    """Raise `MissingExtraError` under a pydantic that the client library alone can use."""
+    if _is_older(release, _PYDANTIC):
+        needed = ".".join(map(str, _PYDANTIC))
+        error = MissingExtraError(
+            f"{what} needs pydantic {needed} or newer, and this environment has pydantic {release}."
+            f" Install it with: {install_command('service')}",
+            name="pydantic",
+        )
+        error.extra = "service"
+        raise error
+
+
+def _is_older(release: str, than: tuple[int, int]) -> bool:
+    return tuple(int(part) for part in release.split(".")[:2]) < than
 
 
 _WAYS = {

@@ -12,10 +12,8 @@ import hmac
 import ipaddress
 import os
 import re
-import selectors
 import socket
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -256,7 +254,12 @@ def make_server(app: ASGIApp, on_started: Callable[[], None], **options: object)
 
 
 class ThreadServer:
-    """An app that is served in a background thread; see `serve_in_thread`.
+    """An app that is served in a background thread; `start` waits until it is.
+
+    Args:
+        app: the app.
+        sockets: where it listens; closed at the end.
+        name: the name of the thread.
 
     Attributes:
         base_url: where it listens.
@@ -266,32 +269,26 @@ class ThreadServer:
     _server: uvicorn.Server | None = None
     _closing = False
 
-    def __init__(
-        self, make_app: Callable[[], ASGIApp], sockets: list[socket.socket], name: str
-    ) -> None:
-        self._make_app = make_app
+    def __init__(self, app: ASGIApp, sockets: list[socket.socket], name: str) -> None:
+        self._app = app
         self._sockets = sockets
         self.base_url = address_of(sockets[0])
         self._settled = threading.Event()
-        self._wake, self._woken = socket.socketpair()
-        self._wake.settimeout(0)  # after the first byte nobody reads: a full buffer must not block
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     @property
     def running(self) -> bool:
-        """Whether it serves requests, or will serve the first one."""
+        """Whether it serves requests, or will in a moment."""
         stopped = self._closing or (self._server is not None and self._server.should_exit)
         return self._thread.is_alive() and not stopped
 
     def start(self) -> None:
-        """Serve now, without waiting for a request.
+        """Wait until it serves requests.
 
         Raises:
-            RuntimeError: the app or uvicorn does not start; the cause is attached.
+            RuntimeError: uvicorn does not start; the cause is attached.
         """
-        with suppress(OSError):  # it has started, or ended
-            self._wake.send(b"1")
         self._settled.wait()
         if self._failure is not None:
             self._thread.join(_STOP_SECONDS)
@@ -302,8 +299,6 @@ class ThreadServer:
         self._closing = True
         if self._server is not None:
             self._server.should_exit = True
-        with suppress(OSError):
-            self._wake.send(b"1")
         self._thread.join(_STOP_SECONDS)
 
     def leave_to_parent(self) -> None:
@@ -312,31 +307,22 @@ class ThreadServer:
         # its thread is not here: `start` has nothing to wait for, the parent serves
         self._settled = threading.Event()
         self._settled.set()
-        for one in (*self._sockets, self._wake, self._woken):
+        for one in self._sockets:
             descriptor = one.detach()
             if descriptor >= 0:
                 os.close(descriptor)
 
     def _run(self) -> None:
         try:
-            if self._is_wanted():
-                self._server = make_server(self._make_app(), self._settled.set)
-                self._server.should_exit = self._closing
-                self._server.run(self._sockets)
+            self._server = make_server(self._app, self._settled.set)
+            self._server.should_exit = self._closing
+            self._server.run(self._sockets)
         except BaseException as error:  # noqa: BLE001 - raised again by `start`
             self._failure = error
         finally:
-            for one in (*self._sockets, self._wake, self._woken):
+            for one in self._sockets:
                 one.close()
             self._settled.set()
-
-    def _is_wanted(self) -> bool:
-        """Wait for the first connection, or for `start` or `close`; whether to serve."""
-        with selectors.DefaultSelector() as selector:
-            for one in (*self._sockets, self._woken):
-                selector.register(one, selectors.EVENT_READ)
-            selector.select()
-        return not self._closing
 
 
 def serve_in_thread(
@@ -353,19 +339,6 @@ def serve_in_thread(
         ListenError: no port is free.
         RuntimeError: uvicorn does not start; the cause is attached.
     """
-    server = ThreadServer(lambda: app, sockets or [listen("127.0.0.1", 0)], name)
+    server = ThreadServer(app, sockets or [listen("127.0.0.1", 0)], name)
     server.start()
     return server
-
-
-def serve_when_needed(make_app: Callable[[], ASGIApp], *, name: str) -> ThreadServer:
-    """Listen on a free port of 127.0.0.1; the first connection makes the app and has it served.
-
-    Args:
-        make_app: makes the app, in the server's thread; an error closes the port.
-        name: the name of the thread.
-
-    Raises:
-        ListenError: no port is free.
-    """
-    return ThreadServer(make_app, [listen("127.0.0.1", 0)], name)

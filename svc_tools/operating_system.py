@@ -18,7 +18,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,30 @@ def most_open_files() -> int:
 
 
 # Files
+
+_FOLDERS = {
+    "data": ("XDG_DATA_HOME", ".local/share", "Library/Application Support"),
+    "config": ("XDG_CONFIG_HOME", ".config", "Library/Application Support"),
+    "cache": ("XDG_CACHE_HOME", ".cache", "Library/Caches"),
+}
+"""By kind: the variable that names the folder, and where it is within the home on Linux, macOS."""
+
+
+def user_folder(kind: Literal["data", "config", "cache"]) -> Path:
+    """The folder of this project's files of a kind, among the user's; it may not exist.
+
+    The rule is that of the package platformdirs, which a lookup without any extra lacks: a file
+    that the user imported is found whatever is installed.
+    """
+    variable, on_linux, on_macos = _FOLDERS[kind]
+    variable = "LOCALAPPDATA" if is_windows() else variable
+    base = Path(os.environ.get(variable, ""))
+    if not base.is_absolute():
+        within = "AppData/Local" if is_windows() else on_macos if NAME == "darwin" else on_linux
+        base = Path.home() / within
+    folder = base / "svc-tools"
+    return folder / "Cache" if is_windows() and kind == "cache" else folder
+
 
 BINARY: int = getattr(os, "O_BINARY", 0)
 """For `os.open`: Windows would rewrite the ends of lines."""

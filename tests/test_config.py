@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 import svc_tools
 from svc_tools.cli.app import app
+from svc_tools.codes import CODES
 from svc_tools.config import EmbeddedSvc, service_name, source_of
+from svc_tools.lookup.key_check import check_key
+from svc_tools.lookup.outcomes import explained
 from svc_tools.widgets.session import Session
 
 
@@ -151,15 +154,31 @@ def test_a_key_of_another_type_is_one_sentence_without_it(key):
         assert "a-plain-key" not in str(caught.value)
 
 
-def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
+def test_a_database_that_cannot_be_used_keeps_nobody_from_rates_and_is_one_sentence(
+    tmp_path, monkeypatch
+):
     (tmp_path / "broken.db").write_text("no database")
     monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "broken.db"))
     said = "cannot start.*broken.db cannot be used.*another database with SVC_DATABASE_URL"
-    with pytest.raises(svc_tools.ConfigurationError, match=said):
-        svc_tools.connect("embedded")
-    result = CliRunner().invoke(app, ["lookup", "TX", "--zip", "78701", "--embedded"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.search(said, result.stderr)
+    with svc_tools.connect("embedded") as client:
+        assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+        with pytest.raises(svc_tools.ConfigurationError, match=said):
+            _ = client.base_url
+        with pytest.raises(svc_tools.SvcError, match=said) as error:
+            client.list_nexus()
+        assert (error.value.error_code, error.value.attempts) == ("NOT_STARTED", 1)
+        assert explained(error.value).title == CODES["not_started"].meaning
+        check_key(client)
+        assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+        (tmp_path / "broken.db").unlink()
+        assert client.list_nexus().count == 0  # the same client, once the file is mended
+    client._service.close()
+    (tmp_path / "broken.db").write_text("no database")
+    run = CliRunner().invoke(app, ["lookup", "TX", "--zip", "78701", "--embedded"])
+    assert (run.exit_code, "8.25%" in run.stdout) == (0, True)
+    run = CliRunner().invoke(app, ["nexus", "list", "--embedded"])
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert re.search(said, " ".join(run.stderr.split()))
 
 
 def test_the_asynchronous_client_is_of_the_same_service_and_account(monkeypatch):

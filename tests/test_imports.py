@@ -32,7 +32,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 """
 
 EXTRAS = {
-    "bulk": {"aiohttp", "jinja2", "platformdirs", "rich", "tzdata"},
+    "bulk": {"aiohttp", "jinja2", "rich", "tzdata"},
     "pandas": {"pandas", "pyarrow", "tqdm"},
     "cli": {"typer", "rich"},
     "polars": {"polars"},
@@ -46,7 +46,6 @@ EXTRAS = {
         "fastapi",
         "uvicorn",
         "sqlalchemy",
-        "platformdirs",
         "usaddress",
         "shapely",
         "bokeh_sampledata",
@@ -194,9 +193,9 @@ for code in {codes!r}:
 """
 
 
-def run(code, *, installed=frozenset(EXTRAS)):
-    """Run code in a process that has only some of the extras."""
-    there = set().union(*(EXTRAS[extra] for extra in installed))
+def run(code, *, installed=frozenset(EXTRAS), lacking=frozenset()):
+    """Run code in a process that has only some of the extras, perhaps not all of each."""
+    there = set().union(*(EXTRAS[extra] for extra in installed)) - lacking
     blocked = {name.replace("-", "_") for name in set().union(*EXTRAS.values()) - there}
     return subprocess.run(
         [sys.executable, "-c", BLOCK.format(blocked=blocked) + code],
@@ -278,13 +277,13 @@ DOORS = [  # without any extra
     (f"{REGISTER} str(one)", "bulk"),
     (f"{PLAN} plan.frame()", "pandas"),
     (f"{PLAN} plan._repr_html_()", "bulk"),
-    (f"{RESTORED} {PLAN} nexus.receipt_folder()", "nexus"),
+    (f"{RESTORED} {PLAN} nexus.receipt_folder()", None),
     ("from svc_tools import nexus; nexus.receipts('.')", "pandas"),
     ("open('own.xlsx', 'w'); import svc_tools.nexus as n; n.read_register('own.xlsx')", "report"),
     (CARD, "bulk"),
     (TEXT, None),
-    ("import svc_tools; svc_tools.connect('embedded')", "service"),
-    ("import svc_tools; svc_tools.aconnect('embedded')", "service"),
+    ("import svc_tools; svc_tools.connect('embedded').base_url", "service"),
+    ("import svc_tools; svc_tools.aconnect('embedded').base_url", "service"),
     ("from svc_tools.excel import settings; settings.keyring_name()", "excel"),
     ("import svc_tools.excel.com.udfs", "excel"),
     ("import svc_tools.excel.com.macros", "excel"),
@@ -296,7 +295,10 @@ COMMANDS = {  # with the command line's own extra only
     "serve": "service",
     "keys list": "service",
     "book check rates.csv": "service",
-    "lookup TX --zip 78701 --embedded": "service",
+    "lookup TX --zip 78701 --embedded": None,
+    "lookup WA --location Seattle --embedded": None,
+    "lookup CO --lat 39.74 --lng -104.99 --embedded": "service",
+    "nexus list --embedded": "service",
     "cache info": None,
     "enrich orders.csv -o out.csv --embedded": "pandas",
     "panel": "page",
@@ -319,7 +321,7 @@ CASES = [
             *DOORS,
             (command(), "cli"),
             (MANY, "bulk"),
-            (CELL, "excel"),
+            (CELL, None),
         ],
     ),
     ("bulk", [(MANY, None), (CLEAN_UP, None)]),
@@ -362,7 +364,7 @@ CASES = [
     ("bulk pandas polars", [(IN_POLARS, None)]),
     ("bulk polars", [(IN_POLARS, "polars")]),
     ("bulk pandas report nexus notebook", [("import svc_tools; svc_tools.panel()", None)]),
-    ("bulk pandas nexus cli excel", [(IN_A_SPREADSHEET, None), (CELL, "service")]),
+    ("bulk pandas nexus cli excel", [(IN_A_SPREADSHEET, None), (CELL, None)]),
     ("bulk pandas nexus cli", [(command("excel", "workbook", "own.xlsm"), "excel")]),
     ("bulk pandas cli service", [(ENRICH_A_WORKBOOK, "report")]),
     ("bulk cli service", [(ENRICH_A_WORKBOOK, "pandas")]),
@@ -430,12 +432,92 @@ def test_the_help_of_all_commands_is_that_of_each():
 
 
 @pytest.mark.parametrize("library", sorted(EXTRAS["service"]))
-def test_the_embedded_service_starts_with_its_whole_extra_only(library, monkeypatch):
+def test_what_serves_every_request_starts_with_its_whole_extra_only(library, monkeypatch):
     find = extras.find_spec
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == library else find(name))
     with pytest.raises(extras.MissingExtraError) as error:
-        svc_tools.connect("embedded")
+        svc_tools.config.require_embedded()
     assert (error.value.extra, error.value.name) == ("service", library)
+
+
+MIXED = """
+import svc_tools
+rows = [
+    {"state": "TX", "zip": "78701"},
+    {"state": "TX", "zip": "78701", "city": "Austin", "address": "600 Congress Ave"},
+    {"state": "TX", "address": "600 Congress Ave, Austin, TX 78701"},
+    {"state": "CO", "lat": 39.74, "lng": -104.99},
+    {"state": "WA", "location": "Seattle"},
+] * 3
+def sort(pairs):
+    for item, outcome in pairs:
+        needy = "address" in item or "lat" in item
+        assert outcome.status == ("failed" if needy else "ok"), outcome
+        assert outcome.error_code == ("EXTRA_MISSING" if needy else None)
+        assert not needy or "[service]" in outcome.error
+        yield needy
+with svc_tools.connect("embedded") as client:
+    found = [*sort(svc_tools.lookup_many(rows, client=client, cache=False))]
+    assert (len(found), sum(found)) == (15, 9), found
+"""
+IN_FRAME = f"""{MIXED}
+import warnings
+import pandas as pd
+warnings.simplefilter("ignore", UserWarning)
+with svc_tools.connect("embedded") as client:
+    frame = pd.DataFrame(rows).svc.lookup(
+        location="location", client=client, cache=False, progress=False
+    )
+expected = ["ok", "failed", "failed", "failed", "ok"] * 3
+assert frame["lookup_status"].tolist() == expected
+assert frame["lookup_error"].str.contains("[service]", regex=False).tolist() == [
+    status == "failed" for status in expected
+]
+assert frame["combined_rate"].notna().tolist() == [status == "ok" for status in expected]
+"""
+OVER_HTTP = """
+import httpx, svc_tools
+with svc_tools.connect("embedded") as client:
+    headers = {"X-API-Key": client._service.api_key.get_secret_value()}
+    with httpx.Client(base_url=client.base_url, headers=headers, trust_env=False) as http:
+        assert http.get("/v1/tax/TX", params={"zip": "78701"}).status_code == 200
+        for given in (
+            {"address": "600 Congress Ave, Austin, TX 78701"},
+            {"street": "600 Congress Ave", "city": "Austin"},
+            {"lat": "30.27", "lng": "-97.74"},
+        ):
+            response = http.get("/v1/tax/TX", params=given)
+            error = response.json()["error"]
+            assert (response.status_code, error["code"]) == (424, "EXTRA_MISSING"), error
+            assert error["detail"] == {"extra": "service"}
+            assert "pip install" in error["message"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "installed", "lacking"),
+    [
+        (MIXED, [], set()),
+        (IN_FRAME, ["bulk", "pandas"], set()),
+        (IN_FRAME, ["bulk", "pandas", "service"], {"usaddress", "bokeh_sampledata"}),
+        (OVER_HTTP, ["service"], {"usaddress", "shapely"}),
+    ],
+)
+def test_what_an_address_or_a_point_lacks_fails_these_alone(code, installed, lacking):
+    done = run(code, installed=installed, lacking=lacking)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_under_a_pydantic_for_the_client_library_alone_the_embedded_service_says_so():
+    done = run(
+        "import pydantic, svc_tools\npydantic.VERSION = '2.5.3'\n"
+        "svc_tools.Svc('no-key-at-all-123', base_url='http://127.0.0.1:9').close()\n"
+        "svc_tools.connect('embedded')"
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert (done.returncode, "MissingExtraError" in last) == (1, True)
+    for said in ("pydantic 2.7", "pydantic 2.5.3", "[service]"):
+        assert said in last
 
 
 def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():

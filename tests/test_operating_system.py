@@ -17,6 +17,9 @@ from contextlib import closing
 from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 
+import platformdirs.macos
+import platformdirs.unix
+import platformdirs.windows
 import pytest
 from support.answers import NOW, SOURCE, ok, zip_place
 from support.systems import posix, resource
@@ -385,3 +388,38 @@ def test_a_python_without_time_zones_says_what_to_install(monkeypatch):
             time_zone("America/Boise")
     finally:
         zoneinfo.reset_tzpath()
+
+
+OF_PLATFORMDIRS = {
+    "linux": platformdirs.unix.Unix,
+    "darwin": platformdirs.macos.MacOS,
+    "win32": platformdirs.windows.Windows,
+}
+
+
+@pytest.mark.parametrize("own", [None, "elsewhere", "relative/path", ""])
+@pytest.mark.parametrize("kind", ["data", "config", "cache"])
+@pytest.mark.parametrize("system", OF_PLATFORMDIRS)
+def test_the_folders_of_the_user_are_those_of_platformdirs(
+    monkeypatch, tmp_path, system, kind, own
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "AppData" / "Local"))
+    # what Windows itself would say, it says in this variable, too
+    of_windows = platformdirs.windows
+    monkeypatch.setattr(of_windows, "get_win_folder", of_windows.get_win_folder_from_env_vars)
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name)
+        if own is not None:
+            monkeypatch.setenv(name, str(tmp_path / own) if own == "elsewhere" else own)
+    dirs = OF_PLATFORMDIRS[system]("svc-tools", appauthor=False)
+    expected = getattr(dirs, f"user_{kind}_dir")
+    monkeypatch.setattr(operating_system, "NAME", system)
+    assert operating_system.user_folder(kind) == Path(expected)
+
+
+def test_on_windows_without_its_variable_the_folders_are_within_the_home(monkeypatch, tmp_path):
+    monkeypatch.delenv("LOCALAPPDATA")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(operating_system, "NAME", "win32")
+    assert operating_system.user_folder("data") == tmp_path / "AppData" / "Local" / "svc-tools"

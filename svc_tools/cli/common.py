@@ -25,7 +25,7 @@ from rich.text import Text
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 from svc_tools.display import visible
-from svc_tools.extras import MissingExtraError, missing
+from svc_tools.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -153,7 +153,9 @@ def explained(
     except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
         if as_json:
             typer.echo(json.dumps({"error": _fields_of(error)}, indent=2))
-        refused = isinstance(error, SvcError) and not isinstance(error, ValidationError)
+        refused = isinstance(error, SvcError) and not (
+            isinstance(error, ValidationError) or error.error_code in {EXTRA_MISSING, NOT_STARTED}
+        )
         label = "No result." if refused else "Error."
         _print_error(Text.assemble((label, "bold red"), " ", visible(_explained(error, options))))
         for line in _open_questions(error, options):

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from svc_tools.cli.common import NO_RESULT, day_given, explained
 from svc_tools.display import print_table, print_text, prose
-from svc_tools.extras import needs
+from svc_tools.extras import needs, require
 
 if TYPE_CHECKING:
     from svc_tools.excel.setup import Line
@@ -67,6 +67,7 @@ def install(
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel import settings, setup  # noqa: PLC0415 - of an extra
+        require("Working with spreadsheets", "excel", "xlwings")
         if (base_url is not None) + embedded + forget_key + uninstall > 1:
             raise ValueError(
                 "--base-url, --embedded, --forget-key and --uninstall exclude each other: give one"

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TIMEOUT = 5.0
 """Seconds for a response of the service."""
-_PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
+_PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "filelock")
 _ACCOUNT = "For your account: svc-tools excel install --base-url ADDRESS"
 HTTPS, AT_LOGON = "svc-tools excel serve --https", "svc-tools excel serve --at-logon"
 _START = f"At each logon: {AT_LOGON}. Now: svc-tools excel serve"
@@ -487,7 +487,8 @@ class Line:
 
 def check() -> Iterator[Line]:
     """Check this machine, and yield each line once it is known."""
-    config.excel_folder()  # raises where hardly anything is installed, or it is no path
+    require("Checking spreadsheets", "excel", "xlwings")  # hardly anything is installed
+    config.excel_folder()  # raises where it is no path
     computer = _computer()
     parts: dict[str, Callable[[], Finding]] = {"Packages": _packages}
     if is_windows():

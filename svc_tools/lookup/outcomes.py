@@ -52,6 +52,7 @@ from svc_tools.display import (
     printable,
     prose,
 )
+from svc_tools.extras import EXTRA_MISSING, NOT_STARTED
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
@@ -552,6 +553,9 @@ _CODES: Mapping[type[SvcError], str] = {
 }
 
 
+_OF_EMBEDDED = {EXTRA_MISSING: "extra_missing", NOT_STARTED: "not_started"}
+
+
 def is_fatal(error: SvcError) -> bool:
     """Whether every further request would be refused too: the key, the plan, the quota."""
     return isinstance(error, _FATAL) or (
@@ -604,6 +608,8 @@ def _code_of_error(error: SvcError) -> str:
         return "not_the_service"
     if isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED":
         return "quota_exceeded"
+    if error.error_code in _OF_EMBEDDED:
+        return _OF_EMBEDDED[error.error_code]
     return _CODES.get(type(error), "service_error")
 
 

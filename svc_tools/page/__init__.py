@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools import config
 from svc_tools.extras import needs, require
+from svc_tools.operating_system import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +48,6 @@ def serve_page(
     service = _service(embedded=embedded)
     require("The page", "page", "ipykernel")  # reported here, not only on each page
     with needs("The page", "page"):
-        from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
-
         from svc_tools.page.app import serve  # noqa: PLC0415 - loads Voila
     say(service)
     serve(
@@ -56,7 +55,7 @@ def serve_page(
         browser=browser,
         embedded=embedded,
         register=register,
-        folder=user_data_path("svc-tools", appauthor=False) / "panel",
+        folder=user_folder("data") / "panel",
         say=say,
     )
 

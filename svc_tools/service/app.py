@@ -180,7 +180,7 @@ def _add_rate_routes(
         operation_id="lookup",
         summary="Look up the sales-tax rate of a place",
         description=f"The place is named in exactly one way: {WAYS}. No way is 400, two are 400.",
-        responses=responses(TaxResponse, "The rate and its confidence", 404, quota=True),
+        responses=responses(TaxResponse, "The rate and its confidence", 404, 424, quota=True),
         openapi_extra={"parameters": documented(LookupParams, path=True)},
     )(look_up_rate)
 

@@ -133,8 +133,9 @@ class BookKeeper:
                 self._seen, self._book, self._failure = mark, book, None
 
     def leave_to_parent(self) -> None:
-        """In a forked child: a thread that is not here may hold the lock."""
+        """In a forked child: a thread that is not here may hold the lock, or check for changes."""
         self._reading = threading.Lock()
+        self._due = -math.inf
 
     def _fail(self, error: Exception) -> None:
         if repr(error) != repr(self._failure):  # logged once, not at every check

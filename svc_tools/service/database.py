@@ -24,13 +24,15 @@ from sqlalchemy.pool import NullPool
 
 from svc_tools.operating_system import database_uri, make_private
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
-from svc_tools.service.start import SCHEMA_VERSION, is_address
+from svc_tools.service.start import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sqlalchemy.dialects import postgresql
 
+# Earlier releases made databases of this version with one more column and table, now unused.
+SCHEMA_VERSION = 2
 LOCAL_ACCOUNT = "local"
 """The account of the user who runs the service on this machine."""
 BUSY_SECONDS = 5.0

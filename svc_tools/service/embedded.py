@@ -1,10 +1,10 @@
 """The embedded service: lookups in this process, and a port for all else.
 
-One per process and database. Lookups are computed in the caller's thread, from the rate book; no
-web framework is loaded for them. The service also listens on a free loopback port: the first
-connection, of another program or of a request that is no lookup, has the whole app served from a
-background thread. It ends with `close()`, or quietly when the process ends; a forked child starts
-its own. The caller's event loop and signal handlers are left alone.
+One per process and database. Lookups are computed in the caller's thread, from the rate book alone.
+Whoever asks for the address, or sends a request that is no lookup, has the database opened and the
+whole app served from a background thread, on a free loopback port. It ends with `close()`, or
+quietly when the process ends; a forked child starts its own. The caller's event loop and signal
+handlers are left alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import httpx
 from pydantic import SecretStr
 
-from svc_tools.loopback import serve_when_needed
+from svc_tools.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
 from svc_tools.service.books import keep_book
 from svc_tools.service.computing import Computation as Computation  # noqa: PLC0414 - of clients
 from svc_tools.service.computing import Located as Located  # noqa: PLC0414 - the same
@@ -33,17 +33,19 @@ from svc_tools.service.params import read_params
 from svc_tools.service.problems import CODE, as_problem, log, log_error, new_request_id
 from svc_tools.service.ratebook.own import OwnBookChanged, own_book_path
 from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
-from svc_tools.service.start import default_path, is_address, is_ready, new_key
+from svc_tools.service.start import default_path, is_address, new_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from starlette.types import ASGIApp
-
-    from svc_tools.service.database import Database
+    from svc_tools.loopback import ThreadServer
     from svc_tools.service.ratebook import Book
 
 _LOOKUP = re.compile(r"/v1/tax/([^/]+)")
+_CLOSED = (
+    'The embedded service was closed: svc_tools.connect("embedded") starts it again; use the client'
+    " that it returns"
+)
 
 
 def start(db: Path | SecretStr | None = None) -> EmbeddedService:
@@ -54,7 +56,7 @@ def start(db: Path | SecretStr | None = None) -> EmbeddedService:
             in `svc-tools serve`.
 
     Raises:
-        StartError: it cannot start; `StoreError` where the database is the reason.
+        StartError: the rate book cannot be read.
     """
     return _services.start(_target(db))
 
@@ -62,6 +64,13 @@ def start(db: Path | SecretStr | None = None) -> EmbeddedService:
 def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
     """The service of this process over a database, where it runs; see `start`."""
     return _services.running(_target(db))
+
+
+class Trouble(NamedTuple):
+    """Why the port cannot be used: a code for a program, if any, and a sentence."""
+
+    code: str | None
+    message: str
 
 
 class LocalResponse(NamedTuple):
@@ -76,10 +85,8 @@ class EmbeddedService:
     """The service over one database. `start()` makes these.
 
     Attributes:
-        base_url: where it listens, such as `http://127.0.0.1:49152`.
         api_key: the key of this run, for the local account; in memory only.
-        database_name: the database, without a password.
-        inherited: whether it runs in another process, of which this one is a forked child.
+        inherited: whether its port is that of another process, of which this one is a forked child.
         closed: whether `close()` was called.
     """
 
@@ -90,26 +97,48 @@ class EmbeddedService:
         except BookUnavailableError as error:
             raise StartError(f"The rate book cannot be read: {error.__cause__}") from error
         self._db = db
-        self._database: Database | None = None
-        if isinstance(db, Path) and is_ready(db):
-            self.database_name = str(db)  # opened with the app
-        else:
-            self.database_name = self._opened().name
+        self._name = str(db) if isinstance(db, Path) else None
         self.api_key: SecretStr = new_key()
         self.inherited = False
         self.closed = False
         self._rates = RateResponses()
         self._memories = Memories()
         self._one = threading.Lock()
-        try:
-            self._server = serve_when_needed(self._make_app, name="svc-tools-service")
-        except OSError as error:
-            raise StartError(f"The service is not running: {error}") from error
-        self.base_url = self._server.base_url
+        self._claiming = threading.Lock()
+        self._server: ThreadServer | None = None
 
     def __repr__(self) -> str:
-        """Where it listens and which book it uses; not the key."""
-        return f"EmbeddedService(base_url={self.base_url!r}, book_edition={self.book_edition!r})"
+        """Where it listens, if it does, and which book it uses; not the key."""
+        return f"EmbeddedService(base_url={self.address!r}, book_edition={self.book_edition!r})"
+
+    @property
+    def base_url(self) -> str:
+        """Where it listens, such as `http://127.0.0.1:49152`; from now on, if it did not yet.
+
+        Raises:
+            StartError: as `listen`; so for the other.
+            ImportError: the extra for it is not installed.
+        """
+        if self._server is None or self.running:
+            self.listen()
+        return str(self.address)
+
+    @property
+    def address(self) -> str | None:
+        """Where it listens; `None` where nobody asked for that so far."""
+        return None if self._server is None else self._server.base_url
+
+    @property
+    def database_name(self) -> str:
+        """The database, without a password; one on a server is opened for it.
+
+        Raises:
+            StartError: as `listen`; so for the other.
+            ImportError: the extra for it is not installed.
+        """
+        if self._name is None:
+            self.listen()
+        return str(self._name)
 
     @property
     def book_edition(self) -> str:
@@ -129,35 +158,58 @@ class EmbeddedService:
 
     @property
     def running(self) -> bool:
-        """Whether it serves requests."""
-        return self._server.running
-
-    @property
-    def ended(self) -> str | None:
-        """Why no request over the port can succeed anymore, and what to do; else `None`."""
-        if self.running or self.inherited:
-            return None
-        try:
-            self.listen()
-        except StartError as error:
-            return str(error)
-        return (
-            'The embedded service was closed: svc_tools.connect("embedded") starts it again; use'
-            " the client that it returns"
-        )
+        """Whether it is of use here: it was not closed, and its port is not a parent's."""
+        return not (self.closed or self.inherited)
 
     def listen(self) -> None:
-        """Serve the port now.
+        """Open the database and serve the port, from now on.
 
         Raises:
             StartError: it cannot be served; `StoreError` where the database is the reason.
+            ImportError: the extra for it is not installed.
         """
+        if self.inherited:
+            return
+        with self._claiming:
+            if self.closed:
+                raise StartError(_CLOSED)
+            if self._server is None or not self._server.running:
+                self._server = self._claimed()
+                if not self.running:  # closed meanwhile
+                    self._server.close()
+                    raise StartError(_CLOSED)
+            server = self._server
         try:
-            self._server.start()
+            server.start()
         except RuntimeError as error:
-            if isinstance(error.__cause__, StartError):
-                raise error.__cause__ from None
             raise StartError(f"The service is not running: {error}") from error
+
+    def _claimed(self) -> ThreadServer:
+        """The server of a port of its own, over the database."""
+        with needs("The port of the embedded service, which nexus records go over,", "service"):
+            from svc_tools.loopback import ThreadServer, listen  # noqa: PLC0415 - lookups need none
+            from svc_tools.service.database import Database  # noqa: PLC0415 - loads SQLAlchemy
+            from svc_tools.service.serving import make_app  # noqa: PLC0415 - the web framework
+        database = Database(self._db)
+        self._name = database.name
+        app = make_app(database, self._books, self.api_key, loopback=True)
+        try:
+            return ThreadServer(app, [listen("127.0.0.1", 0)], name="svc-tools-service")
+        except OSError as error:
+            raise StartError(f"The service is not running: {error}") from error
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why no request over the port can succeed, which is served from now on; else `None`."""
+        try:
+            self.listen()
+        except MissingExtraError as error:
+            return Trouble(EXTRA_MISSING, str(error))
+        except StartError as error:
+            if self.closed:
+                return Trouble(None, str(error))
+            return Trouble(NOT_STARTED, f"The embedded service cannot start. {error}")
+        return None
 
     def look_up(
         self, method: str, path: str, params: Iterable[tuple[str, str]]
@@ -214,25 +266,17 @@ class EmbeddedService:
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
         self.closed = True
-        self._server.close()
+        if self._server is not None:
+            self._server.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: this service is the parent's."""
-        self.inherited = True
+        """In a forked child: the port is the parent's; without one, the service is the child's."""
+        # a thread that is not here may hold the parent's
+        self._one, self._claiming = threading.Lock(), threading.Lock()
         self._books.leave_to_parent()
-        self._server.leave_to_parent()
-
-    def _opened(self) -> Database:
-        if self._database is None:
-            from svc_tools.service.database import Database  # noqa: PLC0415 - loads SQLAlchemy
-
-            self._database = Database(self._db)
-        return self._database
-
-    def _make_app(self) -> ASGIApp:
-        from svc_tools.service.serving import make_app  # noqa: PLC0415 - loads the web framework
-
-        return make_app(self._opened(), self._books, self.api_key, loopback=True)
+        if self._server is not None:
+            self.inherited = True
+            self._server.leave_to_parent()
 
 
 def _headers(request_id: str) -> dict[str, str]:
@@ -295,10 +339,13 @@ class _Services:
 
     def leave_to_parent(self) -> None:
         self._lock = threading.Lock()  # a thread that is not here may hold the parent's
-        for service in self._running.values():
+        running, self._running = self._running, {}
+        for db, service in running.items():
             service.leave_to_parent()
-            self._inherited.append(service)
-        self._running = {}
+            if service.inherited:
+                self._inherited.append(service)
+            else:
+                self._running[db] = service
 
 
 def _target(db: Path | SecretStr | None) -> Path | SecretStr:

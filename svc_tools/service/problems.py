@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
+from svc_tools.extras import EXTRA_MISSING, MissingExtraError
 from svc_tools.service.errors import (
     BookUnavailableError,
     StoreBusyError,
@@ -132,6 +133,8 @@ def as_problem(error: BaseException) -> Problem:
             return error
         case StoreUnavailableError():
             return unavailable("database")
+        case MissingExtraError():  # another try is of no use, and the place is not at fault
+            return Problem(424, EXTRA_MISSING, str(error), extra={"extra": error.extra})
         case BookUnavailableError() | OwnBookError() | OwnBookChanged():
             return unavailable("book")
         case BaseException() if not isinstance(error, Exception):  # the server is stopping

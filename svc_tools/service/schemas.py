@@ -238,6 +238,7 @@ _MEANINGS = {
     " also INVALID_HOST and INVALID_ORIGIN",
     404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
     422: "The input does not have the right shape; each item says where, and what is wrong",
+    424: "EXTRA_MISSING: what reads an address or a point is not installed where the service runs",
     429: "RATE_LIMITED, with Retry-After; QUOTA_EXCEEDED, where the month's lookups are used up,"
     " without",
     500: "INTERNAL: the service failed; its log has the reason under the support reference",

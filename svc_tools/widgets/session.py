@@ -107,11 +107,10 @@ class Session:
     @property
     def code(self) -> str:
         """The Python that makes the client; the key comes from the environment there."""
-        address = self._other_address
         if isinstance(self.client, config.EmbeddedSvc):
             made = as_code("svc_tools.connect", "embedded")
         else:
-            made = as_code("svc_tools.connect", base_url=address)
+            made = as_code("svc_tools.connect", base_url=self._other_address)
         return f"import svc_tools\n\nclient = {made}"
 
     @property

@@ -16,15 +16,14 @@ import pandas as pd
 import pytest
 import uvicorn
 from pydantic import SecretStr
-from support.systems import posix
+from support.systems import homes, posix
 
 import svc_tools
 from svc_sdk import AsyncSvc, Svc, SvcError, TransportError
+from svc_tools.config import account_of
 from svc_tools.service import embedded
-from svc_tools.service.database import metadata
-from svc_tools.service.errors import StoreError
+from svc_tools.service.errors import StartError, StoreError
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.start import TABLES
 
 THREAD = "svc-tools-service"
 
@@ -99,6 +98,7 @@ def test_after_close_a_new_one_starts_and_the_records_are_there(db):
 def test_close_leaves_no_thread_and_frees_the_port(db):
     before = len(service_threads())
     service = embedded.start(db)
+    service.listen()
     assert len(service_threads()) == before + 1
     with httpx.Client(base_url=service.base_url, trust_env=False) as client:
         assert client.get("/healthz").status_code == 200
@@ -129,12 +129,48 @@ def test_signal_handlers_are_left_alone(db):
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
 
 
-def test_a_database_that_cannot_be_used_is_reported(tmp_path):
+def test_a_database_that_cannot_be_used_is_reported_once_it_is_needed(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be made or opened"):
-        embedded.start(tmp_path / "file" / "service.db")
-    assert embedded.start(tmp_path / "good.db").running
-    embedded.start(tmp_path / "good.db").close()
+    service = embedded.start(tmp_path / "file" / "service.db")
+    for need in (service.listen, lambda: service.base_url):
+        with pytest.raises(StoreError, match="cannot be made or opened"):
+            need()
+    assert (service.running, service.address) == (True, None)
+    assert service.database_name == str(tmp_path / "file" / "service.db")
+    (tmp_path / "file").unlink()
+    assert get(service).status_code == 200  # the same one, once the folder can be made
+    service.close()
+
+
+def test_what_needs_the_port_together_gets_one(db):
+    before = len(service_threads())
+    service = embedded.start(db)
+    with ThreadPoolExecutor(8) as pool:
+        addresses = {*pool.map(lambda _: service.base_url, range(8))}
+    assert addresses == {service.address}
+    assert len(service_threads()) == before + 1
+    service.close()
+
+
+def test_one_that_was_closed_before_it_was_needed_has_no_address(db):
+    service = embedded.start(db)
+    service.close()
+    with pytest.raises(StartError, match="was closed"):
+        _ = service.base_url
+    assert not db.exists()
+
+
+def test_a_client_shows_no_address_that_nobody_asked_for(db, monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
+    with svc_tools.connect("embedded") as client, svc_tools.connect("embedded") as other:
+        assert repr(client) == f"EmbeddedSvc(book_edition={client.book_edition!r})"
+        assert "base_url=None" in repr(client._service)
+        assert (account_of(client).service, client.database_name) == ("embedded service", str(db))
+        assert client._service.address is None
+        assert not db.exists()
+        assert other.base_url == client.base_url == client._service.address
+        assert httpx.get(f"{client.base_url}/healthz", trust_env=False).status_code == 200
+    embedded.start(db).close()
 
 
 def test_a_server_s_database_serves_it_too(postgres, db):
@@ -162,9 +198,8 @@ def test_a_server_that_fails_is_reported_and_the_next_one_works(db, monkeypatch)
             client.list_nexus()
         assert service_threads() == before
         monkeypatch.undo()
-    with svc_tools.connect("embedded") as client:
         assert client.health().status == "ok"
-    embedded.start(db).close()
+    client._service.close()
 
 
 LOOKUPS = [
@@ -312,23 +347,44 @@ def test_threads_look_up_together(db, monkeypatch):
 
 
 LIGHT = """
+import sys, threading
+import svc_tools
+seen = set()
+def note(event, arguments):
+    # how a file is opened to be written is an octal number's bit
+    written = event == "open" and isinstance(arguments[2], int) and arguments[2] & 3
+    if written or event in {"os.mkdir", "_thread.start_new_thread", "sqlite3.connect"}:
+        seen.add(event)
+    elif event.startswith("socket.") or event.startswith("subprocess."):
+        seen.add(event)
+sys.addaudithook(note)
+with svc_tools.connect("embedded") as client:
+    assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert client.lookup("TX", zip="78701-1234", mode="full").rate.state == "TX"
+    assert client.lookup("WA", location="Seattle").rate.state == "WA"
+    assert client.lookup("NC", location="Nosuchname 28202").rate.zip == "28202"
+assert threading.active_count() == 1
+libraries = "fastapi starlette uvicorn sqlalchemy aiohttp sqlite3 platformdirs usaddress shapely"
+print(sorted(seen), sorted({*libraries.split()} & {*sys.modules}))
+"""
+LIGHT_MANY = """
 import asyncio, sys, svc_tools
 with svc_tools.connect("embedded") as client:
-    client.lookup("TX", zip="78701")
     asyncio.run(svc_tools.aconnect("embedded").lookup("TX", zip="78701"))
     place = {"state": "NJ", "zip": "07030"}
     ((_, outcome),) = svc_tools.lookup_many([place], client=client, cache=False)
-print(outcome.status, {"fastapi", "starlette", "uvicorn", "sqlalchemy"} & {*sys.modules})
+print(outcome.status, client._service.address, sorted(
+    {"fastapi", "starlette", "uvicorn", "sqlalchemy", "aiohttp"} & {*sys.modules}
+))
 """
 
 
-def test_lookups_in_process_load_no_web_framework_and_open_no_database(db, monkeypatch):
-    monkeypatch.setenv("SVC_DATABASE_URL", str(db))
-    with svc_tools.connect("embedded") as client:  # makes the database
-        client.add_nexus("TX")
-    embedded.start(db).close()
-    assert set(metadata.tables) == TABLES
-    assert run_python(LIGHT) == ["ok", "set()"]
+def test_a_lookup_opens_no_database_and_no_port_and_writes_no_file(tmp_path, monkeypatch):
+    for name, value in homes(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    assert run_python(LIGHT) == ["[]", "[]"]
+    assert run_python(LIGHT_MANY) == ["ok", "None", "[]"]
+    assert not (tmp_path / "home").exists()
 
 
 OUTLIVES = """
@@ -483,5 +539,37 @@ def test_a_child_that_is_forked_while_the_book_is_checked_does_not_wait_for_the_
 
 @posix
 @pytest.mark.parametrize("parent", ["served", "waiting"])
-def test_a_client_that_a_forked_child_inherits_is_served_by_the_parent(db, parent):
+def test_a_client_that_a_forked_child_inherits_works_there_and_in_the_parent(db, parent):
     assert run_python(FORKED_CLIENT, db, parent) == ["78701", "ok", "0", "78703", "0"]
+
+
+FORKED_BEFORE = """
+import os, signal, sys, threading, warnings
+import svc_tools
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
+os.environ["SVC_DATABASE_URL"] = sys.argv[1]
+client = svc_tools.connect("embedded")
+# as a thread that looks up, and one that claims the port, at this moment
+assert client._service._one.acquire() and client._service._claiming.acquire()
+child = os.fork()
+if child == 0:
+    signal.alarm(40)  # a child that hangs must end
+    assert client.lookup("TX", zip="78701").rate.zip == "78701"
+    own = client.base_url
+    client.add_nexus("TX")
+    assert svc_tools.connect("embedded").base_url == own
+    print(own, flush=True)
+    os._exit(0)
+client._service._one.release()
+client._service._claiming.release()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+print(client.base_url, client.list_nexus().count)
+"""
+
+
+@posix
+def test_where_nobody_asked_for_the_port_a_forked_child_has_its_own(db):
+    of_child, of_parent, count = run_python(FORKED_BEFORE, db)
+    assert of_child.startswith("http://127.0.0.1:")
+    assert of_parent.startswith("http://127.0.0.1:")
+    assert count == "1"

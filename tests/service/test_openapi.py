@@ -36,7 +36,7 @@ STATUSES = {
     "list_nexus": OF_KEYED,
     "add_nexus": OF_KEYED | {"422"},
     "remove_nexus": OF_KEYED | {"422"},
-    "lookup": OF_KEYED | {"404"},
+    "lookup": OF_KEYED | {"404", "424"},
 }
 # one place a state, in each of the ways of naming one
 QUESTIONS = [

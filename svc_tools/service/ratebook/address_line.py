@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.extras import needs, require
 from svc_tools.service.ratebook.names import STATE_CODES, is_short_form, name_key
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ def _none_known(_state: str, _text: str) -> bool:
 
 
 def parse_line(
-    line: str, state: str = "", known: Known = _none_known, known_zip: Known = _none_known
+    line: str,
+    state: str = "",
+    known: Known = _none_known,
+    known_zip: Known = _none_known,
+    *,
+    has_street: bool = True,
 ) -> Parts:
     """City, state and ZIP of an address written in one line.
 
@@ -128,6 +134,8 @@ def parse_line(
         state: the requested state: its places are preferred to states of the same name.
         known: tells the places of a state; without it no name is known.
         known_zip: tells the ZIPs of a state; without it no number is known to be one.
+        has_street: whether it may hold a street: behind the name of a place alone, a number is its
+            ZIP, and the parser of addresses is not needed.
     """
     line = _SEPARATORS.sub(",", _UNSEEN.sub("", line))
     text = _DASHES.sub("-", unicodedata.normalize("NFKC", line))
@@ -140,7 +148,9 @@ def parse_line(
     outside = abroad(text, state, known)
     if outside:
         return Parts(abroad=outside)
-    zip5, plus4, text, others, damaged = _take_zip(text, state, known, known_zip)
+    zip5, plus4, text, others, damaged = _take_zip(
+        text, state, known, known_zip, has_street=has_street
+    )
     if others:
         return Parts(unclear=f"it holds several addresses (ZIPs {', '.join(others)})")
     text = _without_tail(without_country(text))
@@ -342,7 +352,7 @@ class _Taken(NamedTuple):
     damaged: str = ""
 
 
-def _take_zip(text: str, state: str, known: Known, known_zip: Known) -> _Taken:
+def _take_zip(text: str, state: str, known: Known, known_zip: Known, *, has_street: bool) -> _Taken:
     """The ZIP of an address line, and the line without it and without what follows.
 
     A number is the ZIP where it is called so, where a state or a known city stands directly
@@ -360,7 +370,7 @@ def _take_zip(text: str, state: str, known: Known, known_zip: Known) -> _Taken:
     none = _Taken("", "", text)
     if len(numbers.others) == 1:
         (found,) = numbers.others.values()
-        return _behind_street(text, found, state, known, known_zip) or none
+        return _behind_name(text, found, state, known, known_zip, has_street=has_street) or none
     if numbers.others:
         return none
     inside = (_before_city(text, found, state, known, known_zip) for found in numbers.inside)
@@ -404,8 +414,14 @@ def _numbers(text: str, state: str, known: Known) -> _Numbers:
     return numbers
 
 
-def _behind_street(
-    text: str, found: re.Match[str], state: str, known: Known, known_zip: Known
+def _behind_name(
+    text: str,
+    found: re.Match[str],
+    state: str,
+    known: Known,
+    known_zip: Known,
+    *,
+    has_street: bool,
 ) -> _Taken | None:
     """The only number of a line that no state stands before, if it is the ZIP."""
     before, after = text[: found.start()], text[found.end() :].strip(" ,.")
@@ -414,7 +430,7 @@ def _behind_street(
         return _Taken(found[1], found[2] or "", f"{after}, {city}")
     if after and (follows is None or follows.head):
         return _before_city(text, found, state, known, known_zip)
-    if _known_end(before, state, known) or _parsed(text, found[1]):
+    if not has_street or _known_end(before, state, known) or _parsed(text, found[1]):
         return _Taken(found[1], found[2] or "", f"{before.rstrip(' ,')}, {after}")
     return None
 
@@ -517,10 +533,28 @@ def _barred(before: str, state: str, known: Known) -> bool:
 
 def _parsed(text: str, zip5: str) -> bool:
     """Whether the parser of addresses takes the number for a ZIP."""
-    import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
+    return any(label == "ZipCode" and word.startswith(zip5) for word, label in labelled(text))
 
-    labels = usaddress.parse(text)
-    return any(label == "ZipCode" and token.startswith(zip5) for token, label in labels)
+
+_PARSER = ("A lookup by street address", "service")
+
+
+@cache
+def require_parser() -> None:
+    """Refuse an address without the parser, also one that it is not needed for: few need it.
+
+    Raises:
+        ImportError: the extra for it is not installed.
+    """
+    require(*_PARSER, "usaddress")
+
+
+def labelled(text: str) -> list[tuple[str, str]]:
+    """The words of an address, with what the parser takes them for; raises as `require_parser`."""
+    with needs(*_PARSER):
+        import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
+    words: list[tuple[str, str]] = usaddress.parse(text)
+    return words
 
 
 _COUNTRY = re.compile(

@@ -13,10 +13,10 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from datetime import date, timedelta
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.database import Edition
 
 _GEOGRAPHY = ("bokeh_sampledata",)
-"""Packages whose versions go into the digest."""
+"""Packages of an extra whose versions go into the digest where they are installed."""
 _SCHEMA = "2"
 _MEMO_LIMIT = 100_000
 _SHIPPED = Path(__file__).with_name("data")
@@ -304,11 +304,14 @@ def _rows(files: Mapping[str, bytes], name: str, row_class: type[_Row]) -> list[
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
+    from importlib import metadata  # noqa: PLC0415 - not small, and a lookup alone needs no digest
+
     whole = hashlib.sha256()
     for name in TABLES:
         whole.update(hashlib.sha256(files[name]).digest())
     for package in _GEOGRAPHY:
-        whole.update(f"{package}=={metadata.version(package)}\n".encode())
+        with suppress(metadata.PackageNotFoundError):  # then no lookup reads it
+            whole.update(f"{package}=={metadata.version(package)}\n".encode())
     return whole.hexdigest()
 
 

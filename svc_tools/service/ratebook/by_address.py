@@ -16,6 +16,7 @@ from svc_tools.service.ratebook.address_line import (
     county_of,
     military,
     parse_line,
+    require_parser,
     split_state,
     whole_address,
     without_country,
@@ -55,7 +56,10 @@ def parts_of(book: Book, query: Query) -> Parts | None:
 
     Raises:
         NotResolved: an address that names another state or country, or no one place.
+        ImportError: an address, and the extra that reads them is not installed.
     """
+    if query.address is not None or query.street is not None:
+        require_parser()
     if query.address is not None:
         return _parts_of_line(book, query.state, query.address)
     if query.street is not None:
@@ -118,7 +122,9 @@ def _city_with_zip(book: Book, state: str, text: str) -> Parts:
     """A city or place name with its ZIP: "Charlotte 28202", or a ZIP alone."""
     if found := _ZIP.fullmatch(text):
         return Parts(zip=found[1], plus4=found[2] or "")
-    parts = parse_line(text, state, partial(is_place, book), partial(is_zip, book))
+    parts = parse_line(
+        text, state, partial(is_place, book), partial(is_zip, book), has_street=False
+    )
     _check(parts, state, text)
     return parts._replace(street="")
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.extras import needs
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.gazetteer import bases_of, no_rate
 from svc_tools.service.ratebook.names import OUTSIDE, present_county
@@ -175,8 +176,11 @@ class _Map(NamedTuple):
 @lru_cache(maxsize=1)
 def _map() -> _Map:
     """The boundaries of every county, read on the first lookup by coordinates."""
-    from bokeh_sampledata.us_counties import records  # noqa: PLC0415 - heavy, and seldom needed
-    from shapely import STRtree  # noqa: PLC0415 - the same
+    with needs("A lookup by coordinates", "service"):
+        from bokeh_sampledata.us_counties import (  # noqa: PLC0415 - heavy, and seldom needed
+            records,
+        )
+        from shapely import STRtree  # noqa: PLC0415 - the same
 
     rows = records()
     return _Map(
@@ -191,9 +195,9 @@ def counties_at(lat: float, lng: float) -> list[Hit]:
     The boundaries reach out over the coastal waters; a point that lies in none is at sea, or in
     another country.
     """
+    county_map = _map()
     from shapely import Point  # noqa: PLC0415 - heavy, and seldom needed
 
-    county_map = _map()
     point = Point(lng, lat)
     hits = []
     for index in county_map.tree.query(point, predicate="dwithin", distance=_NEAR_DEGREES):

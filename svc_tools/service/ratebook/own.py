@@ -6,9 +6,12 @@ Who has none needs no more of it: its readers are loaded with the first file tha
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from platformdirs import user_data_dir
+from svc_tools.operating_system import user_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class OwnBookError(ValueError):
@@ -24,7 +27,7 @@ class OwnBookChanged(Exception):  # noqa: N818 - an event, not a fault: load the
 
 def own_book_path() -> Path:
     """Where the user's own book is."""
-    return Path(user_data_dir("svc-tools", appauthor=False)) / "book.db"
+    return user_folder("data") / "book.db"
 
 
 def own_signature(path: Path) -> tuple[object, ...] | None:

@@ -267,17 +267,18 @@ def _locate(book: Book, query: Query, day: date) -> Location:
 
         return locate_point(book, query.state, query.lat, query.lng)
     from svc_tools.service.ratebook.by_address import parts_of  # noqa: PLC0415 - as above
-    from svc_tools.service.ratebook.by_boundary import (  # noqa: PLC0415 - as above
-        boundary_edition,
-        locate_by_boundary,
-    )
 
     parts = parts_of(book, query)
-    edition = boundary_edition(book, query.state)
-    if edition and parts and (parts.zip or (parts.street and parts.city)):
-        return locate_by_boundary(
-            book, edition, parts, day, lambda: _locate_unaided(book, query, parts)
+    if book.own_editions and parts and (parts.zip or (parts.street and parts.city)):
+        from svc_tools.service.ratebook.by_boundary import (  # noqa: PLC0415 - as above, and SQLite
+            boundary_edition,
+            locate_by_boundary,
         )
+
+        if edition := boundary_edition(book, query.state):
+            return locate_by_boundary(
+                book, edition, parts, day, lambda: _locate_unaided(book, query, parts)
+            )
     return _locate_unaided(book, query, parts)
 
 

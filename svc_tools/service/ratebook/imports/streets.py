@@ -7,6 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from svc_tools.service.ratebook.address_line import labelled
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -99,9 +101,7 @@ class StreetLine(NamedTuple):
 
 def read_street(text: str) -> StreetLine | None:
     """The house number, street and suite of a caller's street line; `None` without a number."""
-    import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
-
-    words = [(word.strip(","), label) for word, label in usaddress.parse(text)]
+    words = [(word.strip(","), label) for word, label in labelled(text)]
     if not any(label == "AddressNumber" for _, label in words):
         box = [word for word, label in words if label == "USPSBoxID"]
         house = house_number(box[0]) if box else None
