@@ -448,7 +448,6 @@ def test_places_that_hang_in_an_injected_client_starve_no_other():
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chunked):
-    monkeypatch.setattr(transport, "LARGEST_BODY", 10_000)
     monkeypatch.setattr("svc_sdk._attempt.LARGEST_BODY", 10_000)
     body = b" " * 20_000
     large = answer(200, body)
