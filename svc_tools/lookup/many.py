@@ -353,7 +353,7 @@ class _RunCache:
         self._client = client
         self._detail = detail
         self._broken = False
-        self._claimed: set[Place] = set()
+        self._claimed: dict[Place, int] = {}
         self._source = None if cache is None else source_of(client)
         self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
@@ -382,7 +382,7 @@ class _RunCache:
                 return found, ours
             if shared and ahead:
                 ours = shared.claim(source, ahead)
-                self._claimed.update(ours)
+                self._claimed |= ours
                 # only now: another process commits a result before it releases the place
                 found = shared.known(source, ahead, detail=self._detail)
             if quota is not None:
@@ -393,12 +393,12 @@ class _RunCache:
             reason = f"{type(error).__name__}: {error}"
             cache.notes.append(f"the results of this run are not cached: {reason}")
         finally:
-            if shared and self._source:
-                done = {*found, *(place for place, _ in batch)}
+            if shared:
+                done = [*found, *(place for place, _ in batch)]
                 all_of_them = ahead is None or self._broken
-                over = self._claimed if all_of_them else self._claimed & done
-                shared.release(self._source, over)
-                self._claimed = self._claimed - over
+                over = [*self._claimed] if all_of_them else done
+                claims = (self._claimed.pop(place, None) for place in over)
+                shared.release([claim for claim in claims if claim is not None])
         return found, ours
 
 
