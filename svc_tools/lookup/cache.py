@@ -17,7 +17,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -471,9 +471,10 @@ class Store:
             number = _number_of(connection, source)
             if number is None:
                 return {}
-            for start in range(0, len(places), _AT_ONCE):
-                part = places[start : start + _AT_ONCE]
-                keys = list(map(place_key, part))
+            # in the order in which they stand in the file: half the time where there are many
+            ordered = sorted(zip(map(place_key, places), places, strict=True), key=itemgetter(0))
+            for start in range(0, len(ordered), _AT_ONCE):
+                keys, part = zip(*ordered[start : start + _AT_ONCE], strict=True)
                 rows = connection.execute(
                     _FIND, (json.dumps(keys), number, now, int(detail))
                 ).fetchall()
