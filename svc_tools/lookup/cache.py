@@ -369,7 +369,8 @@ class Store:
         if len(found) < len(places):
             missing = [place for place in places if place not in found]
             with all_stay():
-                found |= self._read(file, source, missing, detail=detail, now=moment)
+                read = self._read(file, source, missing, detail=detail, now=moment)
+                found |= {place: read[place] for place in missing if place in read}
         return found
 
     def write(
@@ -471,10 +472,12 @@ class Store:
             number = _number_of(connection, source)
             if number is None:
                 return {}
-            # in the order in which they stand in the file: half the time where there are many
-            ordered = sorted(zip(map(place_key, places), places, strict=True), key=itemgetter(0))
-            for start in range(0, len(ordered), _AT_ONCE):
-                keys, part = zip(*ordered[start : start + _AT_ONCE], strict=True)
+            pairs = list(zip(map(place_key, places), places, strict=True))
+            if len(pairs) > _AT_ONCE:
+                # in the order in which they stand in the file: half the time
+                pairs.sort(key=itemgetter(0))
+            for start in range(0, len(pairs), _AT_ONCE):
+                keys, part = zip(*pairs[start : start + _AT_ONCE], strict=True)
                 rows = connection.execute(
                     _FIND, (json.dumps(keys), number, now, int(detail))
                 ).fetchall()

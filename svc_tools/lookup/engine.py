@@ -282,6 +282,8 @@ class Engine:
                 self._wake_all()
                 return
             else:
+                if not self._began:
+                    self._writer.commit_now()
                 idle = asyncio.get_running_loop().create_future()
                 self._idle.append(idle)
                 await idle
@@ -681,6 +683,11 @@ class Writer:
         self._bell.set()
         self._at_once.set()
 
+    def commit_now(self) -> None:
+        """Write what came: no further outcomes come for now."""
+        if self._batch:
+            self._at_once.set()
+
     def end(self) -> None:
         """Declare that no further outcomes come."""
         self._over = True
@@ -696,7 +703,8 @@ class Writer:
                 self._bell.clear()
                 if self._engine.awaits_responses:
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self._at_once.wait(), _TOGETHER)
+                        async with asyncio.timeout(_TOGETHER):
+                            await self._at_once.wait()
                 self._at_once.clear()
                 came = len(self._batch)
                 batch = self._taken()

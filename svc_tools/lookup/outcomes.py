@@ -413,8 +413,8 @@ def _sent(response: TaxResponse, where: str) -> object:
     """What a response has at a place such as `meta.source`; `None` where it has nothing."""
     part, name = where.split(".")
     of: Rate | Meta = response.rate if part == "rate" else response.meta
-    if name in type(of).model_fields:
-        return getattr(of, name)
+    if name in (known := vars(of)):
+        return known[name]
     value = (of.model_extra or {}).get(name)  # SPEC 2 does not have it
     return None if value == "" else value
 
