@@ -15,7 +15,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
@@ -140,7 +139,6 @@ _ABSENT = object()
 class _Answer(BaseModel):
     # built with the first client: importing the library stays cheap
     model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=(), defer_build=True)
-    _unreadable: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def unreadable_fields(self) -> tuple[str, ...]:
@@ -148,7 +146,7 @@ class _Answer(BaseModel):
 
         An object where a city is expected, for instance: it remains in `model_dump()`.
         """
-        return tuple(self._unreadable)
+        return tuple(self.__pydantic_private__ or ())
 
     @model_validator(mode="wrap")
     @classmethod
@@ -161,15 +159,16 @@ class _Answer(BaseModel):
                 for name, sent in value.items()
                 if sent is not None and fields.get(name, _ABSENT) is None
             }
-            if unreadable:
-                result._unreadable = unreadable  # noqa: SLF001 - our own
+            if unreadable:  # not declared: pydantic would make one of each model, in half its time
+                object.__setattr__(result, "__pydantic_private__", unreadable)
         return result
 
     @model_serializer(mode="wrap")
     def _with_unreadable(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = handler(self)
-        for name in written.keys() & self._unreadable.keys():
-            written[name] = deepcopy(self._unreadable[name])
+        unreadable = self.__pydantic_private__ or {}
+        for name in written.keys() & unreadable.keys():
+            written[name] = deepcopy(unreadable[name])
         return written
 
 

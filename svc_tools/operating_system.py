@@ -17,11 +17,12 @@ import stat
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TextIO
 
 NAME = sys.platform
@@ -169,31 +170,44 @@ def unlock(handle: int) -> None:
         locks.flock(handle, locks.LOCK_UN)
 
 
-def lock_byte(handle: int, at: int) -> bool:
-    """Lock one byte of a file, which need not be there; whether no other process has it.
+def lock_bytes(handle: int, numbers: Iterable[int]) -> list[int]:
+    """Lock single bytes of a file, which need not be there; those that no other process has.
 
-    The system releases it when this process ends, however it ends, or closes the file.
+    The system releases them when this process ends, however it ends, or closes the file.
     """
-    try:
-        _byte(handle, at, locked=True)
-    except OSError as error:  # with another number the disk has no locks
-        return error.errno not in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
-    return True
+    change = _byte_lock(handle, locked=True)
+    locked = []
+    for number in numbers:
+        try:
+            change(number)
+        except OSError as error:
+            if error.errno in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
+                continue
+            # with another number the disk has no locks
+        locked.append(number)
+    return locked
 
 
-def unlock_byte(handle: int, at: int) -> None:
-    """Release a byte that `lock_byte` locked."""
-    with suppress(OSError):
-        _byte(handle, at, locked=False)
+def unlock_bytes(handle: int, numbers: Iterable[int]) -> None:
+    """Release bytes that `lock_bytes` locked."""
+    change = _byte_lock(handle, locked=False)
+    for number in numbers:
+        with suppress(OSError):
+            change(number)
 
 
-def _byte(handle: int, at: int, *, locked: bool) -> None:
+def _byte_lock(handle: int, *, locked: bool) -> Callable[[int], object]:
+    """What locks or releases the byte of a number."""
     if locks := _locks():
-        locks.lockf(handle, locks.LOCK_EX | locks.LOCK_NB if locked else locks.LOCK_UN, 1, at)
-    else:
-        windows: Any = importlib.import_module("msvcrt")
-        os.lseek(handle, at, os.SEEK_SET)
+        kind = locks.LOCK_EX | locks.LOCK_NB if locked else locks.LOCK_UN
+        return partial(locks.lockf, handle, kind, 1)
+    windows: Any = importlib.import_module("msvcrt")
+
+    def change(number: int) -> None:
+        os.lseek(handle, number, os.SEEK_SET)
         windows.locking(handle, windows.LK_NBLCK if locked else windows.LK_UNLCK, 1)
+
+    return change
 
 
 # Disks

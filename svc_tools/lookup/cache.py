@@ -17,7 +17,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -41,7 +41,7 @@ from svc_tools.lookup.cache_store import (
 )
 from svc_tools.lookup.expiry import CLOCK_SKEW, FOR_EVER, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import all_stay
-from svc_tools.operating_system import lock_byte, unlock_byte
+from svc_tools.operating_system import lock_bytes, unlock_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -196,13 +196,17 @@ class Cache:
             return {}
         return found
 
-    def claim(self, source: Source, places: Sequence[Place]) -> list[Place]:
-        """Those of the places that no other process looks up now; until `release`, none does."""
+    def claim(self, source: Source, places: Sequence[Place]) -> dict[Place, int]:
+        """Those of the places that no other process looks up now; until `release`, none does.
+
+        Returns:
+            The number of the claim of each.
+        """
         return _stores.at(self.path).claim(source, places)
 
-    def release(self, source: Source, places: Iterable[Place]) -> None:
-        """Leave places to other processes."""
-        _stores.at(self.path).release(source, places)
+    def release(self, claims: Collection[int]) -> None:
+        """Leave the places of claims to other processes."""
+        _stores.at(self.path).release(claims)
 
     def store(
         self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
@@ -331,34 +335,31 @@ class Store:
         self._memory.clear()
         self._profiles.clear()
 
-    def claim(self, source: Source, places: Sequence[Place]) -> list[Place]:
+    def claim(self, source: Source, places: Sequence[Place]) -> dict[Place, int]:
         """Lock a byte of a file for each place; those whose byte no other process has.
 
         The system releases those of a process that ends, however it ends.
         """
+        claims = {_byte_of(source, one): one for one in places}
         with self.lock:
             if self._claims is None:
                 name = self.path.with_name(f".{self.path.name}.claims")
                 try:
                     self._claims = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
                 except OSError:  # nothing can be written there: nor can others share it
-                    return [*places]
-            ours: list[Place] = []
-            for one in places:
-                at = _byte_of(source, one)
-                # another run of this process may have it: a lock is of the whole process
-                if at not in self._claimed and lock_byte(self._claims, at):
-                    self._claimed.add(at)
-                    ours.append(one)
-            return ours
+                    return {one: claim for claim, one in claims.items()}
+            # another run of this process may have it: a lock is of the whole process
+            free = [claim for claim in claims if claim not in self._claimed]
+            locked = lock_bytes(self._claims, free)
+            self._claimed.update(locked)
+        return {claims[claim]: claim for claim in locked}
 
-    def release(self, source: Source, places: Iterable[Place]) -> None:
-        """Unlock the bytes of places."""
+    def release(self, claims: Collection[int]) -> None:
+        """Unlock the bytes of claims."""
         with self.lock:
             if self._claims is not None:
-                for at in {_byte_of(source, one) for one in places} & self._claimed:
-                    unlock_byte(self._claims, at)
-                    self._claimed.discard(at)
+                unlock_bytes(self._claims, claims)
+                self._claimed.difference_update(claims)
 
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool, now: datetime
@@ -371,7 +372,8 @@ class Store:
         if len(found) < len(places):
             missing = [place for place in places if place not in found]
             with all_stay():
-                found |= self._read(file, source, missing, detail=detail, now=moment)
+                read = self._read(file, source, missing, detail=detail, now=moment)
+                found |= {place: read[place] for place in missing if place in read}
         return found
 
     def write(
@@ -473,9 +475,12 @@ class Store:
             number = _number_of(connection, source)
             if number is None:
                 return {}
-            for start in range(0, len(places), _AT_ONCE):
-                part = places[start : start + _AT_ONCE]
-                keys = list(map(place_key, part))
+            pairs = list(zip(map(place_key, places), places, strict=True))
+            if len(pairs) > _AT_ONCE:
+                # in the order in which they stand in the file: half the time
+                pairs.sort(key=itemgetter(0))
+            for start in range(0, len(pairs), _AT_ONCE):
+                keys, part = zip(*pairs[start : start + _AT_ONCE], strict=True)
                 rows = connection.execute(
                     _FIND, (json.dumps(keys), number, now, int(detail))
                 ).fetchall()

@@ -66,11 +66,13 @@ _OK = 200
 _NOT_FOUND = 404
 _WATCH = 0.25
 """Seconds between two searches for requests that hang."""
-_REPORT_EVERY = 0.01
-"""Seconds between two batches of outcomes where no cache has to be written."""
+_TOGETHER = 0.01
+"""Seconds that outcomes wait for more of them: a batch costs as much as twenty of its outcomes."""
 _UNCOMMITTED = 64
 """How many outcomes may wait for their commit before no further request is sent: a killed process
 loses at most these and those of the requests in flight, however slow the disk."""
+_BATCH = _UNCOMMITTED // 2
+"""So many outcomes are committed at once, while the next ones come."""
 _AHEAD = 2 * _UNCOMMITTED
 """How many of the next places are claimed, so that other processes leave them: more than are begun
 until the next commit."""
@@ -176,6 +178,11 @@ class Engine:
         self.quota: int | None = None
 
     @property
+    def awaits_responses(self) -> bool:
+        """Whether requests are in flight."""
+        return bool(self._began)
+
+    @property
     def waited(self) -> float:
         """Seconds for which no request was sent because the service required a pause."""
         return self._pace.waited(time.monotonic())
@@ -275,6 +282,8 @@ class Engine:
                 self._wake_all()
                 return
             else:
+                if not self._began:
+                    self._writer.commit_now()
                 idle = asyncio.get_running_loop().create_future()
                 self._idle.append(idle)
                 await idle
@@ -650,6 +659,7 @@ class Writer:
         self._count = 0
         self.is_full = False
         self._bell = asyncio.Event()
+        self._at_once = asyncio.Event()
         self._over = False
 
     def add(self, place: Place, outcome: Outcome | Callable[[], Outcome | None]) -> None:
@@ -663,16 +673,26 @@ class Writer:
         self._bell.set()
 
     def _look_for_room(self) -> None:
-        self.is_full = self._commit is not None and self._count >= _UNCOMMITTED
+        if self._commit is not None:
+            self.is_full = self._count >= _UNCOMMITTED
+            if len(self._batch) >= _BATCH:
+                self._at_once.set()
 
     def look(self) -> None:
         """Claim the next places, and look for what other processes stored of them."""
         self._bell.set()
+        self._at_once.set()
+
+    def commit_now(self) -> None:
+        """Write what came: no further outcomes come for now."""
+        if self._batch:
+            self._at_once.set()
 
     def end(self) -> None:
         """Declare that no further outcomes come."""
         self._over = True
         self._bell.set()
+        self._at_once.set()
 
     async def run(self) -> None:
         """Commit and report until the end."""
@@ -681,8 +701,11 @@ class Writer:
             while not self._over or self._batch:
                 await self._bell.wait()
                 self._bell.clear()
-                if committer is None and not self._over:
-                    await asyncio.sleep(_REPORT_EVERY)
+                if self._engine.awaits_responses:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_TOGETHER):
+                            await self._at_once.wait()
+                self._at_once.clear()
                 came = len(self._batch)
                 batch = self._taken()
                 ahead = self._engine.ahead()

@@ -468,7 +468,7 @@ class _RunCache:
         self._refresh = refresh
         self._detail = detail
         self._broken = False
-        self._claimed: set[Place] = set()
+        self._claimed: dict[Place, int] = {}
         self._source = source_of(client)
         self.commit: Commit | None = None if cache is None else partial(self._commit, cache)
         """Stores a batch; `None` where there is no cache."""
@@ -490,7 +490,7 @@ class _RunCache:
                 return found, ours
             if shared and ahead:
                 ours = shared.claim(self._source, ahead)
-                self._claimed.update(ours)
+                self._claimed |= ours
                 # only now: another process commits a result before it releases the place
                 found = shared.known(self._source, ahead, detail=self._detail)
             if quota is not None:
@@ -502,11 +502,11 @@ class _RunCache:
             cache.notes.append(f"the results of this run are not cached: {reason}")
         finally:
             if shared:
-                done = {*found, *(place for place, _ in batch)}
+                done = [*found, *(place for place, _ in batch)]
                 all_of_them = ahead is None or self._broken
-                over = self._claimed if all_of_them else self._claimed & done
-                shared.release(self._source, over)
-                self._claimed = self._claimed - over
+                over = [*self._claimed] if all_of_them else done
+                claims = (self._claimed.pop(place, None) for place in over)
+                shared.release([claim for claim in claims if claim is not None])
         return found, ours
 
 

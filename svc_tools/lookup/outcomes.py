@@ -302,8 +302,8 @@ class _Response:
 
     def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever was sent
         of: Rate | Meta = self._response.rate if part == "rate" else self._response.meta
-        if name in type(of).model_fields:
-            return getattr(of, name)
+        if name in (known := vars(of)):
+            return known[name]
         value = (of.model_extra or {}).get(name)  # SPEC 2 does not have it
         return None if value == "" else value
 

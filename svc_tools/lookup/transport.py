@@ -9,27 +9,27 @@ instead (`computed`), but for those of a forked child, which are its parent's.
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
 import threading
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
 from svc_sdk import AsyncSvc, _requests
-from svc_sdk._attempt import LARGEST_BODY, UnreadableError, checked, unpacked
+from svc_sdk._attempt import UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.extras import needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    import aiohttp
-    from yarl import URL
+    from aiohttp import StreamReader
+    from aiohttp.connector import Connection
+    from aiohttp.http import RawResponseMessage
 
     from svc_sdk import Svc
     from svc_sdk._requests import Call
@@ -46,6 +46,8 @@ bounded where httpx connects; a transport of another kind may never end."""
 _ABANDONED = 512
 """How many threads whose request hangs there may be besides those in use."""
 _SUCCESS = range(200, 300)
+_INTERIM = {*range(100, 200)} - {101}
+"""Statuses that another one follows."""
 _PLAIN = re.compile("[A-Za-z0-9._-]+")
 """Values that need no encoding: ZIPs, dates, degrees; in a tenth of the time."""
 
@@ -74,56 +76,102 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
 
 
 class _Direct:
-    """Over aiohttp; one connection per request in flight, each reused for the next."""
+    """Over connections of aiohttp, one per request in flight, each reused for the next.
+
+    Its session would cost three times as much: it builds and reads of every request what is the
+    same for all of them.
+    """
 
     def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
         with needs("Looking up many places", "bulk"):
             import aiohttp  # noqa: PLC0415 - optional, and 100 ms
             from yarl import URL  # noqa: PLC0415 - comes with aiohttp
         self._settings = settings
-        self._make_url = URL
         self._caught = (
             aiohttp.ClientError,
+            aiohttp.http.HttpProcessingError,
             OSError,
             ValueError,
             UnreadableError,
             httpx.DecodingError,
         )
-        self._session = aiohttp.ClientSession(
-            connector=_connector()(
-                limit=concurrency, ssl=settings.route.tls, keepalive_timeout=_KEEP_ALIVE
-            ),
-            # the headers that the client itself sends, the key among them: no variable holds it
-            headers=_own_headers(settings.request(client._http, HEALTH)),  # noqa: SLF001
-            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # it is bounded in `unpacked`
-            timeout=aiohttp.ClientTimeout(total=settings.timeout),
+        self._loop = asyncio.get_running_loop()
+        self._connector = aiohttp.TCPConnector(limit=concurrency, ssl=settings.route.tls)
+        self._target = aiohttp.ClientRequest(
+            "GET", URL(settings.base_url, encoded=True), loop=self._loop
         )
-        # a request whose connection broke may have been counted: aiohttp must not resend it (WIRE)
-        self._session._retry_connection = False  # noqa: SLF001 - there is no public switch
+        self._bounds = aiohttp.ClientTimeout()  # that of `exchange` is for all of it
+        self._idle: list[tuple[Connection, float]] = []
+        # what the client itself sends, the key among it: no variable holds it
+        self._path, self._head = _path_and_head(settings.request(client._http, HEALTH))  # noqa: SLF001
 
     async def exchange(self, call: Call) -> Reply | Failure:
         status = None
         try:
-            async with self._session.request(
-                call.method, self._url(call), allow_redirects=False
-            ) as response:
-                status = response.status
-                headers = {name.lower(): value for name, value in response.headers.items()}
-                body = await _body(response)
+            async with asyncio.timeout(self._settings.timeout):
+                connection = await self._connection()
+                try:
+                    message, payload = await self._response(call, connection)
+                    status = message.code
+                    headers = {name.lower(): value for name, value in message.headers.items()}
+                    body = await _body(headers, payload)
+                except BaseException:
+                    connection.close()
+                    raise
         except self._caught as error:
             if status is None or status in _SUCCESS:
                 return self._settings.failure(_as_httpx(error))
             body = b""  # the status alone decides
+        else:
+            self._idle.append((connection, self._loop.time()))
         return self._settings.without_key(status, headers, body)
 
-    def _url(self, call: Call) -> URL:
+    async def _connection(self) -> Connection:
+        """A connection that is open and has nothing to read, or a new one.
+
+        A proxy may report that an idle connection timed out (408), or a broken one may respond
+        twice: on a reused connection it would be another place's rate.
+        """
+        while self._idle:
+            connection, since = self._idle.pop()
+            protocol = connection.protocol
+            usable = protocol is not None and protocol.is_connected() and not protocol.should_close
+            if usable and self._loop.time() - since <= _KEEP_ALIVE:
+                return connection
+            connection.close()
+        return await self._connector.connect(self._target, [], self._bounds)
+
+    async def _response(
+        self, call: Call, connection: Connection
+    ) -> tuple[RawResponseMessage, StreamReader]:
+        """Send a request; the head of its response, and its body to be read.
+
+        A request whose connection broke may have been counted: it is not sent again (WIRE).
+        """
+        protocol, transport = connection.protocol, connection.transport
+        assert protocol is not None  # noqa: S101 - it is open
+        assert transport is not None  # noqa: S101 - as above
+        # it is unpacked in `unpacked`, which bounds it
+        protocol.set_response_params(read_until_eof=True, auto_decompress=False)
         query = f"?{_query(call.params)}" if call.params else ""
-        return self._make_url(f"{self._settings.base_url}{call.path}{query}", encoded=True)
+        line = f"{call.method} {self._path}{call.path}{query} HTTP/1.1\r\n"
+        transport.write(line.encode() + self._head)
+        while True:
+            message, payload = await protocol.read()
+            if message.code not in _INTERIM:
+                return message, payload
 
     async def close(self) -> None:
-        await self._session.close()
+        for connection, _ in self._idle:
+            connection.close()
+        await self._connector.close()
+
+
+def _path_and_head(request: httpx.Request) -> tuple[str, bytes]:
+    """The path before that of a call, and all that follows the first line of a request."""
+    path = request.url.raw_path.decode().removesuffix(HEALTH.path)
+    headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"cookie"]
+    return path, b"".join([b"%b: %b\r\n" % one for one in headers]) + b"\r\n"
 
 
 def _query(params: tuple[tuple[str, str], ...]) -> str:
@@ -133,43 +181,11 @@ def _query(params: tuple[tuple[str, str], ...]) -> str:
     return str(httpx.QueryParams(params))
 
 
-@functools.cache
-def _connector() -> type[aiohttp.TCPConnector]:
-    import aiohttp  # noqa: PLC0415 - loaded by now
-
-    class Connector(aiohttp.TCPConnector):
-        """Never takes an unsolicited response for that of the next request.
-
-        A proxy may report that an idle connection timed out (408), or a broken one may respond
-        twice: on a reused connection it would be another place's rate.
-        """
-
-        async def _get(self, key: Any, traces: Any) -> Any:  # noqa: ANN401 - as in aiohttp
-            for protocol, _ in self._conns.get(key, ()):
-                if protocol.should_close:
-                    protocol.close()  # one that is closed is not used again
-            return await super()._get(key, traces)
-
-    return Connector
-
-
-def _own_headers(request: httpx.Request) -> dict[str, str]:
-    """The headers of a request but those that belong to its connection."""
-    return {
-        name: value
-        for name, value in request.headers.items()
-        if name not in {"host", "connection", "cookie"}
-    }
-
-
-async def _body(response: aiohttp.ClientResponse) -> bytes:
+async def _body(headers: Mapping[str, str], payload: StreamReader) -> bytes:
     """The body, unpacked, unless it is absurdly large."""
-    encoding = response.headers.get("content-encoding", "")
-    length = response.content_length
-    if not encoding and length is not None and length <= LARGEST_BODY:
-        return await response.read()
+    encoding = headers.get("content-encoding", "")
     body = bytearray()
-    async for part in response.content.iter_any():
+    async for part in payload.iter_any():
         body += part
         checked(body)
     return unpacked(bytes(body), encoding)
@@ -189,8 +205,8 @@ def _as_httpx(error: Exception) -> Exception:
     # aiohttp's own message holds the URL, and what was read: no two failures would be equal
     if isinstance(error, aiohttp.ClientPayloadError):
         return httpx.ReadError("the response was cut off")
-    if isinstance(error, aiohttp.ClientResponseError):
-        message = str(getattr(error, "message", "")).partition(":")[0]
+    if isinstance(error, aiohttp.http.HttpProcessingError):
+        message = error.message.partition(":")[0]
         return ValueError(f"it is not an HTTP response ({message})")
     return httpx.ReadError(str(error) or type(error).__name__)
 

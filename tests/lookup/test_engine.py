@@ -37,8 +37,8 @@ from support.waiting import Steps
 
 from svc_sdk import Svc, SvcError
 from svc_tools.config import source_of
-from svc_tools.lookup import Run, engine, look_up, lookup_many, many, transport
-from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup import Run, engine, look_up, lookup_many, many
+from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
@@ -448,7 +448,6 @@ def test_places_that_hang_in_an_injected_client_starve_no_other():
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chunked):
-    monkeypatch.setattr(transport, "LARGEST_BODY", 10_000)
     monkeypatch.setattr("svc_sdk._attempt.LARGEST_BODY", 10_000)
     body = b" " * 20_000
     large = answer(200, body)
@@ -679,3 +678,102 @@ def test_failures_of_one_kind_read_equally(scripted, faults, sent, problem):
     (reason,) = {one.error for one in run.outcomes.values()}
     assert problem in reason
     assert "zip=" not in reason
+
+
+class Noting(Cache):
+    """A cache that notes how many results it stores at once."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.sizes = []
+
+    def store(self, source, outcomes, *, detail):
+        self.sizes += [len(outcomes)] if outcomes else []
+        super().store(source, outcomes, detail=detail)
+
+
+@pytest.mark.parametrize(("count", "concurrency"), [(1, 1), (5, 3), (200, 10), (150, 100)])
+def test_results_are_committed_together_and_the_last_ones_wait_for_none(
+    scripted, tmp_path, monkeypatch, count, concurrency
+):
+    monkeypatch.setattr(engine, "_TOGETHER", 3600.0, raising=False)  # nothing ends by its time
+    cache = Noting(tmp_path / "results.db")
+    run = look_up(scripted, places(count), cache=cache, concurrency=concurrency)
+    assert statuses(run) == {"ok": count}
+    assert sum(cache.sizes) == count
+    assert len(cache.sizes) <= 1 + count // 16
+    assert max(cache.sizes) <= 64 + concurrency  # no more than a kill may lose
+
+
+EARLY = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"
+
+
+def told(before, head, body):
+    """A step that answers for the ZIP that was asked about with this head."""
+
+    def step(seen):
+        content = echo(seen).partition(b"\r\n\r\n")[2]
+        return before + head.replace(b"LENGTH", b"%d" % len(content)) + b"\r\n" + body(content)
+
+    return step
+
+
+CHUNKED = b"transfer-encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        told(EARLY, b"HTTP/1.1 200 OK\r\ncontent-length: LENGTH\r\n", bytes),
+        told(EARLY * 3, b"HTTP/1.1 200\r\nConTent-Length: LENGTH\r\n", bytes),
+        told(b"", b"HTTP/1.1 200 OK\r\nconnection: close\r\n", bytes),
+        told(b"", b"HTTP/1.0 200 OK\r\nConnection: Close\r\n", bytes),
+        told(b"", b"HTTP/1.0 200 OK\r\ncontent-length: LENGTH\r\n", bytes),
+        told(b"", b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: LENGTH\r\n", bytes),
+        told(
+            b"",
+            b"HTTP/1.1 200 OK\r\n" + CHUNKED,
+            lambda body: (
+                b"5\r\n%b\r\n%x;x=y\r\n%b\r\n0\r\nx: y\r\n\r\n"
+                % (body[:5], len(body) - 5, body[5:])
+            ),
+        ),
+        told(
+            b"",
+            b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n" + CHUNKED,
+            lambda body: (
+                b"%x\r\n%b\r\n0\r\n\r\n"
+                % (len(gzip.compress(body, mtime=0)), gzip.compress(body, mtime=0))
+            ),
+        ),
+    ],
+)
+def test_a_response_of_any_form_is_read_and_the_next_one_too(scripted, faults, step):
+    faults.will(step)
+    run = look_up(scripted, places(20), concurrency=4)
+    assert statuses(run) == {"ok": 20}
+    assert [one.found.resolved_zip for one in run.outcomes.values()] == [
+        one.zip for one in run.outcomes
+    ]
+    assert run.requests == 20
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nmore",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc",
+        b"\x16\x03\x01\x02\x00",
+        EARLY + b"connection: close",
+        b"connection: close",
+    ],
+)
+def test_what_is_no_response_is_the_failure_of_its_place_alone(scripted, faults, said):
+    faults.will(said, echo)
+    run = look_up(scripted, places(3), concurrency=1)
+    assert statuses(run) == {"failed": 1, "ok": 2}
+    assert run.requests == 3
