@@ -34,8 +34,9 @@ lint: $(DEV)
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 
+# SHARE=0.01 runs each once, at a hundredth of its size
 bench: $(DEV)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(SHARE),--share $(SHARE))
 
 # the site in build/site; a warning is an error. Executed notebooks are stored in build/notebooks
 docs: $(DEV)

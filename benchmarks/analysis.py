@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from benchmarks.measure import Finding, medians, timed
+from benchmarks.measure import Finding, medians, scaled, timed
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals
 from svc_tools.frames.results import encode
@@ -17,7 +17,7 @@ from svc_tools.lookup.outcomes import Component
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROWS, PLACES = 400_000, 20_000
+ROWS, PLACES = scaled(400_000), scaled(20_000)
 STATES = ("WA", "TX", "FL", "MN")
 LEVELS = ("state", "county", "city", "district")
 

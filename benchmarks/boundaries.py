@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.boundary_files import RATES, write_boundary_file
-from benchmarks.measure import Finding
+from benchmarks.measure import Finding, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROWS = 700_000
-LOOKUPS = 2_000
+ROWS = scaled(700_000)
+LOOKUPS = scaled(2_000)
 DAY = date(2026, 5, 1)
 
 _IMPORTING = """

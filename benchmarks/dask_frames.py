@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.load import KEY, serving
-from benchmarks.measure import Finding, most_held
+from benchmarks.measure import Finding, most_held, scaled
 from benchmarks.service import known_zips
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     import dask.dataframe as dd
 
-ROWS, PARTITION, PLACES = 20_000_000, 250_000, 10_000
 WORKERS, MEMORY = 2, "4GB"
+PARTITION = scaled(250_000, least=25_000)  # a smaller one takes as long
+ROWS, PLACES = scaled(20_000_000, least=WORKERS * PARTITION), scaled(10_000)
 DAY = date(2026, 2, 1)
 
 

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks.bulk import KEY, answering
-from benchmarks.measure import Finding, medians
+from benchmarks.measure import Finding, medians, scaled
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call, evaluate
@@ -17,8 +17,8 @@ from svc_tools.excel.functions import Call, evaluate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORMULAS = 5_000
-PLACES = 500
+FORMULAS = scaled(5_000)
+PLACES = scaled(500)
 ROUNDS = 5
 
 SHEET = [

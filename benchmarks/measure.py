@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 ROUNDS = 7
+SHARE = "BENCHMARKS_SHARE"
+"""The environment variable with the share of each size that is measured, for our processes too."""
+HOMES = ("HOME", "LOCALAPPDATA", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+"""The environment variables of the folders in which the user's book, cache and settings are."""
 
 _NUMBER = r"[0-9][0-9,]*(?:\.[0-9]+)?"
 _HEAD = ("what", "found", "target", "aim", "")
@@ -33,6 +42,16 @@ class Finding(NamedTuple):
     target: str
     figures: str
     aim: str = ""
+
+
+def share() -> float:
+    """The share of each size that is measured: 1, or less where a run only shows that all runs."""
+    return float(os.environ.get(SHARE, "1"))
+
+
+def scaled(size: int, least: int = 1) -> int:
+    """The share of a size that is measured; `least` is what it needs in order to run."""
+    return max(round(size * share()), least)
 
 
 def cpu() -> float:
@@ -64,9 +83,46 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def medians(*sides: Callable[[], float], rounds: int = ROUNDS) -> Sequence[float]:
-    """The median of each side; all take their turn in each round, so a busy machine slows all."""
-    measured = [[side() for side in sides] for _ in range(rounds)]
+    """The median of each side; all take their turn in each round, so a busy machine slows all.
+
+    There is one round where only a share is measured.
+    """
+    measured = [[side() for side in sides] for _ in range(rounds if share() == 1 else 1)]
     return [statistics.median(side) for side in zip(*measured, strict=True)]
+
+
+_MEASURING = """
+import importlib, json, sys
+module, name, arguments = json.load(sys.stdin)
+sys.path.insert(0, sys.argv[1])
+print(json.dumps(getattr(importlib.import_module(module), name)(*arguments)))
+"""
+
+
+def in_a_process(
+    function: Callable[..., dict[str, float]], *arguments: object, **variables: str
+) -> dict[str, float]:
+    """What one of our functions measures in a process of its own, with more variables.
+
+    Its home is a fresh one, with no cache, no settings, and nothing imported into its book.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-c", _MEASURING, str(Path(__file__).parents[1])],
+            input=json.dumps([function.__module__, function.__name__, arguments]),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            env=own | dict.fromkeys(HOMES, home) | variables,
+        )
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files in a folder; 0 where there is none."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def keeps(found: str, limits: str) -> bool | None:

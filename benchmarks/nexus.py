@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
 
-from benchmarks.measure import Finding, medians, most_held, timed
+from benchmarks.measure import Finding, in_a_process, medians, most_held, scaled, timed
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.sales.exposure import daily_sales
 from svc_tools.places import STATES
@@ -22,7 +20,7 @@ from svc_tools.places import STATES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROWS = 5_000_000
+ROWS = scaled(5_000_000)
 AS_OF = "2026-11-21"
 DAYS = 780
 ROUNDS = 5
@@ -95,31 +93,25 @@ def of_a_file() -> Iterator[Finding]:
         table = pa.Table.from_pandas(frame.assign(order_date=frame["order_date"].dt.date))
         csv.write_csv(table, path)
         size = path.stat().st_size // 1024**2
-        command = [sys.executable, "-m", "benchmarks.nexus", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+        found = in_a_process(measured, str(path))
         yield Finding(
             f"exposure_of_file() of a CSV of {ROWS:,} rows ({size:,} MB)",
-            done.stdout.strip(),
+            f"{found['cpu']:.1f} s of CPU, {found['peak'] / 2**20:,.0f} MB",
             "< 30 s, < 1,000 MB",
             "orders counted once; a process of its own, one run",
         )
 
 
-def measured(path: str) -> None:
-    """In the process of its own."""
+def measured(path: str) -> dict[str, float]:
+    """CPU seconds, and the most bytes held."""
     from svc_tools.frames import exposure_of_file  # noqa: PLC0415 - what is loaded counts
 
     start = time.process_time()
     found = exposure_of_file(path, as_of=AS_OF, progress=False)
     assert found.attrs["svc_exposure"]["rows"] == ROWS
-    peak = most_held() // 1024**2
-    print(f"{time.process_time() - start:.1f} s of CPU, {peak:,} MB")
+    return {"cpu": time.process_time() - start, "peak": most_held()}
 
 
 def findings() -> Iterator[Finding]:
     yield from of_a_frame()
     yield from of_a_file()
-
-
-if __name__ == "__main__":
-    measured(*sys.argv[1:])

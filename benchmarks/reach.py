@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PARTS = {"svc_sdk": "svc_sdk", "svc_tools": "svc_tools", "service": "svc_tools/service"}
 """Folders; a file belongs to the last one that it is in."""
-ZIPS = ("94105", "90012", "92101", "95814")
+ZIPS = ("94105", "90012", "92101", "95814", "93721")
 """One for each operation, so that none is answered from memory."""
+DAYS = ("2026-01-15", "2026-05-15", "2026-09-15")
+"""Those of the rows of a file."""
 _PARTS_OF_FUNCTIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
@@ -63,14 +65,15 @@ class Reach:
         return found
 
 
-def operations() -> dict[str, Callable[[str, str], Callable[[], object]]]:
-    """What is counted: each takes a state and a ZIP, and gives the work."""
+def operations(folder: Path) -> dict[str, Callable[[str, str], Callable[[], object]]]:
+    """What is counted: each takes a state and a ZIP, and gives the work, with files in a folder."""
     import httpx  # noqa: PLC0415 - profiled from its first call on
     import pandas as pd  # noqa: PLC0415 - as above
 
     import svc_tools  # noqa: PLC0415 - as above
     from svc_tools.excel.desk import Desk  # noqa: PLC0415 - as above
     from svc_tools.excel.functions import Call, evaluate  # noqa: PLC0415 - as above
+    from svc_tools.frames import enrich_file  # noqa: PLC0415 - as above
 
     client = svc_tools.connect("embedded")
     desk = Desk(client)
@@ -91,6 +94,12 @@ def operations() -> dict[str, Callable[[str, str], Callable[[], object]]]:
         found = lookup(state, zip5)
         return lambda: found.svc.tax(amount="amount")
 
+    def enrich(state: str, zip5: str) -> Callable[[], object]:
+        orders = frame(state, zip5).merge(pd.DataFrame({"order_date": DAYS}), how="cross")
+        source, output = folder / f"{zip5}.csv", folder / f"{zip5}-rates.csv"
+        orders.to_csv(source, index=False)
+        return lambda: enrich_file(source, output, tax={"amount": "amount"}, client=client)
+
     return {
         "df.svc.lookup": lambda state, zip5: lambda: lookup(state, zip5),
         "df.svc.tax": tax,
@@ -98,6 +107,7 @@ def operations() -> dict[str, Callable[[str, str], Callable[[], object]]]:
         "GET /v1/tax/CA": lambda state, zip5: (
             lambda: http.get(f"/v1/tax/{state}", params={"zip": zip5}).raise_for_status()
         ),
+        f"enrich, {len(DAYS)} rows": enrich,
     }
 
 
@@ -122,7 +132,7 @@ def main() -> None:
         reach = Reach()
         found = {}
         with contextlib.redirect_stderr(io.StringIO()):  # what the operations tell the user
-            for (name, prepare), zip5 in zip(operations().items(), ZIPS, strict=True):
+            for (name, prepare), zip5 in zip(operations(Path(folder)).items(), ZIPS, strict=True):
                 prepare("TX", "78701")()
                 found[name] = reach.of(prepare("CA", zip5))
         sys.setprofile(None)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from benchmarks.load import KEY, Served, lookup, read_answer, serving
-from benchmarks.measure import Finding, medians, timed
+from benchmarks.measure import Finding, medians, scaled, timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook import Book, Query
 
 TODAY = date(2026, 11, 21)
-REQUESTS = 4_000
-FEW, MANY = 20_000, 200_000
-LOOKUPS = 20_000
-SLOW, OPEN_FILES, LOOKUPS_AMONG = 2_300, 1_024, 100
+REQUESTS = scaled(4_000)
+FEW, MANY = scaled(20_000), scaled(200_000)
+LOOKUPS = scaled(20_000, least=200)  # more than there are states
+SLOW, OPEN_FILES, LOOKUPS_AMONG = 2_300, 1_024, scaled(100)  # more connections than open files
 
 _LOADING = """
 import json, time

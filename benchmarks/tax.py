@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from benchmarks.measure import Finding, medians, timed
+from benchmarks.measure import Finding, medians, scaled, timed
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals
 from svc_tools.frames.taxes.rounding import rounded_tax
@@ -20,7 +20,7 @@ from svc_tools.frames.taxes.rounding import rounded_tax
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROWS = 1_000_000
+ROWS = scaled(1_000_000)
 CENT = Decimal("0.01")
 MODES = {
     "half_up": decimal.ROUND_HALF_UP,

@@ -265,8 +265,8 @@ def steps_of(name):
 
 def test_the_nightly_run_begins_with_what_is_too_slow_for_each_change():
     steps = steps_of("run")
-    assert steps[:3] == [".ci/pins", ".ci/lowest", ".ci/pythons"]
-    assert steps[3:] == [
+    assert steps[:4] == [".ci/pins", ".ci/lowest", ".ci/pythons", "make bench SHARE=0.01"]
+    assert steps[4:] == [
         *("make lint", "make test COVERAGE=yes", "make docs", ".ci/dependencies", ".ci/package"),
     ]
     for step in steps:
