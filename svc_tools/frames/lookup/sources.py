@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from svc_tools.config import EmbeddedSvc, Source, service_name, source_of
+from svc_tools.config import EmbeddedSvc, Source, is_embedded, service_name, source_of
 from svc_tools.frames.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed
 from svc_tools.lookup.outcomes import STOPPED, all_stay, not_attempted
-from svc_tools.places import Place, Refusal
+from svc_tools.places import Place, Refusal, first_day
 from svc_tools.progress import stage
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -370,6 +370,8 @@ class LockSource:
         self._lock, self._options = lock, options
         self.service, self.source = ServiceName(lock.name, lock.edition), lock.source
         self.grain = options.as_of_grain
+        if is_embedded(lock.source) and not _are_first_days(lock.results, self.grain):
+            self.grain = "day"  # of the embedded service, unless an earlier release looked them up
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """From when the results are, and how days are looked up."""
@@ -406,6 +408,12 @@ class LockSource:
             today=self._lock.today,
             cached=sum(one.cached for one in found.values()),
         )
+
+
+def _are_first_days(places: Iterable[Place], grain: Grain) -> bool:
+    """Whether all days are first ones of their periods."""
+    days = {place.as_of for place in places if place.as_of}
+    return all(day == first_day(day, grain) for day in days)
 
 
 def name_of_service(client: Svc) -> ServiceName:
