@@ -235,9 +235,8 @@ def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, served, path, tmp_
         back.svc.freeze(path, cache=cache)
 
 
-@pytest.mark.parametrize("form", ["parquet", "pickle"])
-@pytest.mark.parametrize("detail", [False, True])
-def test_a_frame_from_a_file_is_frozen_by_the_same_book(
+@pytest.mark.parametrize(("form", "detail"), [("parquet", False), ("pickle", True)])
+def test_a_frame_from_a_file_is_frozen_by_the_same_book(  # noqa: PLR0917 - fixtures
     orders, embedded, path, tmp_path, form, detail
 ):
     first = orders.svc.lookup(client=embedded, progress=False, detail=detail)
