@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import date, datetime
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from svc_tools.frames import enrich
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.results import RESULTS
 from svc_tools.lookup.cache import clear_cache
+from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.lookup.lock_file import read_lock
 
 
@@ -247,7 +249,9 @@ def test_a_frame_from_a_file_is_frozen_by_the_same_book(  # noqa: PLR0917 - fixt
     again = orders.svc.lookup(locked=path, progress=False, detail=detail)
     rated = first["combined_rate"].notna()
     assert rated.sum() == 5
-    pd.testing.assert_frame_equal(without_source(again[rated]), without_source(first[rated]))
+    pd.testing.assert_frame_equal(
+        without_source(again[rated]), without_source(first[rated]), check_categorical=False
+    )
     with pytest.raises(ValueError, match="no column 'zip' any more"):
         back.drop(columns="zip").svc.freeze(path)
     swapped = back.assign(combined_rate=back["combined_rate"].to_numpy()[::-1])
@@ -258,6 +262,24 @@ def test_a_frame_from_a_file_is_frozen_by_the_same_book(  # noqa: PLR0917 - fixt
     )
     with pytest.raises(ValueError, match="the rate book is another one by now"):
         back.svc.freeze(path)
+
+
+def test_rows_without_a_date_are_frozen_by_the_day_on_which_they_were_looked_up(
+    orders, embedded, path, tmp_path
+):
+    undated, day = orders.drop(columns="date"), date(2020, 1, 15)
+    then = undated.svc.lookup(client=embedded, progress=False, as_of=day)
+    now = undated.svc.lookup(client=embedded, progress=False)
+    assert not now["warnings"].equals(then["warnings"])
+    moment = pd.Timestamp(2020, 1, 15, 12).tz_localize(datetime.now().astimezone().tzinfo)
+    first = now.assign(**{name: then[name] for name in LOOKUP_COLUMNS})
+    first["looked_up_at"] = then["looked_up_at"].where(then["looked_up_at"].isna(), moment)
+    written(first, tmp_path, "parquet").svc.freeze(path)
+    assert read_lock(path).today == day
+    again = undated.svc.lookup(locked=path, progress=False)
+    rated = first["combined_rate"].notna()
+    for name in ("combined_rate", "warnings", "effective_date", "lookup_as_of", "looked_up_at"):
+        assert again.loc[rated, name].equals(first.loc[rated, name]), name
 
 
 @pytest.mark.parametrize("grain", ["month", "quarter"])

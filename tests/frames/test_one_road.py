@@ -168,7 +168,7 @@ def test_an_export_has_the_columns_of_its_sales_in_the_schema(embedded, tmp_path
     enrich_file(source, output, tax={}, client=embedded, tz="America/Chicago", columns="short")
     short = parquet.read_schema(output)
     assert [one for one in _kinds(whole) if one[0] in short.names] == _kinds(short)
-    assert {*whole.names} - {*short.names} >= {"state_rate", "state_tax", "looked_up_at"}
+    assert {*whole.names} - {*short.names} >= {"state_tax", "looked_up_at"}
 
 
 def _schemas_are_equal(frame, embedded, folder, lookup, tax):

@@ -275,6 +275,11 @@ class BookSource:
 
     Nothing is cached, and no date is coarser than the row's: computing it costs less than reading
     it, and cannot be out of date.
+
+    Args:
+        client: a client of the embedded service.
+        options: those of the lookup.
+        today: the day of queries without one; `None` for that of the run.
     """
 
     store = ""
@@ -282,8 +287,10 @@ class BookSource:
     cached_in: Path | None = None
     grain: Grain = "day"
 
-    def __init__(self, client: EmbeddedSvc, options: LookupOptions) -> None:
-        self._client, self._options = client, options
+    def __init__(
+        self, client: EmbeddedSvc, options: LookupOptions, *, today: date | None = None
+    ) -> None:
+        self._client, self._options, self._today = client, options, today
         self.service, self.source = name_of_service(client), source_of(client)
 
     def notes_on(self, inputs: Inputs) -> list[str]:
@@ -312,6 +319,7 @@ class BookSource:
         order = np.argsort(wanted.place_of * DAY_SPAN + wanted.days, kind="stable")
         days, ends = wanted.days[order].tolist(), _ends(wanted)
         found: list[tuple[int, list[int], list[Outcome]]] = []
+        undated = () if self._today is None else (self._today.toordinal(),)
         done, stopped = 0, None
         ends_at = _Ends(self._options, stop)
         with (
@@ -325,13 +333,13 @@ class BookSource:
                         break
                     begin, own = done, days[done:end]
                     if own:
-                        found.append((begin, *book.spans(place, own if own[0] else ())))
+                        found.append((begin, *book.spans(place, own if own[0] else undated)))
                     done = end
                     shown.advance(end - begin)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
                 done = next((end for end in ends if found and end > found[-1][0]), 0)
-            at, today = book.at, book.today
+            at, today = book.at, self._today or book.today
         begins = [begin + one for begin, spans, _ in found for one in spans]
         outcomes = [one for *_, each in found for one in each]
         if done < len(wanted):
