@@ -117,10 +117,10 @@ def enrich(
     The exports of shops are recognized (docs/SHOPS.md); other columns are
     found by their usual names, else name them. Your own columns
     stay as they are; a CSV is text throughout, so no ZIP loses its zero. Each
-    distinct place is requested once, and results are cached: run it again after
-    an interrupt, and it requests only the rest. The output appears whole
-    or not at all; where a run ends early, the results so far are in a file in
-    the same folder whose name ends in -incomplete.
+    distinct place is looked up once, and requested results are cached: run it
+    again after an interrupt, and it requests only the rest. The output appears
+    whole or not at all; where a run ends early, the results so far are in a
+    file in the same folder whose name ends in -incomplete.
 
     Exit codes:
 
@@ -207,7 +207,7 @@ _FILE_OPTIONS = {
 
 
 _CONTINUED = (
-    "No incomplete file is left. The results so far are cached, unless the cache is off: run the"
+    "No incomplete file is left. Requested results are cached, unless the cache is off: run the"
     " same command again to continue."
 )
 

@@ -79,8 +79,9 @@ class SvcAccessor:
         address, else coordinates, else ZIP, else place name (SPEC 4.4). A city given with a ZIP is
         compared with the city found: a difference is the warning `place_input_mismatch`.
 
-        Every result is cached before it is reported, and no cached result is requested again: run
-        an interrupted lookup again, and it requests the rest.
+        Every requested result is cached before it is reported, and no cached one is requested
+        again: run an interrupted lookup again, and it requests the rest. The embedded service
+        computes its results here, without requests or a cache.
 
         Args:
             state: state codes or names; where missing, that of a ZIP that lies in one state, or the
@@ -103,7 +104,8 @@ class SvcAccessor:
                 (03/04/2026), or the format of all its texts, such as "%m%d%Y". By default every
                 unambiguous form is understood, and the other cells of the column decide.
             as_of_grain: "month" or "quarter" look up the first day of the row's month or quarter:
-                fewer requests, and `as_of_status` is `unverified` where that is another day.
+                fewer requests, and `as_of_status` is `unverified` where that is another day. It
+                changes nothing where the embedded service computes the rates.
             client: the service to use; by default the configured one, else the embedded one.
             prefix: put before the names of the added columns.
             columns: "short" for the first ten (rate, status, review, reasons, confidence and the
@@ -154,7 +156,8 @@ class SvcAccessor:
 
         The plan counts rows, distinct places, how many of them are cached, the requests for the
         rest (for each `as_of_grain`), the rows that are never requested and why, and, where they
-        are known, the price and the lookups that the account has left this month.
+        are known, the price and the lookups that the account has left this month. Where the
+        embedded service computes the rates, there is nothing to request.
 
         The arguments are those of `lookup`; `price` is dollars for one lookup, such as "0.004".
 

@@ -235,7 +235,8 @@ def _from_file(
         )
     if is_embedded(lookup.source):
         with embedded() as client:
-            source = BookSource(client, LookupOptions(detail=lookup.detail))
+            today = next((_moment(one).astimezone().date() for one in moments if one), None)
+            source = BookSource(client, LookupOptions(detail=lookup.detail), today=today)
         known, where = {}, "the rate book is another one by now"
         if source.source == lookup.source:
             results = source.resolve(survey.queries)
@@ -268,8 +269,12 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str | None]:
 
 def _of(outcome: Outcome, moment: str | None) -> Outcome:
     """A result that was computed again, of the moment that the row states."""
-    at = None if moment is None else pd.Timestamp(moment).to_pydatetime()
-    return replace(outcome, looked_up_at=at)
+    return replace(outcome, looked_up_at=None if moment is None else _moment(moment))
+
+
+def _moment(text: str) -> datetime:
+    moment: datetime = pd.Timestamp(text).to_pydatetime()
+    return moment
 
 
 def _is_of(outcome: Outcome, moment: str | None) -> bool:

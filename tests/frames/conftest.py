@@ -1,13 +1,21 @@
-"""The embedded service, one for all tests of frames."""
+"""The embedded service, one for all tests of frames, and the same rates over HTTP."""
 
 from __future__ import annotations
 
 import pytest
+from support.faults import KEY
 
 import svc_tools
+from svc_sdk import Svc
 
 
 @pytest.fixture(scope="session")
 def embedded(_own_home):
     with svc_tools.connect("embedded") as client:
+        yield client
+
+
+@pytest.fixture
+def served(service):
+    with Svc(KEY, base_url=service) as client:
         yield client

@@ -14,14 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_sdk.rates import units_to_rate
+from svc_tools.config import Source
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.queries import read_queries
-from svc_tools.frames.results import ServiceName, decode, encode, result_columns
+from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup.sources import Results, ServiceName
+from svc_tools.frames.lookup.survey import Survey
+from svc_tools.frames.results import decode, encode
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.columns import FACTS, LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import Component
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
-from svc_tools.places import Question, same_place
+from svc_tools.places import Cells, Question, first_day, on_day, question, same_place
 from svc_tools.text_dtype import text_dtype
 
 TODAY = date(2026, 6, 1)
@@ -84,17 +87,31 @@ ROW = st.tuples(
 def test_every_cell_is_what_the_rules_say_of_its_own_answer(grain, rows, data):
     frame = pd.DataFrame(rows, columns=["zip", "city", "sold"])
     columns = {"zip": "zip", "city": "city"}
-    if data.draw(st.booleans(), "dated"):
+    dated = data.draw(st.booleans(), "dated")
+    if dated:
         columns["as_of"] = "sold"
-    asked = read_queries(frame, Inputs(columns, {"state": "TX"}, (), grain=grain))
-    outcomes = {place: data.draw(OUTCOME) for place in dict.fromkeys(asked.places())}
-    made = result_columns(asked, outcomes, WHO, today=TODAY)
+    survey = Survey.of(frame, Inputs(columns, {"state": "TX"}, ()))
+    results = made_up(survey, lambda: data.draw(OUTCOME), grain)
+    made = ResultColumns(results).rows(survey.codes[0])
     assert tuple(made) == LOOKUP_COLUMNS
     table = pd.DataFrame({name: pd.Series(column) for name, column in made.items()})
-    for index, code in enumerate(asked.codes.tolist()):
-        expected = by_the_rules(asked.questions[code], asked.days[code], outcomes)
+    outcomes = results.by_place()
+    for index, (zip_code, city, sold) in enumerate(rows):
+        cells = Cells("TX", zip_code, city=city, as_of=sold if dated else None)
+        one = question(cells, dated=dated)
+        own = one.place.as_of if isinstance(one, Question) else None
+        expected = by_the_rules(on_day(one, first_day(own, grain)) if own else one, own, outcomes)
         told = {name: plain(table[name].iloc[index]) for name in LOOKUP_COLUMNS}
         assert told == expected
+
+
+def made_up(survey, outcome, grain="day"):
+    """Results of a service over HTTP: `outcome()` for each place and day."""
+    wanted = survey.queries.wanted(grain)
+    outcomes = [outcome() for _ in range(len(wanted))]
+    numbers = np.arange(len(wanted))
+    of = (WHO, Source("https://tax.example", ""), grain, survey.queries, wanted)
+    return Results(*of, outcomes, numbers, today=TODAY)
 
 
 def plain(cell):
@@ -159,10 +176,9 @@ def by_the_rules(one, own, outcomes):
 
 def test_columns_of_yes_and_no_can_be_written_to():
     frame = pd.DataFrame({"zip": ["78701", "78702"]})
-    asked = read_queries(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
-    outcomes = {place: Outcome("failed", "why") for place in asked.places()}
-    made = result_columns(asked, outcomes, WHO, "float")
-    table = pd.DataFrame(made)
+    survey = Survey.of(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
+    results = made_up(survey, lambda: Outcome("failed", "why"))
+    table = pd.DataFrame(ResultColumns(results, "float").rows(survey.codes[0]))
     table.loc[0, ["needs_review", "freight_taxable"]] = [False, True]
     table.loc[0, "combined_rate"] = 0.5
     assert table["needs_review"].tolist() == [False, True]

@@ -21,6 +21,7 @@ from distributed import Client, LocalCluster
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.faults import KEY
+from support.frames import timeless
 from support.systems import posix
 
 import svc_tools
@@ -62,25 +63,19 @@ def parted(frame, *sizes):
     )
 
 
-@pytest.fixture
-def kept(tmp_path):
-    """A cache, so that both sides tell the same moment of an answer."""
-    return tmp_path / "answers.db"
-
-
 def assert_same(ddf, plain):
     computed = ddf.compute()
     # under pandas 2.3 Dask itself makes its text of the caller's objects
     own = [name for name in plain if name in {*MIXED, "invoice"} and plain[name].dtype == object]
     plain = plain.astype({name: computed[name].dtype for name in own})
-    pd.testing.assert_frame_equal(computed, plain)
+    pd.testing.assert_frame_equal(timeless(computed), timeless(plain))
     return computed
 
 
 @pytest.mark.parametrize("sizes", [(8,), (3, 5), (0, 1, 2, 0, 4, 1, 0)], ids=str)
 @pytest.mark.parametrize("rates", ["decimal", "string", "float"])
-def test_every_column_is_that_of_pandas(embedded, kept, sizes, rates):
-    asking = {"client": embedded, "progress": False, "cache": kept, "rates": rates}
+def test_every_column_is_that_of_pandas(embedded, sizes, rates):
+    asking = {"client": embedded, "progress": False, "rates": rates}
     plain = MIXED.svc.lookup(**asking)
     computed = assert_same(parted(MIXED, *sizes).svc.lookup(**asking), plain)
     assert list(computed.columns) == [*MIXED.columns, *LOOKUP_COLUMNS]
@@ -100,9 +95,21 @@ def test_every_column_is_that_of_pandas(embedded, kept, sizes, rates):
     ],
     ids=str,
 )
-def test_every_argument_means_what_it_does_in_pandas(embedded, kept, arguments):
-    asking = {"client": embedded, "progress": False, "cache": kept, **arguments}
+def test_every_argument_means_what_it_does_in_pandas(embedded, arguments):
+    asking = {"client": embedded, "progress": False, **arguments}
     assert_same(parted(MIXED, 3, 0, 5).svc.lookup(**asking), MIXED.svc.lookup(**asking))
+
+
+@pytest.mark.parametrize("grain", ["day", "month"])
+def test_what_a_service_looked_up_is_in_the_cache_of_both(served, tmp_path, grain):
+    asking = {"client": served, "progress": False, "as_of_grain": grain}
+    asking["cache"] = tmp_path / "answers.db"
+    plain = MIXED.svc.lookup(**asking)
+    computed = parted(MIXED, 3, 0, 5).svc.lookup(**asking).compute()
+    assert_same(parted(MIXED, 3, 0, 5).svc.lookup(**asking), plain)
+    assert computed["looked_up_at"].equals(plain["looked_up_at"])
+    asked = computed.attrs["svc_lookup"]
+    assert (asked["requests"], asked["cached"], asked["grain"]) == (0, 4, grain)
 
 
 def test_the_dates_of_all_partitions_decide_together(scripted):
@@ -133,17 +140,18 @@ def test_known_divisions_are_kept(embedded):
     assert len(looked.loc[2:3].compute()) == 2
 
 
-def test_categories_may_be_unknown_and_differ_by_partition(embedded, kept):
+def test_categories_may_be_unknown_and_differ_by_partition(embedded):
     frame = MIXED.astype({"state": "category", "zip": "category"})
     parts = [MIXED.iloc[:3].astype({"zip": "category"}), MIXED.iloc[3:].astype({"zip": "category"})]
     ddf = dd.from_delayed([dask.delayed(part) for part in parts], verify_meta=False)
-    asking = {"client": embedded, "progress": False, "cache": kept}
+    asking = {"client": embedded, "progress": False}
     added = list(LOOKUP_COLUMNS)
     plain = frame.svc.lookup(**asking)[added]
-    pd.testing.assert_frame_equal(ddf.svc.lookup(**asking).compute()[added], plain)
+    computed = ddf.svc.lookup(**asking).compute()[added]
+    pd.testing.assert_frame_equal(timeless(computed), timeless(plain))
     known = dd.from_pandas(frame.reset_index(drop=True), npartitions=3)
     computed = known.svc.lookup(**asking).compute()[added]
-    pd.testing.assert_frame_equal(computed, plain.reset_index(drop=True))
+    pd.testing.assert_frame_equal(timeless(computed), timeless(plain.reset_index(drop=True)))
 
 
 def test_an_exception_counts_the_rows_and_carries_the_lazy_frame(embedded):
@@ -178,8 +186,8 @@ def test_known_values_in_an_unknown_combination_are_never_taken_for_another(scri
         looked.compute()
 
 
-def test_tax_is_that_of_pandas(embedded, kept):
-    asking = {"client": embedded, "progress": False, "cache": kept}
+def test_tax_is_that_of_pandas(embedded):
+    asking = {"client": embedded, "progress": False}
     looked = parted(MIXED, 3, 0, 5).svc.lookup(**asking)
     plain = MIXED.svc.lookup(**asking)
     for terms in ({}, {"rounding": "up", "partial": "use"}):
@@ -189,10 +197,10 @@ def test_tax_is_that_of_pandas(embedded, kept):
         looked.svc.tax("amuont")
 
 
-def test_the_register_of_nexus_is_read_here_once(embedded, kept, tmp_path):
+def test_the_register_of_nexus_is_read_here_once(embedded, tmp_path):
     register = tmp_path / "nexus.csv"
     register.write_text("state,nexus_type,registered_at\nCA,physical,\nNJ,economic,2020-01-01\n")
-    asking = {"client": embedded, "progress": False, "cache": kept, "as_of": "sold"}
+    asking = {"client": embedded, "progress": False, "as_of": "sold"}
     plain = MIXED.svc.lookup(**asking).svc.tax("amount", nexus=register, progress=False)
     taxed = parted(MIXED, 3, 5).svc.lookup(**asking).svc.tax("amount", nexus=register)
     records = iter([{"state": "CA", "nexus_type": "physical", "registered_at": None}])
@@ -203,8 +211,8 @@ def test_the_register_of_nexus_is_read_here_once(embedded, kept, tmp_path):
     assert from_records.compute()["tax_due"].notna().sum() == 2
 
 
-def test_tax_by_invoice_needs_an_invoice_in_one_partition(embedded, kept):
-    asking = {"client": embedded, "progress": False, "cache": kept}
+def test_tax_by_invoice_needs_an_invoice_in_one_partition(embedded):
+    asking = {"client": embedded, "progress": False}
     frame = MIXED.assign(invoice=["a", "a", "b", "b", "b", None, "c", None])
     plain = frame.svc.lookup(**asking).svc.tax("amount", invoice="invoice", progress=False)
     whole = parted(frame, 2, 4, 2).svc.lookup(**asking).svc.tax("amount", invoice="invoice")

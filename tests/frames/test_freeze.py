@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import date, datetime
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from svc_tools.frames import enrich
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.results import RESULTS
 from svc_tools.lookup.cache import clear_cache
+from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.lookup.lock_file import read_lock
 
 
@@ -24,7 +26,7 @@ def orders():
             "state": ["TX", "WA", "NY", "TX", "CA", "XX", "OR", "NY"],
             "zip": ["78701", "98101", "10001", "78701", "00000", "78701", "97201", "10001"],
             "city": ["Austin", "Seattle", None, "Houston", None, None, None, None],
-            "date": pd.to_datetime(["2026-04-01"] * 6 + ["2026-05-01", None]),
+            "date": pd.to_datetime(["2026-04-03"] * 6 + ["2026-05-01", None]),
             "amount": [19.99, 100.0, 5.55, 7.0, 3.0, 2.0, 1.0, 4.0],
         },
         index=list("abcdefgh"),
@@ -48,7 +50,7 @@ def alone(monkeypatch, looked_up):
     def fail(*_args, **_named):
         pytest.fail("a service was asked")
 
-    for name in ("connect", "unconfigured", "look_up", "opened_cache"):
+    for name in ("connect", "unconfigured", "source_for", "opened_cache"):
         monkeypatch.setattr(enrich, name, fail)
 
 
@@ -64,7 +66,7 @@ def test_a_locked_run_gives_the_same_frame_without_a_service(
     frozen = first.svc.freeze(path)
     assert frozen.answers == 5
     assert str(frozen) == "5 results are frozen in 2026-05.svclock"
-    for name in ("connect", "unconfigured", "look_up", "opened_cache"):
+    for name in ("connect", "unconfigured", "source_for", "opened_cache"):
         monkeypatch.setattr(enrich, name, None)
     again = orders.svc.lookup(locked=path, progress=False, **options)
     pd.testing.assert_frame_equal(without_source(again), without_source(first))
@@ -216,9 +218,9 @@ def written(frame, tmp_path, form):
 
 
 @pytest.mark.parametrize("form", ["parquet", "pickle"])
-def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, embedded, path, tmp_path, form):
+def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, served, path, tmp_path, form):
     cache = tmp_path / "answers.db"
-    first = orders.svc.lookup(client=embedded, progress=False, cache=cache)
+    first = orders.svc.lookup(client=served, progress=False, cache=cache)
     back = written(first, tmp_path, form)
     frozen = back.svc.freeze(path, cache=cache)
     assert frozen.answers == 4
@@ -230,9 +232,79 @@ def test_a_frame_from_a_file_is_frozen_from_the_cache(orders, embedded, path, tm
     with pytest.raises(ValueError, match="no column 'zip' any more"):
         back.drop(columns="zip").svc.freeze(path, cache=cache)
     clear_cache(cache)
-    orders.svc.lookup(client=embedded, progress=False, cache=cache)  # later answers
+    orders.svc.lookup(client=served, progress=False, cache=cache)  # later answers
     with pytest.raises(ValueError, match="the cache does not have all of those"):
         back.svc.freeze(path, cache=cache)
+
+
+@pytest.mark.parametrize(("form", "detail"), [("parquet", False), ("pickle", True)])
+def test_a_frame_from_a_file_is_frozen_by_the_same_book(  # noqa: PLR0917 - fixtures
+    orders, embedded, path, tmp_path, form, detail
+):
+    first = orders.svc.lookup(client=embedded, progress=False, detail=detail)
+    back = written(first, tmp_path, form)
+    frozen = back.svc.freeze(path, cache=False)
+    assert frozen.answers == 4
+    assert "a file does not store them, so they are not in it: 1" in str(frozen)
+    again = orders.svc.lookup(locked=path, progress=False, detail=detail)
+    rated = first["combined_rate"].notna()
+    assert rated.sum() == 5
+    pd.testing.assert_frame_equal(
+        without_source(again[rated]), without_source(first[rated]), check_categorical=False
+    )
+    with pytest.raises(ValueError, match="no column 'zip' any more"):
+        back.drop(columns="zip").svc.freeze(path)
+    swapped = back.assign(combined_rate=back["combined_rate"].to_numpy()[::-1])
+    with pytest.raises(ValueError, match="rate is not that of their place and date"):
+        swapped.svc.freeze(path)
+    back.attrs[RESULTS] = back.attrs[RESULTS].replace(
+        '"service": "embedded:', '"service": "embedded:0'
+    )
+    with pytest.raises(ValueError, match="the rate book is another one by now"):
+        back.svc.freeze(path)
+
+
+def test_rows_without_a_date_are_frozen_by_the_day_on_which_they_were_looked_up(
+    orders, embedded, path, tmp_path
+):
+    undated, day = orders.drop(columns="date"), date(2020, 1, 15)
+    then = undated.svc.lookup(client=embedded, progress=False, as_of=day)
+    now = undated.svc.lookup(client=embedded, progress=False)
+    assert not now["warnings"].equals(then["warnings"])
+    moment = pd.Timestamp(2020, 1, 15, 12).tz_localize(datetime.now().astimezone().tzinfo)
+    first = now.assign(**{name: then[name] for name in LOOKUP_COLUMNS})
+    first["looked_up_at"] = then["looked_up_at"].where(then["looked_up_at"].isna(), moment)
+    written(first, tmp_path, "parquet").svc.freeze(path)
+    assert read_lock(path).today == day
+    again = undated.svc.lookup(locked=path, progress=False)
+    rated = first["combined_rate"].notna()
+    for name in ("combined_rate", "warnings", "effective_date", "lookup_as_of", "looked_up_at"):
+        assert again.loc[rated, name].equals(first.loc[rated, name]), name
+
+
+@pytest.mark.parametrize("grain", ["month", "quarter"])
+def test_what_the_embedded_service_computed_is_locked_by_day(orders, embedded, path, grain):
+    first = orders.svc.lookup(client=embedded, progress=False, as_of_grain=grain)
+    assert first["lookup_as_of"].dropna().astype(str).unique().tolist() == [
+        "2026-04-03",
+        "2026-05-01",
+    ]
+    assert first.svc.freeze(path).answers == 5
+    for again in (
+        orders.svc.lookup(locked=path, progress=False, as_of_grain=grain),
+        orders.svc.lookup(locked=path, progress=False),
+    ):
+        pd.testing.assert_frame_equal(without_source(again), without_source(first))
+        assert not any("first day" in note for note in again.attrs["svc_lookup"]["notes"])
+
+
+def test_what_a_service_looked_up_by_month_is_locked_by_month(orders, served, path):
+    first = orders.svc.lookup(client=served, progress=False, as_of_grain="month")
+    first.svc.freeze(path)
+    again = orders.svc.lookup(locked=path, progress=False, as_of_grain="month")
+    pd.testing.assert_frame_equal(without_source(again), without_source(first))
+    days = orders.svc.lookup(locked=path, progress=False)
+    assert days["lookup_status"].tolist().count("not_attempted") == 5
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"of": [{}]}', '{"of": 7}', "[]", 7, None])

@@ -246,6 +246,17 @@ def test_a_part_that_only_later_rows_have_is_seen(embedded, tmp_path, monkeypatc
 
     assert taxes(pd.read_parquet(out)) == [*RIGHT, "4.11", "6.22", "2.53", "9.39", "1.16"]
 
+    # the registrations are read once, however often it is decided what the columns mean
+    records = ({"state": one, "nexus_type": "physical"} for one in ("WA", "TX"))
+    terms = {"parts": {FEE: "untaxed"}, "nexus": records}
+
+    enrich_file(tmp_path / "in.parquet", out, tax=terms, **run)
+
+    found = pd.read_parquet(out)
+    here = found["resolved_state"].isin(["WA", "TX"])
+    assert here.any()
+    assert found["tax_due"].notna().equals(here & found["tax"].notna())
+
 
 @pytest.mark.parametrize(
     ("before", "after", "named"),

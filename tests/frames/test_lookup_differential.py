@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.faults import answer, serving
+from support.frames import queries_of
 
 from svc_sdk import Svc
 from svc_tools.dates import DateTerms
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.queries import decided_queries
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
 from svc_tools.places import Cells, Question, first_day, on_day, question
@@ -228,8 +228,7 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
         dates = dates.dt.floor("D")
     frame = pd.DataFrame({"state": "TX", "zip": "78701", "as_of": _cast(dates, _DATED[form])})
     frame = frame.iloc[3:].sample(frac=0.9, random_state=1)
-    _, asked = decided_queries(frame, find_inputs(frame, {}, DateTerms(tz=CHICAGO)))
-    got = [asked.questions[code] for code in asked.codes.tolist()]
+    got = [one for one, _ in queries_of(frame, find_inputs(frame, {}, DateTerms(tz=CHICAGO)))]
     assert [one.place.as_of if isinstance(one, Question) else one.reason for one in got] == [
         one.place.as_of if isinstance(one, Question) else one.reason
         for one in (
@@ -253,18 +252,24 @@ def _cast(dates, dtype):
 
 
 @pytest.mark.parametrize("grain", ["day", "quarter"])
-def test_what_is_said_of_every_row_is_what_the_rules_say_of_its_answer(embedded, grain):
-    frame = demo_orders().iloc[::4].svc.lookup(client=embedded, progress=False, as_of_grain=grain)
+@pytest.mark.parametrize("client", ["embedded", "served"])
+def test_what_is_said_of_every_row_is_what_the_rules_say_of_its_answer(request, client, grain):
+    frame = (
+        demo_orders()
+        .iloc[::4]
+        .svc.lookup(client=request.getfixturevalue(client), progress=False, as_of_grain=grain)
+    )
     (lookup,) = lookups_of(frame)
-    roles = lookup.inputs.columns
+    outcomes, roles = lookup.results.by_place(), lookup.inputs.columns
+    assert len(outcomes) > 50
     for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
         cells = Cells(**{role: row[label] for role, label in roles.items()})
         one = question(cells, dated=True)
         proved = None
         if isinstance(one, Question):
             own = one.place.as_of
-            asked_day = first_day(own, grain)
-            outcome = lookup.outcomes[on_day(one, asked_day).place]
+            asked_day = own if client == "embedded" else first_day(own, grain)
+            outcome = outcomes[on_day(one, asked_day).place]
             status = outcome.status
             codes = (row["warnings"] or "").split("; ")
             reasons = review_reasons(outcome, codes, own)

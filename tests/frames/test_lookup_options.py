@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 from support.faults import answer, echoing
+from support.frames import queries_of
 
 import svc_tools
 from svc_tools.config import ConfigurationError
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.queries import read_queries
 from svc_tools.frames.results import decode, lookups_of
 from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
 from svc_tools.roles import DatesAmbiguous
@@ -162,18 +162,47 @@ def test_only_the_columns_that_were_asked_for_and_what_failed(scripted):
 
 
 @pytest.mark.parametrize("options", [{}, {"detail": True}, {"as_of_grain": "month"}])
-def test_what_the_cache_answers_is_the_very_same_frame(embedded, tmp_path, options):
+def test_what_the_cache_answers_is_the_very_same_frame(served, tmp_path, options):
+    orders = demo_orders().iloc[::15]
+    path = tmp_path / "answers.db"
+    cold = looked(orders, served, cache=path, **options)
+    warm = looked(orders, served, cache=path, **options)
+    assert warm.attrs["svc_lookup"]["requests"] == 0
+    pd.testing.assert_frame_equal(warm, cold)
+    shuffled = looked(orders.sample(frac=1, random_state=4), served, cache=path, **options)
+    pd.testing.assert_frame_equal(shuffled.sort_index(), cold)
+    without = looked(orders, served, **options)
+    pd.testing.assert_frame_equal(without.drop(columns=_OF_A_RUN), cold.drop(columns=_OF_A_RUN))
+
+
+_OF_A_RUN = ["looked_up_at", "support_reference"]
+
+
+@pytest.mark.parametrize("options", [{}, {"detail": True}, {"as_of_grain": "month"}])
+def test_what_the_embedded_service_computes_is_the_same_frame_and_never_cached(
+    embedded, served, tmp_path, options
+):
     orders = demo_orders().iloc[::15]
     path = tmp_path / "answers.db"
     cold = looked(orders, embedded, cache=path, **options)
     warm = looked(orders, embedded, cache=path, **options)
-    assert warm.attrs["svc_lookup"]["requests"] == 0
-    pd.testing.assert_frame_equal(warm, cold)
-    shuffled = looked(orders.sample(frac=1, random_state=4), embedded, cache=path, **options)
-    pd.testing.assert_frame_equal(shuffled.sort_index(), cold)
-    of_the_run = ["looked_up_at", "support_reference"]
-    without = looked(orders, embedded, **options)
-    pd.testing.assert_frame_equal(without.drop(columns=of_the_run), cold.drop(columns=of_the_run))
+    note = warm.attrs["svc_lookup"]
+    assert (note["requests"], note["cached"], note["grain"]) == (0, 0, "day")
+    assert list(tmp_path.iterdir()) == []
+    pd.testing.assert_frame_equal(
+        warm.drop(columns="looked_up_at"), cold.drop(columns="looked_up_at")
+    )
+    assert len({*cold["looked_up_at"].dropna()}) == 1  # the moment of the run
+    shuffled = looked(orders.sample(frac=1, random_state=4), embedded, **options)
+    pd.testing.assert_frame_equal(
+        shuffled.sort_index().drop(columns="looked_up_at"), cold.drop(columns="looked_up_at")
+    )
+    requested = looked(orders, served, **{**options, "as_of_grain": "day"})
+    differ = [*_OF_A_RUN, "lookup_source", "lookup_edition"]  # which one it is, no response says
+    pd.testing.assert_frame_equal(requested.drop(columns=differ), cold.drop(columns=differ))
+    found = requested["lookup_edition"].dropna()
+    assert found.astype(str).equals(cold.loc[found.index, "lookup_edition"].astype(str))
+    assert cold["support_reference"].isna().all()
 
 
 @pytest.mark.parametrize("prefix", ["", "svc_"])
@@ -381,7 +410,7 @@ def test_rows_chosen_after_a_lookup_have_the_dates_that_all_rows_decided(scripte
     assert list(some.svc.tax("amount", progress=False)["tax"].notna()) == [True, True]
     found.to_parquet(tmp_path / "found.parquet")
     (stored,) = lookups_of(pd.read_parquet(tmp_path / "found.parquet"))
-    assert [str(day) for day in read_queries(some, stored.inputs).days] == [
+    assert [str(day) for _, day in queries_of(some, stored.inputs)] == [
         "2026-03-02",
         "2026-04-02",
     ]

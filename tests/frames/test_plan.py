@@ -14,16 +14,19 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.faults import answer
+from support.faults import KEY, answer
+from support.frames import queries_of
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.config import Source
+from svc_sdk import Svc
 from svc_tools.dates import DateTerms, read_one
 from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.enrich import plan_of
+from svc_tools.frames.lookup.sources import ServiceSource
+from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.queries import combined, read_queries
+from svc_tools.frames.queries import combined
 from svc_tools.places import (
     GRAINS,
     NO_DATE,
@@ -103,24 +106,34 @@ def test_the_lookups_that_are_left_are_those_that_the_service_said_last(scripted
     assert (plan.to_ask, plan.fits_quota) == (3, False)
 
 
-def test_no_service_is_started_for_a_plan_and_its_cache_is_then_unknown(tmp_path):
+def test_no_service_is_started_for_a_plan(tmp_path):
     code = (
         "import sys, pandas as pd, svc_tools;"
         " frame = pd.DataFrame({'state': ['TX'], 'zip': ['78701']});"
         " plan = frame.svc.plan(cache=sys.argv[1]);"
         " assert 'svc_tools.service.serving' not in sys.modules;"
-        " assert (plan.cached, plan.to_ask, plan.service) == (None, 1, 'embedded service'), plan"
+        " found = plan.places, plan.cached, plan.to_ask, plan.service, plan.computed;"
+        " assert found == (1, 0, 0, 'embedded service', True), plan"
     )
     path = tmp_path / "a.db"
     subprocess.run([sys.executable, "-W", "error", "-c", code, path], check=True)
+    assert not path.exists()
 
 
-def test_the_cache_of_the_embedded_service_counts_where_it_runs(embedded, tmp_path):
-    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "order_date": ["2026-02-01"]})
-    cache = tmp_path / "a.db"
-    frame.svc.lookup(client=embedded, cache=cache, progress=False)
-    assert frame.svc.plan(cache=cache).cached == 1
-    assert frame.svc.plan(cache=cache, client=embedded).cached == 1
+@pytest.mark.parametrize("grain", ["day", "month", "quarter"])
+def test_the_embedded_service_computes_every_day_and_caches_nothing(embedded, tmp_path, grain):
+    arguments = {"cache": tmp_path / "a.db", "as_of_grain": grain}
+    orders = pd.concat([ORDERS] * 2, ignore_index=True)
+    for one in ({}, {"client": embedded}, {"price": "0.004"}):
+        plan = orders.svc.plan(**arguments, **one)
+        assert (plan.rows, plan.places, plan.grain) == (16, 4, "day")
+        assert (plan.cached, plan.to_ask, plan.computed) == (0, 0, True)
+        assert plan.grains == {"day": 0, "month": 0, "quarter": 0}
+        assert (plan.cost or 0, plan.quota_remaining) == (0, None)
+        assert (refused(plan, "invalid"), refused(plan, "unsupported")) == (4, 2)
+        assert not any("first day" in note for note in plan.notes)
+        orders.svc.lookup(**arguments, client=embedded, progress=False)  # the same afterwards
+    assert list(tmp_path.iterdir()) == []
 
 
 CHICAGO = ZoneInfo("America/Chicago")
@@ -153,15 +166,14 @@ PLACES = st.builds(
     zip=st.none() | st.just("78701"),
     lat=st.none() | st.just(0.0),
 )
-QUESTIONS = st.builds(Question, PLACES, st.booleans(), st.booleans(), st.none() | st.just("Austin"))
 
 
-@given(st.lists(st.tuples(QUESTIONS, st.dates()), max_size=20))
-def test_questions_made_at_once_are_those_made_one_by_one(pairs):
+@given(st.lists(st.tuples(PLACES, st.none() | st.dates()), max_size=20))
+def test_places_made_at_once_are_those_made_one_by_one(pairs):
     made = on_days([one for one, _ in pairs], [day for _, day in pairs])
-    single = [on_day(one, day) for one, day in pairs]
+    single = [on_day(Question(one), day).place for one, day in pairs]
     assert made == single
-    assert [hash(one.place) for one in made] == [hash(one.place) for one in single]
+    assert [hash(one) for one in made] == [hash(one) for one in single]
     again = pickle.loads(pickle.dumps(made))
     assert again == made
     assert set(again) == set(single)
@@ -191,13 +203,10 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
         column, form = column.dt.tz_localize("UTC"), FORMS[form]
     frame = pd.DataFrame({"zip": "78701", "sold": column.astype(form)})
     style = DateTerms(tz=tz).style()
-    asked = read_queries(
-        frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), style, grain)
-    )
+    inputs = Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), style)
     cells = [None if pd.isna(value) else value for value in frame["sold"]]
-    for code, value in zip(asked.codes.tolist(), cells, strict=True):
+    for (one, day), value in zip(queries_of(frame, inputs, grain), cells, strict=True):
         expected = question(Cells("TX", "78701", as_of=value), dated=True, style=style)
-        one, day = asked.questions[code], asked.days[code]
         if expected is NO_DATE:
             assert (one, day) == (NO_DATE, None)
         else:
@@ -209,8 +218,8 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
 def test_days_at_the_ends_of_time_are_no_others(unit):
     ends = {"s": ["0001-01-01", "9999-12-31"], "ns": ["1677-09-22", "2262-04-11"]}[unit]
     frame = pd.DataFrame({"zip": "78701", "sold": np.array(ends, f"datetime64[{unit}]")})
-    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
-    assert [str(one.place.as_of) for one in asked.questions] == ends
+    asked = queries_of(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    assert [(str(one.place.as_of), str(day)) for one, day in asked] == [(end, end) for end in ends]
 
 
 DATES = st.none() | st.dates(date(2025, 1, 1), date(2025, 12, 31)).map(str) | st.just("soon")
@@ -238,10 +247,12 @@ def test_the_plan_counts_the_questions_of_each_grain(rows):
         )
         for grain, questions in read.items()
     }
-    asked = read_queries(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    survey = Survey.of(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     known = _Asked()
-    plan = plan_of(asked, service="x", source=Source("x", ""), cache=known, options=LookupOptions())
+    with Svc(KEY, base_url="http://127.0.0.1:9") as client:  # no request is sent
+        plan = plan_of(survey, ServiceSource(client, known, LookupOptions()))
     assert dict(plan.grains) == expected
+    assert (plan.quota_remaining, plan.computed) == (7, False)
     assert [len(places) for places in known.places] == [expected[grain] for grain in GRAINS]
     refused = sum(isinstance(one, Refusal) for one in read["day"])
     assert sum(one.rows for one in plan.refused) == refused
@@ -265,7 +276,7 @@ class _Asked:
         raise AssertionError(source, places)
 
     def quota(self, source):
-        return 7 if source is None else None
+        return 7 if source.service == "http://127.0.0.1:9" else None
 
     def store_quota(self, *told):
         raise AssertionError(told)

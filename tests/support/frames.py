@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from svc_tools.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.results import encode
 from svc_tools.lookup.columns import COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import Component
@@ -56,6 +58,31 @@ def found(result, name):
     """A column's values, `None` where missing."""
     column = result[name]
     return [None if gone else value for value, gone in zip(column, column.isna(), strict=True)]
+
+
+def timeless(frame):
+    """The frame with whether there is a moment instead of the moment: every run has its own."""
+    names = [name for name in frame if str(name).endswith("looked_up_at")]
+    return frame.assign(**{name: frame[name].notna() for name in names})
+
+
+def queries_of(frame, inputs, grain="day"):
+    """For each row its query on the day that is looked up, or why there is none, and its own day.
+
+    The grain is that of a service over HTTP.
+    """
+    survey = Survey.of(frame, inputs)
+    queries = survey.queries
+    wanted = queries.wanted(grain)
+    places = wanted.dated()
+    rows = []
+    for code in survey.codes[0].tolist():
+        one, day = queries.parts[queries.part_of[code]], int(queries.days[code])
+        lookup = wanted.of_query[code]
+        if lookup >= 0:
+            one = replace(one, place=places[lookup])
+        rows.append((one, date.fromordinal(day) if day else None))
+    return rows
 
 
 # rows of a lookup with details, and their frame

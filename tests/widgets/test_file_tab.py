@@ -251,6 +251,7 @@ def test_an_export_of_a_shop_is_recognized_and_needs_one_button(tab, faults, tmp
 
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
+MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))
@@ -265,7 +266,9 @@ def test_a_sample_of_each_shop_gets_its_tax_by_one_button(tmp_path, monkeypatch,
     assert "svc-trouble" not in tab.message.html, tab.message.html
     expected = enrich_file(EXPORTS / name, tmp_path / "expected.csv", tax={}, client=embedded)
     assert expected.totals.rows - expected.totals.taxed < 10
-    assert tab.result.written.read_bytes() == expected.written.read_bytes()
+    ours, theirs = (MOMENT.sub(b"", one.written.read_bytes()) for one in (tab.result, expected))
+    assert ours == theirs  # each run has a moment of its own
+    assert not (tmp_path / "answers.db").exists()
     remarks = expected.totals.remarks
     assert bool(remarks) == (name in MARKETPLACES)
     assert all(unescape(tab.result.split.value).count(text) == 1 for text in remarks)

@@ -64,8 +64,8 @@ def enrich_file(
     """Look up the rate of every row of a file, and write the rows with their rates to another.
 
     The user's columns pass through unchanged, in their order; a CSV is text throughout. Each
-    distinct place of the file is looked up once, and its result is cached before it is used: after
-    an interrupted run, the next one requests only the rest.
+    distinct place of the file is looked up once, and what is requested is cached before it is used:
+    after an interrupted run, the next one requests only the rest.
 
     Args:
         source: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file; it is read twice.

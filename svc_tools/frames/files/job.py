@@ -57,9 +57,10 @@ from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.lookup_columns import ADDED, NOTE, READING, TERMS, remember_columns
+from svc_tools.frames.lookup_columns import ADDED, READING, remember_columns
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import date_cells
+from svc_tools.frames.results import RESULTS
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.frames.taxes.amounts import (
     late_rows,
@@ -587,9 +588,9 @@ class _FileWriting:
     ) -> None:
         self._rows, self._layout, self._terms = rows, layout, terms
         self._columns, self._codes, self._attrs = columns, codes, attrs
-        # what was looked up; not the results themselves, which pandas would copy for each chunk
+        # what was looked up and by what it is taxed; the results themselves are not counted
         self._noted: dict[Hashable, object] = {
-            **{name: attrs[name] for name in (NOTE, TERMS) if name in attrs},
+            **{name: value for name, value in attrs.items() if name != RESULTS},
             READING: {terms.lookup.prefix: layout.reading.as_plain()},
         }
         self._counts = Counts()

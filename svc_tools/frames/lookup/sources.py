@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from svc_tools.config import EmbeddedSvc, Source, service_name, source_of
+from svc_tools.config import EmbeddedSvc, Source, is_embedded, service_name, source_of
 from svc_tools.frames.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, all_stay, not_attempted
-from svc_tools.places import Place, Refusal
+from svc_tools.places import Place, Refusal, first_day
 from svc_tools.progress import stage
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -273,6 +273,11 @@ class BookSource:
 
     Nothing is cached, and no date is coarser than the row's: computing it costs less than reading
     it, and cannot be out of date.
+
+    Args:
+        client: a client of the embedded service.
+        options: those of the lookup.
+        today: the day of queries without one; `None` for that of the run.
     """
 
     store = ""
@@ -280,8 +285,10 @@ class BookSource:
     cached_in: Path | None = None
     grain: Grain = "day"
 
-    def __init__(self, client: EmbeddedSvc, options: LookupOptions) -> None:
-        self._client, self._options = client, options
+    def __init__(
+        self, client: EmbeddedSvc, options: LookupOptions, *, today: date | None = None
+    ) -> None:
+        self._client, self._options, self._today = client, options, today
         self.service, self.source = name_of_service(client), source_of(client)
 
     def notes_on(self, inputs: Inputs) -> list[str]:
@@ -310,6 +317,7 @@ class BookSource:
         order = np.argsort(wanted.place_of * DAY_SPAN + wanted.days, kind="stable")
         days, ends = wanted.days[order].tolist(), _ends(wanted)
         found: list[tuple[int, list[int], list[Outcome]]] = []
+        undated = () if self._today is None else (self._today.toordinal(),)
         done, stopped = 0, None
         ends_at = Ends(self._options.deadline, stop)
         with (
@@ -323,13 +331,13 @@ class BookSource:
                         break
                     begin, own = done, days[done:end]
                     if own:
-                        found.append((begin, *book.spans(place, own if own[0] else ())))
+                        found.append((begin, *book.spans(place, own if own[0] else undated)))
                     done = end
                     shown.advance(end - begin)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
                 done = next((end for end in ends if found and end > found[-1][0]), 0)
-            at, today = book.at, book.today
+            at, today = book.at, self._today or book.today
         begins = [begin + one for begin, spans, _ in found for one in spans]
         outcomes = [one for *_, each in found for one in each]
         if done < len(wanted):
@@ -368,6 +376,8 @@ class LockSource:
         self._lock, self._options = lock, options
         self.service, self.source = ServiceName(lock.name, lock.edition), lock.source
         self.grain = options.as_of_grain
+        if is_embedded(lock.source) and not _are_first_days(lock.results, self.grain):
+            self.grain = "day"  # of the embedded service, unless an earlier release looked them up
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """From when the results are, and how days are looked up."""
@@ -404,6 +414,12 @@ class LockSource:
             today=self._lock.today,
             cached=sum(one.cached for one in found.values()),
         )
+
+
+def _are_first_days(places: Iterable[Place], grain: Grain) -> bool:
+    """Whether all days are first ones of their periods."""
+    days = {place.as_of for place in places if place.as_of}
+    return all(day == first_day(day, grain) for day in days)
 
 
 def name_of_service(client: Svc) -> ServiceName:

@@ -1,0 +1,359 @@
+"""Frame, file, Dask and polars take one road: the same rows of the embedded service on all of them.
+
+A run that ends early, and runs of several threads at once, leave no row without its outcome.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.dataframe as dd
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.frames import timeless
+from support.waiting import Steps
+
+import svc_tools
+import svc_tools.frames.dask
+from svc_tools import tabular
+from svc_tools.frames import enrich_file
+from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup_columns import ADDED, NOTE, TERMS
+from svc_tools.frames.taxes.tax import Tax
+from svc_tools.lookup.columns import SALE_COLUMNS
+from svc_tools.lookup.computed import Computed
+from svc_tools.lookup.options import OF_FILE
+
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
+
+PLACES = [
+    *(("TX", "78701", "Austin"), ("TX", "78701", "Houston"), ("WA", "98101", None)),
+    *(("NY", "10001", None), (None, "7030", None), ("LA", "70112", "New Orleans")),
+    *(("CA", "00000", None), ("PR", "00901", None), ("ZZ", "1", None), (None, None, None)),
+    *(("CA", None, "San Francisco"), ("OR", "97201", None), ("KS", "66002", None)),
+]
+DAYS = ["2026-01-01", "2026-03-31", "2026-04-01", "2026-06-30", "2026-07-01", "2026-11-01", "", "?"]
+
+
+def orders(count=120):
+    """Rows of every kind: refused by their place, by their date, and by both."""
+    return pd.DataFrame(
+        {
+            "order_id": [f"A{number}" for number in range(count)],
+            "state": [PLACES[number % 13][0] for number in range(count)],
+            "zip": [PLACES[number % 13][1] for number in range(count)],
+            "city": [PLACES[number % 13][2] for number in range(count)],
+            "sold": [DAYS[number * 5 % 8] for number in range(count)],
+            "amount": [f"{number * 7919 % 5_000 / 100 - 3:.2f}" for number in range(count)],
+        }
+    )
+
+
+def by_rows(frame):
+    """The cells as text, `None` where missing, whatever kinds of columns hold them."""
+    columns = {}
+    for name in frame:
+        cells = frame[name].astype(object).where(frame[name].notna(), None).tolist()
+        columns[name] = [None if cell is None else str(cell) for cell in cells]
+    return columns
+
+
+def of_frame(frame, embedded, lookup, tax):
+    found = frame.svc.lookup(client=embedded, progress=False, **lookup)
+    return found if tax is None else found.svc.tax(progress=False, **tax)
+
+
+def of_file(frame, embedded, lookup, tax, folder):
+    frame.to_parquet(folder / "in.parquet")
+    where, options = parted_options(lookup)
+    files = folder / "in.parquet", folder / "out.parquet"
+    enrich_file(*files, lookup=where, tax=tax, client=embedded, **options)
+    return pd.read_parquet(folder / "out.parquet")
+
+
+def parted_options(lookup):
+    """What `enrich_file` takes as `lookup`, and its own options."""
+    own = {name: lookup[name] for name in lookup if name in OF_FILE}
+    return {name: lookup[name] for name in lookup if name not in own}, own
+
+
+def of_dask(frame, embedded, lookup, tax, _):
+    parts = [dask.delayed(frame.iloc[a:b]) for a, b in pairwise([0, 1, 1, 40, 75, len(frame)])]
+    parted = dd.from_delayed(parts, meta=frame.iloc[:0], verify_meta=False)
+    found = parted.svc.lookup(client=embedded, progress=False, **lookup)
+    with dask.config.set(scheduler="threads"):
+        return (found if tax is None else found.svc.tax(**tax)).compute()
+
+
+def of_polars(frame, embedded, lookup, tax, _):
+    found = pl.from_pandas(frame).svc.lookup(client=embedded, progress=False, **lookup)
+    found = found if tax is None else found.svc.tax(progress=False, **tax)
+    return found.to_pandas(use_pyarrow_extension_array=True)
+
+
+LOOKUPS = {
+    "dated": {"as_of": "sold"},
+    "undated": {"as_of": False},
+    "one day": {"as_of": date(2026, 3, 31)},
+    "today": {"as_of": "today"},
+    "by month": {"as_of": "sold", "as_of_grain": "month"},
+    "one place": {"state": "WA", "zip": "98101", "city": False, "as_of": "sold"},
+    "all refused but by place": {"state": "TX", "as_of": "sold"},
+    "details": {"as_of": "sold", "detail": True, "prefix": "p_"},
+    "short": {"as_of": "sold", "columns": "short"},
+}
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS.values(), ids=LOOKUPS)
+@pytest.mark.parametrize("road", [of_file, of_dask, of_polars])
+def test_every_road_gives_the_rows_of_the_frame(embedded, tmp_path, monkeypatch, road, lookup):
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 7)
+    frame = orders()
+    tax = {"amount": "amount", "contains_tax": False, "prefix": lookup.get("prefix", "")}
+    plain = of_frame(frame, embedded, lookup, tax)
+    of_job = {name: value for name, value in tax.items() if name != "prefix"}
+    of_road = dict(lookup)
+    if road is of_file:
+        ours = of_file(frame, embedded, lookup, of_job, tmp_path)
+    else:
+        ours = road(frame, embedded, of_road, tax, tmp_path)
+    expected, got = (by_rows(timeless(one)) for one in (plain, ours))
+    assert [*got] == [*expected]
+    for name, cells in expected.items():
+        assert got[name] == cells, name
+    status = Counter(expected[f"{lookup.get('prefix', '')}lookup_status"])
+    assert status["ok"] > 10
+    assert status["invalid"] > 5 or "dated" not in lookup
+
+
+OPTIONS = {
+    "plain": ({}, {}),
+    "none": ({}, None),
+    "short": ({"columns": "short"}, {}),
+    "some": ({"columns": ["combined_rate", "rate_low", "rate_high"]}, None),
+    "detail": ({"detail": True}, {"shipping": "freight"}),
+    "prefix": ({"prefix": "svc_"}, {"shipping": "5.00", "exempt": "exempt"}),
+    "channel": ({}, {"channel": "channel", "ship_from": "TX"}),
+    "nexus": ({}, {"nexus": [{"state": "TX", "nexus_type": "economic"}], "shipping": "freight"}),
+    "both": (
+        {"columns": "short", "prefix": "x_"},
+        {"channel": "channel", "exempt": "exempt"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("lookup", "tax"), OPTIONS.values(), ids=OPTIONS)
+def test_a_file_has_the_schema_and_the_record_of_its_frame(embedded, tmp_path, lookup, tax):
+    frame = orders(30).assign(freight="1.50", exempt=False, channel="direct")
+    tax = tax if tax is None else {"amount": "amount", "contains_tax": False, **tax}
+    _schemas_are_equal(frame, embedded, tmp_path, lookup, tax)
+
+
+@pytest.mark.parametrize("name", ["shopify.csv", "woocommerce.csv", "amazon.txt"])
+def test_an_export_has_the_columns_of_its_sales_in_the_schema(embedded, tmp_path, name):
+    frame = pd.read_csv(EXPORTS / name, dtype=str, sep="\t" if name.endswith("txt") else ",")
+    whole = _schemas_are_equal(frame, embedded, tmp_path, {"tz": "America/Chicago"}, {}).schema
+    assert {*SALE_COLUMNS} & {*whole.names}
+    source, output = tmp_path / "in.parquet", tmp_path / "short.parquet"
+    enrich_file(source, output, tax={}, client=embedded, tz="America/Chicago", columns="short")
+    short = parquet.read_schema(output)
+    assert [one for one in _kinds(whole) if one[0] in short.names] == _kinds(short)
+    assert {*whole.names} - {*short.names} >= {"state_tax", "looked_up_at"}
+
+
+def _schemas_are_equal(frame, embedded, folder, lookup, tax):
+    prefix = lookup.get("prefix", "")
+    whole = frame.svc.lookup(client=embedded, progress=False, **lookup)
+    if tax is not None:
+        whole = whole.svc.tax(progress=False, prefix=prefix, **tax)
+    whole.to_parquet(folder / "whole.parquet", index=False)
+    frame.to_parquet(folder / "in.parquet", index=False)
+    enrich_file(folder / "in.parquet", folder / "out.parquet", tax=tax, client=embedded, **lookup)
+    ours, theirs = (parquet.read_table(folder / f"{name}.parquet") for name in ("out", "whole"))
+    assert _kinds(ours.schema) == _kinds(theirs.schema)
+    back = pd.read_parquet(folder / "out.parquet")
+    added = [name for name in ours.schema.names if name not in frame.columns]
+    assert [*back.attrs[ADDED]] == [prefix]
+    assert [*back.attrs[ADDED][prefix]] == added
+    assert {*added} == {*whole.attrs[ADDED][prefix]}
+    assert back.attrs[ADDED][prefix] == {
+        name: str(pd.ArrowDtype(ours.schema.field(name).type)) for name in added
+    }
+    assert back.attrs.get(TERMS) == whole.attrs.get(TERMS)
+    assert {*back.attrs} == {*whole.attrs}
+    assert back.attrs[NOTE]["inputs"] == whole.attrs[NOTE]["inputs"]
+    return ours
+
+
+def _kinds(schema):
+    """The columns with what they hold, however a text is stored."""
+    kinds = []
+    for field in schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        is_text = pa.types.is_large_string(kind) or pa.types.is_null(kind)
+        kinds.append((field.name, pa.string() if is_text else kind))
+    return kinds
+
+
+@pytest.mark.parametrize("tax", [None, {"amount": "amount", "contains_tax": False}])
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_file_is_read_twice_and_nothing_is_computed_without_rows(
+    embedded, tmp_path, monkeypatch, tax, kind
+):
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1_000)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(
+        "svc_tools.frames.files.job.MOST_ROWS", 1
+    )  # the layout is of the first rows
+    frame = orders(9_000).drop(columns="city")
+    frame["sold"] = "2026-04-01"
+    source = tmp_path / f"in.{kind}"
+    frame.to_parquet(source) if kind == "parquet" else frame.to_csv(source, index=False)
+    read, computed = Counter(), []
+    for table in (tabular._CsvTable, tabular._ParquetTable):
+        monkeypatch.setattr(table, "chunks", _counted(table.chunks, read))
+    for kind_of, name in ((ResultColumns, "rows"), (Tax, "add")):
+        monkeypatch.setattr(kind_of, name, _sized(getattr(kind_of, name), computed))
+    enrich_file(source, tmp_path / "out.parquet", tax=tax, client=embedded)
+    assert read["whole"] == 2
+    assert sum(computed) == 9_000 * (1 if tax is None else 2)
+    assert min(computed) > 0
+
+
+def _counted(chunks, read):
+    def counting(self, *arguments):
+        yield from chunks(self, *arguments)
+        read["whole"] += 1  # not where the reader has left after the first rows
+
+    return counting
+
+
+def _sized(method, sizes):
+    def counting(self, rows, **options):
+        sizes.append(len(rows))
+        return method(self, rows, **options)
+
+    return counting
+
+
+def test_several_threads_look_up_at_once(embedded):
+    frames = [orders(400).sample(frac=0.7, random_state=seed) for seed in range(8)]
+    options = {"client": embedded, "as_of": "sold", "progress": False}
+    begin = threading.Barrier(4, timeout=60)
+
+    def look_up(frame):
+        begin.wait()
+        return frame.svc.lookup(**options)
+
+    with ThreadPoolExecutor(4) as pool:
+        together = [*pool.map(look_up, frames)]
+    for frame, found in zip(frames, together, strict=True):
+        pd.testing.assert_frame_equal(timeless(found), timeless(frame.svc.lookup(**options)))
+
+
+def interrupting(monkeypatch, at):
+    """Ctrl+C while the place of this number is computed."""
+    spans, seen = Computed.spans, []
+
+    def interrupted(self, place, days):
+        seen.append(place)
+        if len(seen) == at:
+            signal.raise_signal(signal.SIGINT)
+        return spans(self, place, days)
+
+    monkeypatch.setattr(Computed, "spans", interrupted)
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_ctrl_c_leaves_every_row_with_its_outcome(embedded, monkeypatch, at):
+    frame = orders()
+    whole = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
+    interrupting(monkeypatch, at)
+    with pytest.warns(UserWarning, match="ended early: interrupted"):
+        found = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
+    _is_part_of(found, whole, at_least=at - 1)
+    assert found.attrs[NOTE]["stopped"] == "interrupted"
+
+
+def _is_part_of(found, whole, *, at_least=0, places=("state", "zip", "city")):
+    """Every row has the outcome of the whole run, or is not attempted, with the reason."""
+    status = found["lookup_status"].astype(str)
+    left = status == "not_attempted"
+    assert left.any()
+    done = found.loc[~left, [*places]].dropna(how="all").drop_duplicates()
+    assert len(done) >= at_least
+    assert found.loc[left, "lookup_error"].notna().all()
+    assert found.loc[left, ["combined_rate", "looked_up_at"]].isna().all(axis=None)
+    assert found.loc[left, "needs_review"].all()
+    got, expected = (by_rows(timeless(one[~left])) for one in (found, whole))
+    assert got == expected
+    never = whole["lookup_status"].isin(["invalid", "unsupported"])
+    assert (
+        found.loc[never, "lookup_status"]
+        .astype(str)
+        .equals(whole.loc[never, "lookup_status"].astype(str))
+    )
+
+
+def test_a_deadline_leaves_every_row_with_its_outcome(embedded):
+    frame = orders()
+    whole = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
+    with pytest.warns(UserWarning, match="the deadline of"):
+        found = frame.svc.lookup(client=embedded, as_of="sold", progress=False, deadline=1e-9)
+    _is_part_of(found, whole)
+    with pytest.raises(svc_tools.LookupFailedError, match="the deadline of") as caught:
+        frame.svc.lookup(client=embedded, progress=False, deadline=1e-9, errors="raise")
+    assert len(caught.value.frame) == len(frame)
+
+
+@pytest.mark.parametrize("road", [of_dask, of_polars])
+def test_a_deadline_is_that_of_every_road(embedded, tmp_path, road):
+    lookup = {"as_of": "sold", "deadline": 1e-9}
+    with pytest.warns(UserWarning, match="the deadline of"):
+        found = road(orders(), embedded, lookup, None, tmp_path)
+    status = Counter(found["lookup_status"].astype(str))
+    assert set(status) == {"not_attempted", "invalid", "unsupported"}
+
+
+def test_a_file_that_is_stopped_or_late_is_written_as_incomplete(embedded, tmp_path):
+    frame = orders()
+    whole = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
+    source = tmp_path / "in.parquet"
+    frame.to_parquet(source)
+    stop = threading.Event()
+    ends = {
+        "stopped": {"stop": stop, "progress": Steps(stop.set, "Looking up")},
+        "late": {"deadline": 1e-9},
+    }
+    for name, options in ends.items():
+        output = tmp_path / f"{name}.parquet"
+        run = enrich_file(source, output, lookup={"as_of": "sold"}, client=embedded, **options)
+        assert run.stopped
+        assert run.written == tmp_path / f"{name}-incomplete.parquet"
+        assert not output.exists()
+        found = pd.read_parquet(run.written)
+        _is_part_of(found, whole, at_least=name == "stopped")
+    run = enrich_file(
+        source, tmp_path / "stopped.parquet", client=embedded, lookup={"as_of": "sold"}
+    )
+    assert (run.stopped, run.cached, run.requests) == (None, 0, 0)
+
+
+def test_a_file_that_is_interrupted_is_not_written(embedded, tmp_path, monkeypatch):
+    orders().to_parquet(tmp_path / "in.parquet")
+    interrupting(monkeypatch, 3)
+    run = enrich_file(
+        tmp_path / "in.parquet", tmp_path / "out.csv", lookup={"as_of": "sold"}, client=embedded
+    )
+    assert (run.stopped, run.interrupted, run.written) == ("interrupted", True, None)
+    assert [one.name for one in tmp_path.iterdir()] == ["in.parquet"]
