@@ -112,6 +112,7 @@ class Located:
         self._book, self._query = book, query
         self._dated = is_dated(book, query.state)
         self._location: Location | None = None
+        self._changes: tuple[int, ...] = ()
 
     def on(self, day: int) -> Span:
         """The result on a day, and the days around it on which it is the same."""
@@ -119,9 +120,10 @@ class Located:
         try:
             if self._location is None or self._dated:
                 self._location = locate(book, query, asked)
+                self._changes = changes_of(book, query.state, self._location)
         except NotResolved as error:
             return Span(*span_of(sorted(error.changes), day), None, missing(error))
-        begin, end = span_of(changes_of(book, query.state, self._location), day)
+        begin, end = span_of(self._changes, day)
         # the same day for all places of a kind, which share what is found for it
         shared = date.fromordinal(begin if begin > EVER[0] else end - 1)
         try:
