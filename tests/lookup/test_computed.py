@@ -42,7 +42,7 @@ from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.query import NotResolved, Query
-from svc_tools.service.ratebook.resolver import changes_of, locate
+from svc_tools.service.ratebook.resolver import changes_of, locate, rate
 
 STATES = sorted(load_book().states)
 FIRST, LAST = date(2003, 1, 1), date(2031, 12, 31)
@@ -509,6 +509,22 @@ def test_a_place_that_raises_is_a_row_with_the_reason_that_a_request_has(
     assert outcome.support_reference in caplog.text  # where its reason is
     monkeypatch.undo()
     assert look_up(client, [bad]).outcomes[bad].status != "failed"  # it is not remembered
+
+
+def test_a_place_that_raises_on_some_days_has_a_rate_on_the_others(client, monkeypatch):
+    place, days = zip_place("CA", "90001"), every_day(date(2026, 1, 1), date(2026, 12, 31))
+    with Computed(client, detail=False) as run:
+        computed(run, place, *days[200:210])  # which are remembered
+
+    def broken(book, query, location, day):
+        if day < date(2026, 4, 1):
+            raise RuntimeError("a row of the book is odd")
+        return rate(book, query, location, day)
+
+    monkeypatch.setattr(computing, "rate", broken)
+    with Computed(client, detail=False) as run:
+        found = [one.status for one in computed(run, place, *days)]
+    assert found == ["failed"] * 90 + ["ok"] * 275
 
 
 def test_items_are_yielded_as_they_are_read_and_an_error_of_the_source_comes_last(client):
