@@ -118,7 +118,7 @@ class Computed:
         days = days or (self.today.toordinal(),)
         key = place, self._detail
         found = self._remembered.get(key)
-        known = found if isinstance(found, _Known) else _Known((), (), ())
+        known = lasts = found if isinstance(found, _Known) else _Known((), (), ())
         located: Located | _Span | None = None
         begins: list[int] = []
         outcomes: list[Outcome] = []
@@ -129,14 +129,17 @@ class Computed:
             if span < 0 or known.ends[span] <= day:
                 located = located or self._located(place)
                 new = located if isinstance(located, _Span) else self._on(place, located, day)
+                before = known
                 known, span = known.with_span(new, day)
                 if new.lasts:
-                    self._remember(key, known)
+                    lasts = known if lasts is before else lasts.with_span(new, day)[0]
             outcome = known.outcomes[span]
             if not outcomes or outcome != outcomes[-1]:
                 begins.append(at)
                 outcomes.append(outcome)
             at = bisect_left(days, known.ends[span], at + 1)
+        if lasts.begins and lasts is not found:
+            self._remember(key, lasts)
         return begins, outcomes
 
     def _located(self, place: Place) -> Located | _Span:
