@@ -139,7 +139,7 @@ class Computed:
         days = days or (self.today.toordinal(),)
         key = place, self._detail
         found = self._remembered.get(key)
-        known = found if isinstance(found, _Known) else _Known((), (), ())
+        known = lasts = found if isinstance(found, _Known) else _Known((), (), ())
         located: Located | _Span | None = None
         begins: list[int] = []
         outcomes: list[Outcome] = []
@@ -150,14 +150,17 @@ class Computed:
             if span < 0 or known.ends[span] <= day:
                 located = located or self._located(place)
                 new = located if isinstance(located, _Span) else self._on(place, located, day)
-                known, span = known.with_span(new)
+                before = known
+                known, span = known.with_span(new, day)
                 if new.lasts:
-                    self._remember(key, known)
+                    lasts = known if lasts is before else lasts.with_span(new, day)[0]
             outcome = known.outcomes[span]
             if not outcomes or outcome != outcomes[-1]:
                 begins.append(at)
                 outcomes.append(outcome)
             at = bisect_left(days, known.ends[span], at + 1)
+        if lasts.begins and lasts is not found:
+            self._remember(key, lasts)
         return begins, outcomes
 
     def _located(self, place: Place) -> Located | _Span:
@@ -176,14 +179,14 @@ class Computed:
             return self._failed(place, error)
 
     def _on(self, place: Place, located: Located, day: int) -> _Span:
+        begin, end, answer, error = located.on(day)
         try:
-            begin, end, answer, error = located.on(day)
-            if answer is None:
-                return self._failed(place, error, begin, end)
-            sent = _Answer(answer.full(Units) if self._detail else answer.simple(Units))
-            return _Span(begin, end, of_sent(place, sent))
+            if answer is not None:
+                sent = _Answer(answer.full(Units) if self._detail else answer.simple(Units))
+                return _Span(begin, end, of_sent(place, sent))
         except Exception as raised:  # noqa: BLE001 - as in `__init__`
-            return self._failed(place, raised)
+            error = raised
+        return self._failed(place, error, begin, end)
 
     def _failed(
         self, place: Place, error: Exception | None, begin: int = _ALWAYS[0], end: int = _ALWAYS[1]
@@ -216,11 +219,13 @@ class _Known(NamedTuple):
     ends: tuple[int, ...]
     outcomes: tuple[Outcome, ...]
 
-    def with_span(self, new: _Span) -> tuple[_Known, int]:
-        """The same with a further span, and where that is."""
-        at = bisect_right(self.begins, new.begin)
-        begins = (*self.begins[:at], new.begin, *self.begins[at:])
-        ends = (*self.ends[:at], new.end, *self.ends[at:])
+    def with_span(self, new: _Span, day: int) -> tuple[_Known, int]:
+        """The same with a further span, of a day in none of them, and where that is."""
+        at = bisect_right(self.begins, day)
+        begin = max([new.begin, *self.ends[:at][-1:]])
+        end = min([new.end, *self.begins[at:][:1]])
+        begins = (*self.begins[:at], begin, *self.begins[at:])
+        ends = (*self.ends[:at], end, *self.ends[at:])
         return _Known(begins, ends, (*self.outcomes[:at], new.outcome, *self.outcomes[at:])), at
 
 

@@ -200,7 +200,8 @@ def lookup_many(
     ended early (a key, plan or quota is refused, the service is gone, the deadline) the other items
     are `not_attempted`. Closing the iterator ends the run. An error of the source is raised after
     the items before it. Long pauses that the service requires, and trouble with the cache, are
-    logged (`svc_tools.lookup`), by default to standard error.
+    logged (`svc_tools.lookup`), by default to standard error. Items of the embedded service are
+    computed one after the other, without a cache, all with the rate book of the first one.
 
     Args:
         places: places, or mappings with the keys of a row (state, zip, address, city, location,

@@ -44,7 +44,7 @@ class Span(NamedTuple):
     begin: int
     end: int
     answer: Answer | None
-    error: Problem | None = None
+    error: Exception | None = None
 
 
 class Computation:
@@ -112,27 +112,33 @@ class Located:
         self._book, self._query = book, query
         self._dated = is_dated(book, query.state)
         self._location: Location | None = None
+        self._changes: tuple[int, ...] = ()
 
     def on(self, day: int) -> Span:
-        """The result on a day, and the days around it on which it is the same."""
+        """The result on a day, and the days around it on which it is the same. Raises nothing."""
         book, query, asked = self._book, self._query, date.fromordinal(day)
         try:
             if self._location is None or self._dated:
                 self._location = locate(book, query, asked)
+                self._changes = changes_of(book, query.state, self._location)
         except NotResolved as error:
             return Span(*span_of(sorted(error.changes), day), None, missing(error))
-        begin, end = span_of(changes_of(book, query.state, self._location), day)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is why there is no rate
+            return Span(*((day, day + 1) if self._dated else EVER), None, error)
+        begin, end = span_of(self._changes, day)
         # the same day for all places of a kind, which share what is found for it
-        shared = date.fromordinal(begin if begin > EVER[0] else end - 1)
+        found = self._rated(begin, end, date.fromordinal(begin if begin > EVER[0] else end - 1))
+        named = isinstance(found.error, Problem) and "as_of" in (found.error.extra or {})
+        return self._rated(day, day + 1, asked) if named else found  # its text names the day
+
+    def _rated(self, begin: int, end: int, day: date) -> Span:
+        assert self._location is not None  # noqa: S101 - it was located
         try:
-            return Span(begin, end, rate(book, query, self._location, shared))
+            return Span(begin, end, rate(self._book, self._query, self._location, day))
         except NotResolved as error:
-            if "as_of" not in (error.detail or {}):
-                return Span(begin, end, None, missing(error))
-        try:  # the text names the day
-            return Span(day, day + 1, rate(book, query, self._location, asked))
-        except NotResolved as error:
-            return Span(day, day + 1, None, missing(error))
+            return Span(begin, end, None, missing(error))
+        except Exception as error:  # noqa: BLE001 - as above
+            return Span(begin, end, None, error)
 
 
 def _pinned(books: BookKeeper) -> tuple[Book, BoundaryStore | None]:

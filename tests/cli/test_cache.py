@@ -87,7 +87,9 @@ def test_clear_removes_all_and_the_room_they_took(path):
 
 
 def test_clear_removes_what_is_of_one_service_or_expired(path):
-    assert "Removed: 1." in run(path, "clear", "--service", "embedded", "--yes").stdout
+    free = run(path, "clear", "--service", "embedded", "--yes").stdout
+    assert "Removed: 1." in free
+    assert "billed" not in free  # nothing of it ever was
     assert "Removed: 1." in run(path, "clear", "--expired", "--yes").stdout
     assert sum(one["answers"] for one in info(path)["sources"]) == 1201
     done = run(path, "clear", "--service", SOURCE.service + "/", "--yes")

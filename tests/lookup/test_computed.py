@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -41,7 +42,7 @@ from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.query import NotResolved, Query
-from svc_tools.service.ratebook.resolver import changes_of, locate
+from svc_tools.service.ratebook.resolver import changes_of, locate, rate
 
 STATES = sorted(load_book().states)
 FIRST, LAST = date(2003, 1, 1), date(2031, 12, 31)
@@ -510,6 +511,25 @@ def test_a_place_that_raises_is_a_row_with_the_reason_that_a_request_has(
     assert look_up(client, [bad]).outcomes[bad].status != "failed"  # it is not remembered
 
 
+def test_a_place_that_raises_on_some_days_has_a_rate_on_the_others(client, monkeypatch):
+    place, days = zip_place("CA", "90001"), every_day(date(2026, 1, 1), date(2026, 12, 31))
+    with Computed(client, detail=False) as run:
+        computed(run, place, *days[200:210])  # which are remembered
+
+    def broken(book, query, location, day):
+        if day < date(2026, 4, 1):
+            raise RuntimeError("a row of the book is odd")
+        return rate(book, query, location, day)
+
+    monkeypatch.setattr(computing, "rate", broken)
+    with Computed(client, detail=False) as run:
+        found = [one.status for one in computed(run, place, *days)]
+    assert found == ["failed"] * 90 + ["ok"] * 275
+    monkeypatch.undo()
+    with Computed(client, detail=False) as run:  # what failed is not remembered
+        assert {one.status for one in computed(run, place, *days)} == {"ok"}
+
+
 def test_items_are_yielded_as_they_are_read_and_an_error_of_the_source_comes_last(client):
     read = []
 
@@ -594,14 +614,50 @@ def test_what_earlier_releases_cached_is_not_read_and_stays_until_it_is_removed(
     assert [one.service for one in cache_info(path).sources] == ["https://rates.example"]
 
 
-@posix
-def test_a_closed_service_says_so_for_each_place(tmp_path, monkeypatch):
+def test_of_a_closed_service_nothing_is_computed(tmp_path, monkeypatch):
     monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "service.db"))
     with svc_tools.connect("embedded", max_retries=0) as client:
         embedded.start(tmp_path / "service.db").close()
-        run = look_up(client, TEXAS[:3])
-    assert {one.means.attempted for one in run.outcomes.values()} <= {True, False}
-    assert "was closed" in next(iter(run.outcomes.values())).error
+        run = look_up(client, TEXAS[:3], cache=Cache(tmp_path / "rates.db"))
+        with pytest.raises(ValueError, match="not computed"):
+            Computed(client, detail=False)
+    assert not any(one.found for one in run.outcomes.values())
+    assert "closed" in run.stopped
+    assert not (tmp_path / "rates.db").exists()
+
+
+@posix
+@pytest.mark.timeout(120)  # a child that loads the book on a busy machine
+def test_a_forked_child_uses_the_service_of_its_parent_or_its_own(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        env=os.environ | {"SVC_DATABASE_URL": str(tmp_path / "service.db")},
+    )
+    parent_s, own = done.stdout.split("\n")[:2]
+    assert (parent_s, own) == ("2 ['ok', 'ok']", "0 ['ok', 'ok']"), done.stderr
+
+
+FORKED = """
+import os
+import svc_tools
+from svc_tools.lookup import look_up
+from svc_tools.places import Place
+
+places = [Place("TX", "zip", zip=zip_code) for zip_code in ("78701", "78702")]
+client = svc_tools.connect("embedded")
+look_up(client, places)
+child = os.fork()
+if not child:
+    for used in (client, svc_tools.connect("embedded")):
+        run = look_up(used, places)
+        print(run.requests, [one.status for one in run.outcomes.values()], flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
 
 
 FURTHER = """

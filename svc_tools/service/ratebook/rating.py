@@ -137,9 +137,9 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
     parts = dict.fromkeys(_ORDER, 0)
     components = []
     oldest: list[date] = []
+    levying, rates = book.jurisdictions.of(state), book.rates.of(state)
     for key in (state, *(area.components if area else ())):
-        jurisdiction = book.jurisdictions[key]
-        rows = book.rates[key]
+        jurisdiction, rows = levying[key], rates[key]
         row, known_from = _pick(rows, day)
         if known_from and _lists_all(book, rows, day):
             row = None

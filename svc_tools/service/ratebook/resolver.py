@@ -485,7 +485,7 @@ def _rule(rule: DeliveryRule) -> dict[str, object]:
 
 
 def _county_name(book: Book, state: str, fips: str | None) -> str | None:
-    county = book.counties.get((state, fips)) if fips else None
+    county = book.counties.of(state).get((state, fips)) if fips else None
     return county.name if county else None
 
 
