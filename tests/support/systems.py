@@ -35,7 +35,7 @@ def homes(folder):
 
 _HOMES = (
     *("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
-    # Windows; platformdirs asks the system there, unless the last two say otherwise
+    # Windows; other packages ask the system there (platformdirs), unless the last two say otherwise
     *("USERPROFILE", "APPDATA", "LOCALAPPDATA"),
     *("WIN_PD_OVERRIDE_APPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA"),
 )
