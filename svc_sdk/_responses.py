@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pydantic
 
@@ -225,21 +225,27 @@ def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Mode
     )
 
 
+class _InexactError(Exception):
+    """A number that is not whole: a float would not hold its digits."""
+
+
+def _inexact(text: str) -> NoReturn:
+    raise _InexactError(text)
+
+
+def _number(text: str) -> Decimal | str:
+    try:
+        return Decimal(text)
+    except ArithmeticError:  # an exponent of twenty digits: a float would make a zero of it
+        return text
+
+
 def _exact_json(body: bytes) -> Json:
     """Parsed JSON in which the rate fields of `rate` keep the digits that were sent."""
-    inexact = False
-
-    def number(text: str) -> Decimal | str:
-        nonlocal inexact
-        inexact = True
-        try:
-            return Decimal(text)
-        except ArithmeticError:  # an exponent of twenty digits: a float would make a zero of it
-            return text
-
-    parsed = _parsed(body, parse_float=number, parse_constant=_no_constant)
-    if not inexact:
-        return parsed
+    try:
+        return _parsed(body, _WHOLE_NUMBERS)
+    except _InexactError:
+        parsed = _parsed(body, _EXACT_NUMBERS)
     rate = parsed.get("rate") if isinstance(parsed, dict) else None
     exact = (
         {k: rate[k] for k in _models().RATE_FIELDS if k in rate} if isinstance(rate, dict) else {}
@@ -250,9 +256,19 @@ def _exact_json(body: bytes) -> Json:
     return plain
 
 
-def _parsed(body: bytes, **hooks: Any) -> Json:  # noqa: ANN401 - those of json.loads
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+# made once: `json.loads` would make one for each response, which takes as long as the parsing
+_WHOLE_NUMBERS = json.JSONDecoder(parse_float=_inexact, parse_constant=_no_constant)
+_EXACT_NUMBERS = json.JSONDecoder(parse_float=_number, parse_constant=_no_constant)
+_PLAIN = json.JSONDecoder()
+
+
+def _parsed(body: bytes, decoder: json.JSONDecoder = _PLAIN) -> Json:
     """Parsed JSON that can be stored, compared and shown: what is nested too deeply is cut."""
-    parsed = json.loads(body, **hooks)
+    parsed = decoder.decode(body.decode(json.detect_encoding(body), "surrogatepass"))
     if body.count(b"[") + body.count(b"{") > _DEEPEST:
         level = [parsed]
         for _ in range(_DEEPEST):
@@ -269,10 +285,6 @@ def _inner(values: list[Json]) -> Iterator[tuple[Json, Json]]:
             for key, item in one.items() if isinstance(one, dict) else enumerate(one):
                 if isinstance(item, dict | list):
                     yield one, key
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not JSON")
 
 
 def _floats(value: Json) -> Json:

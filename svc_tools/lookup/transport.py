@@ -184,6 +184,8 @@ def _query(params: tuple[tuple[str, str], ...]) -> str:
 async def _body(headers: Mapping[str, str], payload: StreamReader) -> bytes:
     """The body, unpacked, unless it is absurdly large."""
     encoding = headers.get("content-encoding", "")
+    if payload.is_eof():  # it came with its head, as most do
+        return unpacked(checked(payload.read_nowait()), encoding)
     body = bytearray()
     async for part in payload.iter_any():
         body += part
