@@ -295,6 +295,24 @@ def test_a_plan_asks_nothing_and_writes_nothing(account, orders, tmp_path):
     assert len(faults.seen) == PLACES
 
 
+@pytest.mark.parametrize("how", [(), ("--as-of-grain", "month"), ("--no-resume",)])
+def test_the_embedded_service_computes_what_it_plans_and_caches_nothing(orders, tmp_path, how):
+    output, cache = tmp_path / "out.csv", tmp_path / "cache" / "answers.db"
+    command = ("enrich", orders, "-o", output, "--embedded", *how)
+    for _ in range(2):
+        shown = svc_tools(*command, "--plan", SVC_CACHE=str(cache)).stdout
+        assert "60 distinct places: computed here by the embedded service, no requests" in " ".join(
+            shown.split()
+        )
+        told = json.loads(svc_tools(*command, "--plan", "--json", SVC_CACHE=str(cache)).stdout)
+        assert (told["rows"], told["places"], told["cached"], told["to_ask"]) == (120, 60, 0, 0)
+        assert {*told["to_ask_by_grain"].values()} == {0}
+        done = json.loads(svc_tools(*command, "--json", "--force", SVC_CACHE=str(cache)).stdout)
+        assert (done["cached"], done["asked"], done["requests"]) == (0, PLACES, 0)
+    assert {row["lookup_as_of"] for row in rows_of(output)} == {"2026-05-01"}
+    assert not cache.exists()
+
+
 def test_answers_are_kept_and_no_resume_asks_anew(account, orders, tmp_path):
     faults, environment = account
     output = tmp_path / "out.csv"
@@ -450,6 +468,43 @@ def test_a_signal_while_rows_are_written_leaves_no_draft(account, orders, tmp_pa
     assert files_in(tmp_path) == ["cache", "orders.csv", "out.csv"]
     assert "run the same command again" in " ".join(err.split())
     assert kept(environment) == len(faults.seen) == PLACES
+
+
+COMPUTING = """
+import sys
+from svc_tools.cli import main
+from svc_tools.lookup.computed import Computed
+
+spans, done = Computed.spans, []
+
+def paused(self, place, days):
+    done.append(place)
+    if len(done) == 20:
+        print("computing", file=sys.stderr, flush=True)
+        sys.stdin.read()
+    return spans(self, place, days)
+
+Computed.spans = paused
+main()
+"""
+"""The command with the embedded service, which stops once it has computed some places."""
+
+
+@posix
+@pytest.mark.parametrize(("how", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_while_rates_are_computed_leaves_no_file(orders, tmp_path, how, code):
+    output, cache = tmp_path / "out.csv", tmp_path / "cache" / "answers.db"
+    output.write_text("of an earlier day")
+    command = ("enrich", orders, "-o", output, "--force", "--embedded")
+    with running(*command, code=COMPUTING, SVC_CACHE=str(cache)) as process:
+        assert any("computing" in line for line in process.stderr)
+        process.send_signal(getattr(signal, how))
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, output.read_text()) == (code, "of an earlier day")
+    assert "Traceback" not in err
+    assert "Interrupted" in out
+    assert "cached" not in out
+    assert files_in(tmp_path) == ["orders.csv", "out.csv"]
 
 
 CLOSING = """
