@@ -251,7 +251,7 @@ class _Answer:
         self._warnings: list[dict[str, Any]] = body["meta"]["warnings"]
         self.codes = tuple([code_of(one["code"]) for one in self._warnings])
 
-    def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever the book has
+    def get(self, part: str, name: str) -> object:
         value = self._body[part].get(name)
         return None if value == "" else value
 

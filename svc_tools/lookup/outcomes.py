@@ -14,7 +14,7 @@ from datetime import datetime  # noqa: TC003 - `get_type_hints` of an outcome ne
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from svc_sdk import (
     Advisory,
@@ -210,7 +210,8 @@ def of_sent(place: Place | None, sent: Sent, *, at: datetime | None = None) -> O
     try:
         if place is not None:
             _check_readable(place, sent.unreadable)
-            _check_place(place, sent.get("rate", "state"), sent.get("rate", "zip"))
+            of_state, of_zip = _sent(sent, "rate.state"), _sent(sent, "rate.zip")
+            _check_place(place, _text(of_state), _text(of_zip))
         found = _found(sent)
     except ValueError as error:
         return Outcome("failed", f"the response cannot be used: {error}", looked_up_at=at)
@@ -264,7 +265,7 @@ class Sent(Protocol):
     def unreadable(self) -> Collection[str]:
         """The fields of the rate that cannot be read."""
 
-    def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever was sent
+    def get(self, part: str, name: str) -> object:
         """A field of the rate or of `meta`; `None` where there is none."""
 
     def units(self, field: str) -> int | None:
@@ -300,7 +301,7 @@ class _Response:
             codes.append(NO_SUM)
         return tuple(codes)
 
-    def get(self, part: str, name: str) -> Any:  # noqa: ANN401 - whatever was sent
+    def get(self, part: str, name: str) -> object:
         of: Rate | Meta = self._response.rate if part == "rate" else self._response.meta
         if name in (known := vars(of)):
             return known[name]
