@@ -133,9 +133,6 @@ _Shown = Annotated[
 """Text that is only shown, whatever was sent."""
 
 
-_ABSENT = object()
-
-
 class _Answer(BaseModel):
     # built with the first client: importing the library stays cheap
     model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=(), defer_build=True)
@@ -152,12 +149,10 @@ class _Answer(BaseModel):
     @classmethod
     def _keep_unreadable(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - whatever was sent
         result = handler(value)
-        if isinstance(value, dict):
-            fields = result.__dict__
+        missing = {name for name, one in result.__dict__.items() if one is None}
+        if missing and isinstance(value, dict):
             unreadable = {
-                name: sent
-                for name, sent in value.items()
-                if sent is not None and fields.get(name, _ABSENT) is None
+                name: sent for name, sent in value.items() if sent is not None and name in missing
             }
             if unreadable:  # not declared: pydantic would make one of each model, in half its time
                 object.__setattr__(result, "__pydantic_private__", unreadable)
