@@ -34,6 +34,7 @@ from svc_tools.frames.files import enriching, job, rates
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.lookup import sources
 from svc_tools.frames.polars import PolarsSvcAccessor
 from svc_tools.lookup.options import (
     GROUPS,
@@ -416,12 +417,12 @@ def test_every_option_of_a_file_arrives_where_it_counts(scripted, tmp_path, monk
         return open_table(path)
 
     monkeypatch.setattr(enriching, "FileJob", Job)
-    monkeypatch.setattr(job, "look_up", looked_up)
+    monkeypatch.setattr(sources, "look_up", looked_up)
     monkeypatch.setattr(job, "open_table", opened)
     monkeypatch.setattr(rates, "as_layout", lambda given: seen.update(layout=given))
     monkeypatch.setattr(enriching, "read_lock", locked)
     monkeypatch.setattr(
-        enriching, "opened_cache", lambda cache: nullcontext(seen.update(cache=cache))
+        enriching, "opened_cache", lambda cache, **_: nullcontext(seen.update(cache=cache))
     )
     value = scripted if name == "client" else VALUES[name]
     given = {"client": scripted, "report": "report.html", name: value}
@@ -475,7 +476,7 @@ def test_the_options_of_the_run_arrive_from_the_command(faults, tmp_path, monkey
         seen.update(options, refresh=refresh)
         raise Reached
 
-    monkeypatch.setattr(job, "look_up", looked_up)
+    monkeypatch.setattr(sources, "look_up", looked_up)
     words = ["enrich", str(source), "-o", str(tmp_path / "out.csv"), "--base-url", faults.base_url]
     words += ["--concurrency", "3", "--deadline", "7.5", "--no-resume", "--detail", "--yes"]
     done = CliRunner().invoke(app, words, env={"SVC_API_KEY": KEY})

@@ -99,10 +99,11 @@ class AmountsOfTax:
     @property
     def sale_columns(self) -> tuple[str, ...]:
         """The columns that the amounts of a sale are put in; none where they stand as they are."""
-        if not self.computed or self.reading.sums is None:
+        reading, lines = self.reading, self.reading.lines
+        if not self.computed or reading.sums is None:
             return ()
-        lines = self.reading.lines
-        there = (True, self.reading.sums.delivery, lines is not None and lines.taxable is not None)
+        delivered = reading.sums.delivery or reading.charges  # in columns or in rows of its own
+        there = (True, delivered, lines is not None and lines.taxable is not None)
         return tuple(name for name, is_there in zip(SALE_COLUMNS, there, strict=True) if is_there)
 
     def under(self, terms: TaxOptions) -> AmountsOfTax:
