@@ -24,9 +24,11 @@ from svc_sdk import SvcError, _requests, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import backoff, decide
 from svc_tools.lookup.outcomes import (
+    INTERRUPTED,
     SERVER_ERRORS,
     TOO_MANY,
     Outcome,
+    deadline_reached,
     failed,
     is_fatal,
     is_foreign,
@@ -225,7 +227,7 @@ class Engine:
         watching = loop.create_task(self._watch())
         end = None
         if self._options.deadline is not None:
-            cause = f"the deadline of {self._options.deadline:g} s was reached"
+            cause = deadline_reached(self._options.deadline)
             end = loop.call_later(self._options.deadline, self.stop, cause, GRACE)
             self._pauses.ends_at = end.when()  # the loop's clock is time.monotonic
         count = self._options.concurrency
@@ -235,7 +237,7 @@ class Engine:
         try:
             await asyncio.gather(*self._workers, return_exceptions=True)
         except asyncio.CancelledError:
-            self.stop("interrupted")
+            self.stop(INTERRUPTED)
             self._drop()
             raise
         finally:

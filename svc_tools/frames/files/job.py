@@ -34,7 +34,7 @@ from svc_tools.frames.files.rates import (
     settled,
     with_attrs,
 )
-from svc_tools.frames.files.result import INTERRUPTED, FileRun, FileTotals
+from svc_tools.frames.files.result import FileRun, FileTotals
 from svc_tools.frames.files.writing import (
     as_money,
     as_text,
@@ -69,7 +69,7 @@ from svc_tools.frames.taxes.amounts import (
     silent_columns,
 )
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
-from svc_tools.lookup.outcomes import STOPPED, counted_alike
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
 from svc_tools.progress import stage
 from svc_tools.roles import NoUsableRows
 from svc_tools.statuses import Meaning

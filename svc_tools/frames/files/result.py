@@ -57,7 +57,7 @@ from svc_tools.frames.taxes.not_due import (
 )
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import STOPPED, counted_alike
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
 from svc_tools.statuses import Meaning, Status
 from svc_tools.tabular import Chunk, open_table
 
@@ -76,8 +76,6 @@ _LONGEST = 400
 """Characters: enough for every reason of the toolkit; a service may send a page."""
 TO_REVIEW = "Rows to review by state and reason"
 """The title of that table, which shows the groups of `df.svc.review()` of all rows."""
-INTERRUPTED = "interrupted"
-"""The cause of a run's early end after Ctrl+C."""
 
 
 @dataclass(frozen=True, slots=True)
