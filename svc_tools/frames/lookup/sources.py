@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from svc_tools.config import EmbeddedSvc, Source, is_embedded, service_name, source_of
+from svc_tools.config import (
+    EmbeddedSvc,
+    Source,
+    embedded_source,
+    is_embedded,
+    service_name,
+    source_of,
+)
 from svc_tools.frames.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
@@ -342,6 +349,8 @@ class BookSource:
                 stopped = INTERRUPTED
                 done = next((end for end in ends if found and end > found[-1][0]), 0)
             at, today = book.at, self._today or book.today
+            service = ServiceName(self.service.name, book.edition)
+            source = embedded_source(book.digest)  # files may have been imported since `__init__`
         begins = [begin + one for begin, spans, _ in found for one in spans]
         outcomes = [one for *_, each in found for one in each]
         if done < len(wanted):
@@ -349,8 +358,8 @@ class BookSource:
         of_lookup = np.empty(len(wanted), np.int64)
         of_lookup[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, len(wanted)]))
         return Results(
-            self.service,
-            self.source,
+            service,
+            source,
             self.grain,
             queries,
             wanted,
