@@ -349,7 +349,8 @@ def _next_steps(run: FileRun) -> list[str]:
             again = " When that is fixed, the same command looks up only the rest."
         steps.append(f"Ended early: {run.stopped}.{again}")
     elif totals.rows_where(lambda one: one.failed):
-        steps.append("Run the same command again (with --force): it looks up only what failed.")
+        only = "" if run.computed else ": it looks up only what failed"
+        steps.append(f"Run the same command again (with --force){only}.")
     former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
     if run.stopped is None and former.exists():
         steps.append(f"{former.name} is of an earlier run that ended early: delete it.")

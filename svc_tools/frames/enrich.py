@@ -15,7 +15,14 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.codes import unknown_warnings
-from svc_tools.config import EMBEDDED, configured, connect, running_embedded, unconfigured
+from svc_tools.config import (
+    EMBEDDED,
+    configured,
+    connect,
+    is_embedded,
+    running_embedded,
+    unconfigured,
+)
 from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup.joining import ResultColumns
@@ -244,7 +251,9 @@ def _early_end(results: Results, *, cached: Path | None) -> str:
     """Why a lookup ended early, and how it goes on."""
     settled = np.array([one.means.settled for one in results.outcomes], bool)
     found, wanted = int(settled[results.of_lookup].sum()), len(results.wanted)
-    if cached is None:
+    if is_embedded(results.source):
+        again = "Run it again: nothing is cached, and every place is computed again"
+    elif cached is None:
         again = "Run it again with a cache, or with the rows that are missing: nothing is cached"
     else:
         again = f"Run it again to go on: what was found is cached in {cached}"

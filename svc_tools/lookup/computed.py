@@ -77,6 +77,8 @@ class Computed:
     Attributes:
         at: the moment of the run (UTC).
         today: the day of queries without one.
+        edition: the edition of the rate book.
+        digest: its SHA-256, in hex.
 
     Raises:
         ValueError: its lookups are not computed in this process.
@@ -94,10 +96,12 @@ class Computed:
             self._run = client.computation()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is why no place has a rate
             self._broken = error
+            self.edition, self.digest = client.book_edition, client.book_digest
             return
         if self._run is None:
             raise ValueError("client: its lookups are not computed in this process")
         self.today, self._remembered = self._run.today, self._run.remembered
+        self.edition, self.digest = self._run.edition, self._run.digest
 
     def __enter__(self) -> Self:
         """The run."""

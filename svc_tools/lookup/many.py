@@ -275,10 +275,10 @@ def _lookup(
     with ExitStack() as stack:
         if owned:
             stack.enter_context(client)
+        cache = _cache(stack, choice, client)
         if (computed := computed_by(client, detail=options.detail)) is not None:
             yield from _computed(computed, _Source(places), options)
             return
-        cache = _cache(stack, choice, client)
         run_cache = _RunCache(cache, client, detail=options.detail)
         driver = _Driver(client, options, run_cache, remember=False)
         pending: _Pending[T] = _Pending(run_cache)
@@ -319,13 +319,13 @@ async def _alookup(
     with ExitStack() as stack:
         if owned and isinstance(client, Svc):
             stack.enter_context(client)
+        cache = _cache(stack, choice, client)
         if isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc):
             computed = await _in_thread(partial(computed_by, client, detail=options.detail))
             if computed is not None:
                 async for pair in _acomputed(computed, _Source(places), options):
                     yield pair
                 return
-        cache = _cache(stack, choice, client)
         stream = _Stream(_Source(places), client, options, cache)
         feeding = asyncio.create_task(stream.feed())
         running = asyncio.create_task(stream.run())

@@ -52,6 +52,8 @@ class Computation:
 
     Attributes:
         today: the day of a query without one.
+        edition: the edition of the book.
+        digest: its SHA-256, in hex.
         remembered: what callers remember of this state of the book, for the next run over it.
 
     Raises:
@@ -63,6 +65,7 @@ class Computation:
     def __init__(self, books: BookKeeper, memories: Memories) -> None:
         self._book, self._records = _pinned(books)
         self.today = local_day()
+        self.edition, self.digest = self._book.edition, self._book.digest
         self.remembered = memories.of(self._book)
 
     def close(self) -> None:

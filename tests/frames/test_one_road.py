@@ -5,7 +5,10 @@ A run that ends early, and runs of several threads at once, leave no row without
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +24,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.frames import timeless
+from support.systems import posix
 from support.waiting import Steps
 
 import svc_tools
@@ -285,6 +289,41 @@ def test_ctrl_c_leaves_every_row_with_its_outcome(embedded, monkeypatch, at):
     assert found.attrs[NOTE]["stopped"] == "interrupted"
 
 
+FORKED = """
+import os, signal
+import pandas as pd
+import svc_tools, svc_tools.frames
+client = svc_tools.connect("embedded")
+assert client.base_url  # the port is the parent's
+frame = pd.DataFrame({"state": "LA", "zip": "70112", "as_of": ["2024-12-31", "2025-01-01"]})
+child = os.fork()
+if child == 0:
+    signal.alarm(50)  # a child that hangs must end
+else:
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+found = frame.svc.lookup(client=client, as_of_grain="quarter", progress=False)
+used = found.attrs["svc_lookup"]
+print(*found["combined_rate"], used["grain"], used["requests"], flush=True)
+os._exit(0)
+"""
+
+
+@posix
+def test_a_forked_child_whose_parent_has_the_port_looks_up_the_same_days(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED],
+        capture_output=True,
+        text=True,
+        timeout=55,
+        check=True,
+        env=os.environ | {"SVC_DATABASE_URL": str(tmp_path / "service.db")},
+    )
+    of_child, of_parent = (line.split() for line in done.stdout.splitlines())
+    assert of_child == [*of_parent[:3], "2"]
+    assert len({*of_parent[:2]}) == 2
+    assert of_parent[2:] == ["day", "0"]
+
+
 def _is_part_of(found, whole, *, at_least=0, places=("state", "zip", "city")):
     """Every row has the outcome of the whole run, or is not attempted, with the reason."""
     status = found["lookup_status"].astype(str)
@@ -314,6 +353,35 @@ def test_a_deadline_leaves_every_row_with_its_outcome(embedded):
     with pytest.raises(svc_tools.LookupFailedError, match="the deadline of") as caught:
         frame.svc.lookup(client=embedded, progress=False, deadline=1e-9, errors="raise")
     assert len(caught.value.frame) == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        *(({"deadline": 0}, ValueError), ({"deadline": float("nan")}, ValueError)),
+        *(({"deadline": "9"}, TypeError), ({"deadline": True}, TypeError)),
+        *(({"concurrency": 0}, ValueError), ({"concurrency": "9"}, TypeError)),
+        ({"cache": 5}, TypeError),
+    ],
+)
+def test_options_that_change_nothing_here_are_refused_as_elsewhere(
+    embedded, tmp_path, options, error
+):
+    frame = orders(3)
+    with pytest.raises(error, match=next(iter(options))):
+        frame.svc.lookup(client=embedded, progress=False, **options)
+    frame.to_csv(tmp_path / "in.csv")
+    with pytest.raises(error, match=next(iter(options))):
+        enrich_file(tmp_path / "in.csv", tmp_path / "out.csv", client=embedded, **options)
+    with pytest.raises(error, match=next(iter(options))):
+        next(svc_tools.lookup_many([{"state": "TX"}], client=embedded, **options))
+    assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_what_a_lookup_that_ended_early_says_to_do_is_no_cache(embedded):
+    with pytest.warns(UserWarning, match="ended early") as caught:
+        orders(9).svc.lookup(client=embedded, progress=False, deadline=1e-9)
+    assert "with a cache" not in str(caught[0].message)
 
 
 @pytest.mark.parametrize("road", [of_dask, of_polars])

@@ -12,10 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from random import Random
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -32,6 +34,7 @@ from support.systems import posix
 import svc_tools
 from svc_sdk import Svc, SvcError
 from svc_tools.config import Source, embedded_source
+from svc_tools.frames.results import lookups_of
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache, cache_info, clear_cache
 from svc_tools.lookup.computed import Computed
@@ -351,6 +354,23 @@ def test_a_run_has_one_state_of_the_book_while_files_are_imported(here, minnesot
         assert computed(run, zip_place("MN", "55401-0009"), IN_MAY)[0].found.combined == 8_525
 
 
+def test_a_frame_names_the_book_that_its_rates_come_from(here, minnesota, monkeypatch):
+    minnesota(*TO_HENNEPIN)
+    begin = type(here).computation
+
+    def meanwhile(client):
+        minnesota(*TO_MINNEAPOLIS, edition="2026Q3")
+        return begin(client)
+
+    monkeypatch.setattr(type(here), "computation", meanwhile)
+    frame = pd.DataFrame({"state": ["MN"], "zip": [PLUS4[0].zip], "as_of": [IN_MAY]})
+    found = frame.svc.lookup(client=here, progress=False)
+    assert found["combined_rate"].tolist() == [Decimal("0.09025")]
+    (used,) = lookups_of(found)
+    assert used.source == embedded_source(here.book_digest)
+    assert used.service.edition == here.book_edition
+
+
 def test_a_run_that_begins_while_a_file_is_imported_is_of_the_book_after_it(
     here, minnesota, monkeypatch
 ):
@@ -644,6 +664,7 @@ def test_a_forked_child_uses_the_service_of_its_parent_or_its_own(tmp_path):
 FORKED = """
 import os
 import svc_tools
+from svc_tools.frames.results import lookups_of
 from svc_tools.lookup import look_up
 from svc_tools.places import Place
 

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from svc_tools.config import EmbeddedSvc, Source, is_embedded, service_name, source_of
+from svc_tools.config import (
+    EmbeddedSvc,
+    Source,
+    embedded_source,
+    is_embedded,
+    service_name,
+    source_of,
+)
 from svc_tools.frames.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
+from svc_tools.lookup.engine import RunOptions
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, all_stay, not_attempted
 from svc_tools.places import Place, Refusal, first_day
 from svc_tools.progress import stage
@@ -212,7 +220,8 @@ class ServiceSource:
     def __init__(self, client: Svc, cache: ResultStore | None, options: LookupOptions) -> None:
         self._client, self._cache, self._options = client, cache, options
         self.service, self.source = name_of_service(client), source_of(client)
-        self.grain = options.as_of_grain
+        # a forked child's requests to the embedded service of its parent find what that computes
+        self.grain: Grain = "day" if is_embedded(self.source) else options.as_of_grain
         self.cached_in: Path | None = getattr(cache, "path", None)
         self.is_stored = cache is not None
 
@@ -313,15 +322,17 @@ class BookSource:
     ) -> Results:
         """The results of queries; see `ResultSource`."""
         del refresh  # nothing is stored that could be another result by now
+        of = self._options
+        run = RunOptions(detail=of.detail, concurrency=of.concurrency, deadline=of.deadline)
         wanted = queries.wanted(self.grain)
         order = np.argsort(wanted.place_of * DAY_SPAN + wanted.days, kind="stable")
         days, ends = wanted.days[order].tolist(), _ends(wanted)
         found: list[tuple[int, list[int], list[Outcome]]] = []
         undated = () if self._today is None else (self._today.toordinal(),)
         done, stopped = 0, None
-        ends_at = Ends(self._options.deadline, stop)
+        ends_at = Ends(run.deadline, stop)
         with (
-            Computed(self._client, detail=self._options.detail) as book,
+            Computed(self._client, detail=run.detail) as book,
             all_stay(),
             stage(progress, "Looking up", len(wanted), "places") as shown,
         ):
@@ -338,6 +349,8 @@ class BookSource:
                 stopped = INTERRUPTED
                 done = next((end for end in ends if found and end > found[-1][0]), 0)
             at, today = book.at, self._today or book.today
+            service = ServiceName(self.service.name, book.edition)
+            source = embedded_source(book.digest)  # files may have been imported since `__init__`
         begins = [begin + one for begin, spans, _ in found for one in spans]
         outcomes = [one for *_, each in found for one in each]
         if done < len(wanted):
@@ -345,8 +358,8 @@ class BookSource:
         of_lookup = np.empty(len(wanted), np.int64)
         of_lookup[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, len(wanted)]))
         return Results(
-            self.service,
-            self.source,
+            service,
+            source,
             self.grain,
             queries,
             wanted,
