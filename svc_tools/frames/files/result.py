@@ -92,7 +92,7 @@ class FileRun:
         asked: how many were requested now, or computed.
         requests: how many requests that took.
         stopped: why the run ended early; `None` where it did not.
-        resumable: whether the results are cached, so that the same command continues the run.
+        resumable: whether the same command requests nothing again: results are cached, or computed.
         totals: rows by status, and their tax.
         read: which export the file was recognized as, if any, and which columns were used.
         notes: what was decided, in sentences.
