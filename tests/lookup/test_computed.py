@@ -392,12 +392,14 @@ def test_a_run_that_begins_while_a_file_is_imported_is_of_the_book_after_it(
 
 
 @pytest.mark.parametrize("content", [b"this is no database" * 200, b""])
-def test_without_a_readable_book_every_place_says_so(here, minnesota, own, content):
+def test_without_a_readable_book_every_place_says_so(here, minnesota, own, content, caplog):
     minnesota(*TO_MINNEAPOLIS)
     assert rates_of(here) == {9_025}
     for path in own.parent.iterdir():
         path.write_bytes(content)
+    caplog.clear()
     run = look_up(here, [*PLUS4, zip_place("TX", "78701")])
+    assert len(caplog.records) <= 2  # of the book, and of the run, whatever the number of places
     expected = [requested(here, place).status for place in run.outcomes]
     assert [one.status for one in run.outcomes.values()] == expected
     assert run.stopped is None
