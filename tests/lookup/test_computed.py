@@ -595,6 +595,36 @@ def test_in_an_event_loop_places_are_computed_in_a_thread(monkeypatch):
     assert threading.current_thread() not in threads
 
 
+def test_a_canceled_run_ends_once_its_thread_does(here, minnesota, monkeypatch, caplog):
+    minnesota(*TO_MINNEAPOLIS)
+    outcome, begun, go = Computed.outcome, threading.Event(), threading.Event()
+    found = []
+
+    def paused(self, place):
+        begun.set()
+        assert go.wait(30)
+        found.append(outcome(self, place))
+        return found[-1]
+
+    async def collected():
+        return [pair async for pair in svc_tools.alookup_many(PLUS4, client=here)]
+
+    async def canceled():
+        run = asyncio.create_task(collected())
+        assert await asyncio.to_thread(begun.wait, 30)
+        run.cancel()
+        for _ in range(5):  # until it is canceled
+            await asyncio.sleep(0)
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    monkeypatch.setattr(Computed, "outcome", paused)
+    asyncio.run(canceled())
+    assert [one.status for one in found] == ["ok"]
+    assert not caplog.records
+
+
 def test_a_day_may_be_written_as_for_a_client(client):
     place = replace(TEXAS[0], as_of="2026-05-01T10:00")
     found = look_up(client, [place, replace(TEXAS[0], as_of="soon")]).outcomes
