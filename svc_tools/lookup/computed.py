@@ -229,7 +229,7 @@ class _Known(NamedTuple):
     outcomes: tuple[Outcome, ...]
 
     def with_span(self, new: _Span, day: int) -> tuple[_Known, int]:
-        """The same with a further span, of a day in none of them, and where that is."""
+        """These and a further span, whose day is in none of them; and its position."""
         at = bisect_right(self.begins, day)
         begin = max([new.begin, *self.ends[:at][-1:]])
         end = min([new.end, *self.begins[at:][:1]])

@@ -432,7 +432,7 @@ class _Answers:
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:
-    """What a function returns, which runs in a thread: the loop is not kept waiting."""
+    """Run a function in a thread, so that the loop does not wait for it; its result."""
     try:
         return await asyncio.to_thread(work)
     except RuntimeError:  # the main thread has ended: no executor takes work

@@ -703,6 +703,7 @@ from svc_tools.places import Place
 places = [Place("TX", "zip", zip=zip_code) for zip_code in ("78701", "78702")]
 client = svc_tools.connect("embedded")
 look_up(client, places)
+assert client.base_url  # the port is the parent's
 child = os.fork()
 if not child:
     for used in (client, svc_tools.connect("embedded")):
