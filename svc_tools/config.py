@@ -132,7 +132,7 @@ class _OfEmbedded:
             return self._service.base_url
 
     def __repr__(self) -> str:
-        """The rate book in use: the address is not asked for."""
+        """The rate book in use; no port is opened for it."""
         return f"{type(self).__name__}(book_edition={self.book_edition!r})"
 
     @property

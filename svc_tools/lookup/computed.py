@@ -88,14 +88,14 @@ class Computed:
         self._client = client
         self._detail = detail
         self._run: Computation | None = None
-        self._broken: Exception | None = None
+        self._broken: _Span | None = None
         self._remembered: dict[object, object] = {}
         self.at = datetime.now(UTC)
         self.today = self.at.astimezone().date()
         try:
             self._run = client.computation()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is why no place has a rate
-            self._broken = error
+            self._broken = self._failed("", error)  # once: the log has a line for it
             self.edition, self.digest = client.book_edition, client.book_digest
             return
         if self._run is None:
@@ -170,7 +170,8 @@ class Computed:
     def _located(self, place: Place) -> Located | _Span:
         """The place in the book, or its outcome on every day."""
         if self._run is None:
-            return self._failed(place, self._broken)
+            assert self._broken is not None  # noqa: S101 - there is no run
+            return self._broken
         try:
             if located := _in_zip(self._run, place):
                 return located
@@ -180,7 +181,7 @@ class Computed:
         try:
             return self._run.place(unquote(call.path.rpartition("/")[2]), call.params)
         except Exception as error:  # noqa: BLE001 - as in `__init__`
-            return self._failed(place, error)
+            return self._failed(place.state, error)
 
     def _on(self, place: Place, located: Located, day: int) -> _Span:
         begin, end, answer, error = located.on(day)
@@ -190,12 +191,16 @@ class Computed:
                 return _Span(begin, end, of_sent(place, sent))
         except Exception as raised:  # noqa: BLE001 - as in `__init__`
             error = raised
-        return self._failed(place, error, begin, end)
+        return self._failed(place.state, error, begin, end)
 
     def _failed(
-        self, place: Place, error: Exception | None, begin: int = _ALWAYS[0], end: int = _ALWAYS[1]
+        self,
+        state: str,
+        error: Exception | None,
+        begin: int = _ALWAYS[0],
+        end: int = _ALWAYS[1],
     ) -> _Span:
-        refusal = self._client.refusal(error or LookupError(place), f"/v1/tax/{place.state}")
+        refusal = self._client.refusal(error or LookupError(state), f"/v1/tax/{state}")
         if refusal.status_code in SERVER_ERRORS:  # the log has it by its reference
             return _Span(begin, end, failed(refusal), lasts=False)
         outcome = replace(failed(refusal), support_reference=None)
@@ -224,7 +229,7 @@ class _Known(NamedTuple):
     outcomes: tuple[Outcome, ...]
 
     def with_span(self, new: _Span, day: int) -> tuple[_Known, int]:
-        """The same with a further span, of a day in none of them, and where that is."""
+        """These and a further span, whose day is in none of them; and its position."""
         at = bisect_right(self.begins, day)
         begin = max([new.begin, *self.ends[:at][-1:]])
         end = min([new.end, *self.begins[at:][:1]])

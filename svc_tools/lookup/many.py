@@ -394,21 +394,31 @@ async def _acomputed(
     computed: Computed, source: _Source[T], options: RunOptions
 ) -> AsyncGenerator[tuple[T, Outcome], None]:
     """The same for `alookup_many`."""
-    answers = _Answers(computed, options)
+    stop = threading.Event()
+    answers = _Answers(computed, options, stop)
     with computed:
         while source.more:
             items = await source.aread(_AT_ONCE)
-            for pair in await _in_thread(partial(answers.to, items)):
+            batch = asyncio.create_task(_in_thread(partial(answers.to, items)))
+            try:
+                done = await asyncio.shield(batch)
+            except asyncio.CancelledError:  # its thread goes on, and needs the run until it ends
+                stop.set()
+                await asyncio.gather(batch, return_exceptions=True)
+                raise
+            for pair in done:
                 yield pair
         source.check()
 
 
 class _Answers:
-    """The outcomes of items that are read a few at a time, until the deadline."""
+    """The outcomes of items that are read a few at a time, until the deadline or the event."""
 
-    def __init__(self, computed: Computed, options: RunOptions) -> None:
+    def __init__(
+        self, computed: Computed, options: RunOptions, stop: threading.Event | None = None
+    ) -> None:
         self._computed = computed
-        self._ends = Ends(options.deadline)
+        self._ends = Ends(options.deadline, stop)
 
     def to(self, items: Iterable[T]) -> list[tuple[T, Outcome]]:
         """The items with their outcomes."""
@@ -422,7 +432,7 @@ class _Answers:
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:
-    """What a function returns, which runs in a thread: the loop is not kept waiting."""
+    """Run a function in a thread, so that the loop does not wait for it; its result."""
     try:
         return await asyncio.to_thread(work)
     except RuntimeError:  # the main thread has ended: no executor takes work

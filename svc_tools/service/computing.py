@@ -69,7 +69,7 @@ class Computation:
         self.remembered = memories.of(self._book)
 
     def close(self) -> None:
-        """Let go of the user's own files as they were."""
+        """Close the records of the user's own files."""
         if self._records is not None:
             self._records.close()
 

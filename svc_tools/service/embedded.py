@@ -125,7 +125,7 @@ class EmbeddedService:
 
     @property
     def address(self) -> str | None:
-        """Where it listens; `None` where nobody asked for that so far."""
+        """Where it listens; `None` where nothing has needed the port so far."""
         return None if self._server is None else self._server.base_url
 
     @property

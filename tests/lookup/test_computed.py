@@ -392,12 +392,14 @@ def test_a_run_that_begins_while_a_file_is_imported_is_of_the_book_after_it(
 
 
 @pytest.mark.parametrize("content", [b"this is no database" * 200, b""])
-def test_without_a_readable_book_every_place_says_so(here, minnesota, own, content):
+def test_without_a_readable_book_every_place_says_so(here, minnesota, own, content, caplog):
     minnesota(*TO_MINNEAPOLIS)
     assert rates_of(here) == {9_025}
     for path in own.parent.iterdir():
         path.write_bytes(content)
+    caplog.clear()
     run = look_up(here, [*PLUS4, zip_place("TX", "78701")])
+    assert len(caplog.records) <= 2  # of the book, and of the run, whatever the number of places
     expected = [requested(here, place).status for place in run.outcomes]
     assert [one.status for one in run.outcomes.values()] == expected
     assert run.stopped is None
@@ -593,6 +595,36 @@ def test_in_an_event_loop_places_are_computed_in_a_thread(monkeypatch):
     assert threading.current_thread() not in threads
 
 
+def test_a_canceled_run_ends_once_its_thread_does(here, minnesota, monkeypatch, caplog):
+    minnesota(*TO_MINNEAPOLIS)
+    outcome, begun, go = Computed.outcome, threading.Event(), threading.Event()
+    found = []
+
+    def paused(self, place):
+        begun.set()
+        assert go.wait(30)
+        found.append(outcome(self, place))
+        return found[-1]
+
+    async def collected():
+        return [pair async for pair in svc_tools.alookup_many(PLUS4, client=here)]
+
+    async def canceled():
+        run = asyncio.create_task(collected())
+        assert await asyncio.to_thread(begun.wait, 30)
+        run.cancel()
+        for _ in range(5):  # until it is canceled
+            await asyncio.sleep(0)
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    monkeypatch.setattr(Computed, "outcome", paused)
+    asyncio.run(canceled())
+    assert [one.status for one in found] == ["ok"]
+    assert not caplog.records
+
+
 def test_a_day_may_be_written_as_for_a_client(client):
     place = replace(TEXAS[0], as_of="2026-05-01T10:00")
     found = look_up(client, [place, replace(TEXAS[0], as_of="soon")]).outcomes
@@ -671,6 +703,7 @@ from svc_tools.places import Place
 places = [Place("TX", "zip", zip=zip_code) for zip_code in ("78701", "78702")]
 client = svc_tools.connect("embedded")
 look_up(client, places)
+assert client.base_url  # the port is the parent's
 child = os.fork()
 if not child:
     for used in (client, svc_tools.connect("embedded")):

@@ -301,16 +301,16 @@ class BookSource:
         self.service, self.source = name_of_service(client), source_of(client)
 
     def notes_on(self, inputs: Inputs) -> list[str]:
-        """Nothing."""
+        """No note: no date is coarser than its row's, and there is no cache."""
         del inputs
         return []
 
     def known(self, wanted: Wanted) -> int:
-        """All: none is requested."""
+        """The number of all of them: none is requested."""
         return len(wanted)
 
     def quota(self) -> int | None:
-        """None: nothing is counted."""
+        """`None`: lookups are not counted."""
 
     def resolve(
         self,
@@ -397,11 +397,11 @@ class LockSource:
         return [*period_notes(self.grain, inputs), *self._lock.notes]
 
     def known(self, wanted: Wanted) -> int:
-        """All: none is requested."""
+        """The number of all of them: none is requested."""
         return len(wanted)
 
     def quota(self) -> int | None:
-        """None: no request is sent."""
+        """`None`: no request is sent."""
 
     def resolve(
         self,
