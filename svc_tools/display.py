@@ -539,6 +539,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def places_and_dates(count: int) -> str:
+    """How many lookups rows need: one place on two days is two of them."""
+    return "1 distinct place and date" if count == 1 else f"{count:,} distinct places and dates"
+
+
 def first_of(lines: Sequence[str], most: int) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - most

@@ -404,7 +404,7 @@ class NoUsableRows(ColumnError):  # noqa: N818 - as above
         if self.role in columns:
             reason = f"{_in_words(role)} (column {columns[role]!r}): {what}"
         self.fact = (
-            f"{name}: no row can be used, so nothing was requested and nothing is written. The"
+            f"{name}: no row can be used, so nothing was looked up and nothing is written. The"
             f" main reason, in {main:,} of {self.rows:,} rows: {reason}"
         )
         self.advice = "name the columns of the places in lookup={…}"

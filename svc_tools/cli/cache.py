@@ -118,7 +118,11 @@ def _path(file: Path | None) -> Path | None:
 
 def _show(console: Console, info: CacheInfo) -> None:
     if info.size is None:
-        print_text(console, f"There is no cache yet; the first lookup makes {info.path}.")
+        print_text(
+            console,
+            f"There is no cache yet; the first lookup of a service over HTTP makes {info.path}. The"
+            " embedded service needs none.",
+        )
         return
     total = sum(one.answers for one in info.sources)
     print_text(console, ("Cache", "bold"), f" {info.path}: {total:,} results, {_size(info.size)}")

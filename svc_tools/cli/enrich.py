@@ -176,6 +176,10 @@ def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> 
 
     options = job.terms.lookup
     if options.locked is not None:
+        if run.plan:
+            raise ValueError(
+                "--plan: with --locked nothing is requested, so there is nothing to plan"
+            )
         lock = read_lock(options.locked)
         _survey(job, run)
         job.resolve(LockSource(lock, options))
@@ -207,8 +211,9 @@ _FILE_OPTIONS = {
 
 
 _CONTINUED = (
-    "No incomplete file is left. Requested results are cached, unless the cache is off: run the"
-    " same command again to continue."
+    "No incomplete file is left. Run the same command again: it continues with the results of a"
+    " service over HTTP, which are cached, unless the cache is off; with the embedded service it"
+    " begins again."
 )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from svc_tools.atomic import whole_file
 from svc_tools.codes import meaning_of
-from svc_tools.display import number, print_line, print_table, print_text, prose
+from svc_tools.display import number, places_and_dates, print_line, print_table, print_text, prose
 from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
@@ -173,7 +173,7 @@ def render(summary: Summary, console: Console) -> None:
 
 
 def _headline(summary: Summary) -> str:
-    places = "" if summary.places is None else f", {summary.places:,} distinct places looked up"
+    places = "" if summary.places is None else f", {places_and_dates(summary.places)} looked up"
     service = "" if summary.service is None else f", service: {summary.service}"
     return f"{summary.rows:,} rows{places}{service}"
 

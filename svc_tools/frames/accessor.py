@@ -72,7 +72,7 @@ class SvcAccessor:
     def lookup(
         self, *, dry_run: bool = False, **arguments: Unpack[LookupArguments]
     ) -> pd.DataFrame | Plan:
-        """Look up the rate of every row's place, on its date. Distinct places are requested once.
+        """Look up the rate of every row's place, on its date; each distinct one once.
 
         An argument is a column's name, or one value for all rows; what is left out is found by
         the usual column names and reported, and `False` excludes a column. Row by row the mode is

@@ -19,7 +19,6 @@ from svc_tools.config import (
     EMBEDDED,
     configured,
     connect,
-    is_embedded,
     running_embedded,
     unconfigured,
 )
@@ -108,7 +107,7 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
             say(notes)
         results = source.resolve(queries, progress=Bar() if options.progress else None)
         later = [note for note in source.notes_on(inputs) if note not in notes]
-        cached_in, store = source.cached_in, source.store
+        cached_in, store, is_computed = source.cached_in, source.store, source.is_computed
     columns = ResultColumns(
         results, options.rates, names=options.names, detail=options.detail
     ).rows(survey.codes[0])
@@ -126,7 +125,7 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
     elif unusable:
         _warn(_no_usable_row(survey), enriched)
     elif results.stopped:
-        _warn(_early_end(results, cached=cached_in), enriched)
+        _warn(_early_end(results, cached_in, is_computed=is_computed), enriched)
     return enriched
 
 
@@ -241,18 +240,18 @@ def _no_usable_row(survey: Survey) -> str:
     refused = survey.queries.refused()
     status, reason, main = counted_alike((one.status, one.reason, one.rows) for one in refused)[0]
     return (
-        f"No row can be used, so nothing was requested. The main reason, in {main:,} of"
+        f"No row can be used, so nothing was looked up. The main reason, in {main:,} of"
         f" {int(survey.queries.rows.sum()):,} rows, which are {status}: {reason}. Every row is in"
         " the frame, with its reason in lookup_error."
     )
 
 
-def _early_end(results: Results, *, cached: Path | None) -> str:
+def _early_end(results: Results, cached: Path | None, *, is_computed: bool) -> str:
     """Why a lookup ended early, and how it goes on."""
     settled = np.array([one.means.settled for one in results.outcomes], bool)
     found, wanted = int(settled[results.of_lookup].sum()), len(results.wanted)
-    if is_embedded(results.source):
-        again = "Run it again: nothing is cached, and every place is computed again"
+    if is_computed:
+        again = "Run it again: it begins again, because nothing that is computed here is cached"
     elif cached is None:
         again = "Run it again with a cache, or with the rows that are missing: nothing is cached"
     else:

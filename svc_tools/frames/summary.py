@@ -194,7 +194,7 @@ class Summary:
 
     Attributes:
         rows: rows of the frame.
-        places: distinct places that were looked up; `None` when that is not known.
+        places: distinct places and dates that were looked up; `None` when that is not known.
         service: the service; `None` when that is not known.
         by_use: what can be used, as `df.svc.split()` counts it, with sales and tax in a frame with
             taxes; empty for a frame without the column `needs_review`.

@@ -68,8 +68,6 @@ class LockFileError(ValueError):
 class Lock:
     """Frozen results. They never expire, and no request is sent for other places.
 
-    It implements `ResultStore`, as the cache does.
-
     Attributes:
         file: the name of the file, for messages.
         frozen_at: when it was frozen (aware).
@@ -97,19 +95,9 @@ class Lock:
         """The name of the service, for the source of a lookup."""
         return f"{self.service} as frozen on {self.frozen_at.date()} ({self.file})"
 
-    def known(
-        self, source: Source, places: Collection[Place], *, detail: bool
-    ) -> dict[Place, Outcome]:
-        """The outcomes that are in it, whichever service `source` is."""
-        del source
-        if detail:
-            places = [place for place in places if place in self.full]
-        get = self.results.get
-        return {place: outcome for place in places if (outcome := get(place)) is not None}
-
     def outcomes(self, places: Collection[Place], *, detail: bool) -> dict[Place, Outcome]:
         """An outcome for every place: those that are not in it are `not_attempted`."""
-        known = self.known(self.source, places, detail=detail)
+        usable: Collection[Place] = self.full if detail else self.results
         here = f"in {self.file}, frozen on {self.frozen_at.date()}"
         absent = not_attempted(
             f"this place and date are not {here}; look it up without the lock file,"
@@ -120,25 +108,11 @@ class Lock:
             " freeze the lookup again"
         )
         return {
-            place: known.get(place) or (simple if place in self.results else absent)
+            place: self.results.get(place, absent)
+            if place in usable or place not in self.results
+            else simple
             for place in places
         }
-
-    def store(
-        self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
-    ) -> None:
-        """Nothing: it is frozen."""
-
-    def forget(self, source: Source, places: Collection[Place]) -> None:
-        """Nothing: it is frozen."""
-
-    def quota(self, source: Source) -> int | None:
-        """`None`: no request is sent."""
-        del source
-        return None
-
-    def store_quota(self, source: Source, remaining: int) -> None:
-        """Nothing: it is frozen."""
 
 
 def lock_lines(

@@ -14,6 +14,7 @@ from svc_tools.display import (
     capital,
     counted,
     number,
+    places_and_dates,
     printable,
     prose,
     the_service,
@@ -94,7 +95,7 @@ class Plan:
 
     def parts(self) -> tuple[Note | Table, ...]:
         """The plan for display: the requests, then the rows that are never looked up."""
-        size = f"{counted(self.rows, 'row')}, {counted(self.places, 'distinct place')}"
+        size = f"{counted(self.rows, 'row')}, {places_and_dates(self.places)}"
         if self.computed:
             title = f"{size}: computed here by {printable(the_service(self.service))}, no requests"
             tables = [_refused(self)] if self.refused else []
@@ -137,7 +138,7 @@ def _distinct_places(plan: Plan) -> Table:
     if plan.quota_remaining is not None:
         short = "" if plan.fits_quota else ": NOT ENOUGH for this"
         rows.append(("Lookups left this month", f"{plan.quota_remaining:,}{short}"))
-    return Table(("What", number("Number")), rows, "Distinct places")
+    return Table(("What", number("Number")), rows, "Distinct places and dates")
 
 
 def _refused(plan: Plan) -> Table:

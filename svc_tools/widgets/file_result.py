@@ -22,6 +22,7 @@ from svc_tools.display import (
     duration,
     exact_dollars,
     number,
+    places_and_dates,
     plain,
     prose,
     the_service,
@@ -80,10 +81,13 @@ class PlanView:
             name: the file's name.
             layout: the columns, which the fields above show.
         """
-        rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
-        if plan.cached is not None:
-            rows.append(("From the cache", f"{plan.cached:,}"))
-        rows.append(("New billable lookups", f"{plan.to_ask:,}"))
+        rows = [("Rows", f"{plan.rows:,}"), ("Distinct places and dates", f"{plan.places:,}")]
+        if plan.computed:
+            rows.append(("Computed here, without a request", f"{plan.places:,}"))
+        else:
+            if plan.cached is not None:
+                rows.append(("From the cache", f"{plan.cached:,}"))
+            rows.append(("New billable lookups", f"{plan.to_ask:,}"))
         if plan.quota_remaining is not None:
             rows.append(("Lookups left this month, as last reported", f"{plan.quota_remaining:,}"))
         refused = sum(one.rows for one in plan.refused)
@@ -368,7 +372,7 @@ def _cut(text: str) -> str:
 
 
 def _summary(run: FileRun) -> str:
-    parts = [counted(run.totals.rows, "row"), counted(run.places, "distinct place")]
+    parts = [counted(run.totals.rows, "row"), places_and_dates(run.places)]
     parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
     parts += [f"{run.asked:,} looked up at {the_service(run.service)}"] if run.asked else []
     return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"

@@ -59,7 +59,9 @@ def test_no_cache_and_no_file_are_said(tmp_path):
     assert run("off", "info").stdout == "The cache is off: no results are cached.\n"
     assert json.loads(run("off", "info", "--json").stdout)["path"] is None
     absent = tmp_path / "absent.db"
-    assert "no cache yet" in run(absent, "info").stdout
+    shown = run(absent, "info").stdout
+    assert "no cache yet" in shown
+    assert "embedded service needs none" in " ".join(shown.split())
     assert "Nothing to remove" in run(absent, "clear", "--yes").stdout
     assert not absent.exists()
     refused = run("off", "clear", "--yes")

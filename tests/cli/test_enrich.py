@@ -17,6 +17,7 @@ import time
 from contextlib import closing, contextmanager
 from functools import partial
 
+import pandas as pd
 import pytest
 from rich.console import Console
 from support.command import svc_tools
@@ -24,7 +25,7 @@ from support.faults import ALIVE, KEY, answer, echo, echoing, serving
 from support.systems import posix, pty, resource
 from support.waiting import read_until, until
 
-from svc_tools import progress
+from svc_tools import connect, progress
 from svc_tools.cli.enrich import FileProgress
 from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS
 
@@ -79,7 +80,7 @@ def test_every_row_with_a_tax_is_exit_code_0_and_the_summary_says_it(account, or
     assert (done.returncode, len(faults.seen)) == (0, PLACES)
     assert [row["tax"] for row in rows_of(output)] == ["8.25"] * 2 * PLACES
     shown = " ".join(done.stdout.split())
-    assert "120 rows, 60 distinct places" in shown
+    assert "120 rows, 60 distinct places and dates" in shown
     assert f"60 requested from {faults.base_url}" in shown
     assert "$990.00 of tax" in shown
     assert f"Written: {output}" in done.stdout
@@ -286,7 +287,7 @@ def test_a_plan_asks_nothing_and_writes_nothing(account, orders, tmp_path):
     output = tmp_path / "out.csv"
     done = svc_tools("enrich", orders, "-o", output, "--plan", **environment)
     assert (done.returncode, faults.seen, output.exists()) == (0, [], False)
-    assert "60 distinct places: 60 lookups of" in " ".join(done.stdout.split())
+    assert "60 distinct places and dates: 60 lookups of" in " ".join(done.stdout.split())
     svc_tools("enrich", orders, "-o", output, **environment)
     told = json.loads(
         svc_tools("enrich", orders, "-o", output, "--plan", "--json", **environment).stdout
@@ -301,9 +302,9 @@ def test_the_embedded_service_computes_what_it_plans_and_caches_nothing(orders, 
     command = ("enrich", orders, "-o", output, "--embedded", *how)
     for _ in range(2):
         shown = svc_tools(*command, "--plan", SVC_CACHE=str(cache)).stdout
-        assert "60 distinct places: computed here by the embedded service, no requests" in " ".join(
-            shown.split()
-        )
+        said = " ".join(shown.split())
+        assert "60 distinct places and dates: computed here by the embedded service" in said
+        assert "no requests" in said
         told = json.loads(svc_tools(*command, "--plan", "--json", SVC_CACHE=str(cache)).stdout)
         assert (told["rows"], told["places"], told["cached"], told["to_ask"]) == (120, 60, 0, 0)
         assert {*told["to_ask_by_grain"].values()} == {0}
@@ -311,6 +312,18 @@ def test_the_embedded_service_computes_what_it_plans_and_caches_nothing(orders, 
         assert (done["cached"], done["asked"], done["requests"]) == (0, PLACES, 0)
     assert {row["lookup_as_of"] for row in rows_of(output)} == {"2026-05-01"}
     assert not cache.exists()
+
+
+def test_a_plan_of_a_lock_file_is_refused_and_writes_nothing(orders, tmp_path):
+    output, lock = tmp_path / "out.csv", tmp_path / "may.svclock"
+    rated = pd.read_csv(orders, dtype="str").svc.lookup(client=connect("embedded"), progress=False)
+    rated.svc.freeze(lock)
+    command = ("enrich", orders, "-o", output, "--locked", lock)
+    done = svc_tools(*command, "--plan")
+    assert (done.returncode, done.stdout, output.exists()) == (2, "", False)
+    assert "--locked" in done.stderr
+    assert svc_tools(*command).returncode == 0
+    assert output.exists()
 
 
 def test_answers_are_kept_and_no_resume_asks_anew(account, orders, tmp_path):

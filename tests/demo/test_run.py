@@ -60,7 +60,7 @@ def test_it_ends_well_and_lists_the_files_it_wrote(ran):
 def test_it_says_what_was_asked_and_what_the_rates_are_not(ran):
     text = " ".join(ran[1].split())
     assert text.startswith(f"{len(orders()):,} rows, ")
-    assert "distinct places looked up, service: embedded service" in text
+    assert "distinct places and dates looked up, service: embedded service" in text
     assert "no product rules" in text
     assert text.index("What can be used") < text.index("Rows by status")
     assert "Rows to review by state and reason" in text

@@ -777,7 +777,7 @@ def run(embedded, tmp_path_factory):
 
 def test_a_file_shows_its_rows_its_tax_and_where_they_are(run):
     shown = re.sub(r"\s*<[^>]+>\s*", " ", run._repr_html_())
-    for fact in ("3 rows, 2 distinct places", f"{run.written}", "$129.99", "$8.61"):
+    for fact in ("3 rows, 2 distinct places and dates", f"{run.written}", "$129.99", "$8.61"):
         assert fact in shown
         assert fact in " ".join(str(run).split())
     early = str(replace(run, stopped="the key is refused", written=None))

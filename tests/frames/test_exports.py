@@ -496,7 +496,7 @@ def test_a_sample_gets_its_tax_without_an_argument_from_frame_and_command(
     assert done.returncode == 0
     said = " ".join(done.stdout.split())
     assert re.search(
-        rf"distinct places {re.escape(sample.name)}: state .*, amount '[^.]*\(.*\)", said
+        rf"distinct places and dates {re.escape(sample.name)}: state .*, amount '[^.]*\(.*\)", said
     )
     known = taxed[taxed["tax"].notna()]
     charged = f" and ${known['sale_shipping'].sum():,.2f} of delivery" if shipping else ""

@@ -324,6 +324,18 @@ def test_a_deadline_ends_the_run_and_says_how_far_it_came(scripted, faults, tmp_
     assert ("nothing is cached" in text) == (not cached)
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_where_nothing_is_cached_no_cache_is_recommended(embedded, tmp_path, cached):
+    frame = pd.DataFrame({"state": "TX", "zip": [f"78{n:03d}" for n in range(200)]})
+    cache = tmp_path / "rates.db" if cached else False
+    with pytest.warns(UserWarning, match="ended early") as caught:
+        looked(frame, embedded, deadline=1e-9, cache=cache)
+    text = str(caught[0].message)
+    assert "begins again" in text
+    assert "with a cache" not in text
+    assert "rates.db" not in text
+
+
 def test_a_place_that_failed_does_not_count_as_found(scripted, faults):
     faults.will(answer(401, b"{}"))
     frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702"]})

@@ -86,7 +86,7 @@ def test_the_page_is_whole_and_says_every_part(page):
     assert (made.open, made.faults) == ([], [])
     for said in (
         "Sales-tax rates",
-        "5 rows, 5 distinct places, rates from: embedded service",
+        "5 rows, 5 distinct places and dates, rates from: embedded service",
         "-$95.87 Tax computed",
         "$0.80 Between the lowest and the highest tax",
         "no ZIP 99999",
@@ -106,7 +106,7 @@ def test_the_head_of_the_page_says_what_rests_on_rates_in_doubt(page, tmp_path):
     assert "(1 row, $50.00 of sales)" in sentence
     assert "1 row ($300.00 of sales) has an incomplete rate" in sentence
     said = page(frame).said
-    assert said.index(sentence) < said.index("6 rows, 6 distinct places")
+    assert said.index(sentence) < said.index("6 rows, 6 distinct places and dates")
     path = SvcAccessor(frame).report(tmp_path / "report.xlsx")
     assert openpyxl.load_workbook(path)["Summary"]["A2"].value == sentence
 

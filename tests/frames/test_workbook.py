@@ -249,11 +249,11 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
     frame = enriched(row(), row("OR", "50.00", "0.00000"), partial(), row(rate=None), asked=3)
     sheet = written(frame)["Summary"]
     said = words(sheet)
-    assert {"Rows", "Distinct places", "embedded service", "no such place"} <= set(said)
+    assert {"Rows", "Distinct places and dates", "embedded service", "no such place"} <= set(said)
     for note in RATE_NOTES:
         assert f"\u2022 {note}" in said
     by_name = {cells[0].value: [cell.value for cell in cells[1:]] for cells in sheet.iter_rows()}
-    assert by_name["Distinct places"][0] == 3
+    assert by_name["Distinct places and dates"][0] == 3
     uses = ("ready", "to check", "incomplete", "no rate")
     assert [by_name[use][0] for use in uses] == [2, 0, 1, 1]
     assert by_name["Tax computed"][0] == 6.63

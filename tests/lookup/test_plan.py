@@ -32,7 +32,10 @@ def figures(shown):
 
 def test_a_plan_shows_rows_places_cache_lookups_and_what_is_never_looked_up():
     shown = figures(plan())
-    assert shown[0] == "1,000 rows, 120 distinct places: 100 lookups of https://rates.example"
+    assert (
+        shown[0]
+        == "1,000 rows, 120 distinct places and dates: 100 lookups of https://rates.example"
+    )
     assert {"In the cache 20", "To look up, one request each 100"} < set(shown)
     assert {"To look up by day (as now) 100", "To look up by month 40"} < set(shown)
     assert {"invalid 7 no ZIP", "unsupported 2 a territory"} < set(shown)

@@ -85,7 +85,9 @@ def test_orders_to_tax_shows_every_row_in_one_group(tmp_path, taxed):
     plan = ran.shown("lines.svc.plan(")
     assert plan.startswith(f"{len(taxed):,} rows, ")
     places = taxed.svc.plan(cache=False).places
-    assert f"{places:,} distinct places: computed here by the embedded service, no" in plan
+    assert (
+        f"{places:,} distinct places and dates: computed here by the embedded service, no" in plan
+    )
     review = taxed.svc.review()
     groups = ran.shown("groups = taxed.svc.split()")
     ready = taxed[taxed["tax"].notna() & ~taxed.index.isin(review.rows.index)]

@@ -26,6 +26,7 @@ from svc_tools.display import (
     duration,
     exact_dollars,
     number,
+    places_and_dates,
     plain,
     printable,
     prose,
@@ -87,7 +88,7 @@ class FileRun:
         output: the file that was requested.
         written: where the rows are; `None` where nothing was written.
         service: the service or lock file used.
-        places: distinct places.
+        places: distinct places and dates.
         cached: how many of them were in the cache.
         asked: how many were requested now, or computed.
         requests: how many requests that took.
@@ -199,7 +200,7 @@ def _title(run: FileRun) -> str:
     """The file and its size, with a mark first where it is not complete."""
     early = "" if run.stopped is None else "INCOMPLETE: "
     rows = "" if run.written is None else f"{counted(run.totals.rows, 'row')}, "
-    return f"{early}{plain(run.source.name)}: {rows}{counted(run.places, 'distinct place')}"
+    return f"{early}{plain(run.source.name)}: {rows}{places_and_dates(run.places)}"
 
 
 def _sentences(run: FileRun) -> list[str]:

@@ -7,9 +7,10 @@ same; a service gets a request for each place and day that is not in the cache.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -149,8 +150,8 @@ def _at(outcome: Outcome, moment: datetime) -> Outcome:
     return replace(outcome, looked_up_at=moment) if outcome.means.attempted else outcome
 
 
-class ResultSource(Protocol):
-    """A source of results, as a lookup uses it.
+class ResultSource(ABC):
+    """A source of results, as a lookup uses it; by default one of which nothing is requested.
 
     Attributes:
         service: the service or lock file as it stands in the rows.
@@ -164,21 +165,25 @@ class ResultSource(Protocol):
 
     service: ServiceName
     source: Source
-    grain: Grain
-    store: str
-    cached_in: Path | None
-    is_computed: bool
-    is_stored: bool
+    grain: Grain = "day"
+    store = ""
+    cached_in: Path | None = None
+    is_computed = False
+    is_stored = True
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """What to tell the user of a lookup; there may be more once it has resolved."""
+        return period_notes(self.grain, inputs)
 
     def known(self, wanted: Wanted) -> int:
         """How many lookups need no request."""
+        return len(wanted)
 
     def quota(self) -> int | None:
         """How many lookups the account had left, where that is known."""
+        return None
 
+    @abstractmethod
     def resolve(
         self,
         queries: Queries,
@@ -211,24 +216,23 @@ def period_notes(grain: Grain, inputs: Inputs) -> list[str]:
     return [f"rates as of the first day of each {grain}, as requested"] if coarse else []
 
 
-class ServiceSource:
+class ServiceSource(ResultSource):
     """A service over HTTP: each place and day is requested once, unless it is in the cache."""
 
     store = "the cache"
-    is_computed = False
 
     def __init__(self, client: Svc, cache: ResultStore | None, options: LookupOptions) -> None:
         self._client, self._cache, self._options = client, cache, options
         self.service, self.source = name_of_service(client), source_of(client)
         # a forked child's requests to the embedded service of its parent find what that computes
         self.grain: Grain = "day" if is_embedded(self.source) else options.as_of_grain
-        self.cached_in: Path | None = getattr(cache, "path", None)
+        self.cached_in = getattr(cache, "path", None)
         self.is_stored = cache is not None
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """How days are looked up, and trouble with the cache."""
         of_cache = [] if self._cache is None else self._cache.notes
-        return [*period_notes(self.grain, inputs), *of_cache]
+        return [*super().notes_on(inputs), *of_cache]
 
     def known(self, wanted: Wanted) -> int:
         """How many of the lookups are in the cache."""
@@ -277,7 +281,7 @@ class ServiceSource:
         )
 
 
-class BookSource:
+class BookSource(ResultSource):
     """The embedded book: each place is computed once for each span of days with one result.
 
     Nothing is cached, and no date is coarser than the row's: computing it costs less than reading
@@ -289,28 +293,13 @@ class BookSource:
         today: the day of queries without one; `None` for that of the run.
     """
 
-    store = ""
-    is_computed = is_stored = True
-    cached_in: Path | None = None
-    grain: Grain = "day"
+    is_computed = True
 
     def __init__(
         self, client: EmbeddedSvc, options: LookupOptions, *, today: date | None = None
     ) -> None:
         self._client, self._options, self._today = client, options, today
         self.service, self.source = name_of_service(client), source_of(client)
-
-    def notes_on(self, inputs: Inputs) -> list[str]:
-        """No note: no date is coarser than its row's, and there is no cache."""
-        del inputs
-        return []
-
-    def known(self, wanted: Wanted) -> int:
-        """The number of all of them: none is requested."""
-        return len(wanted)
-
-    def quota(self) -> int | None:
-        """`None`: lookups are not counted."""
 
     def resolve(
         self,
@@ -378,12 +367,10 @@ def _ends(wanted: Wanted) -> list[int]:
     return ends
 
 
-class LockSource:
+class LockSource(ResultSource):
     """A lock file: places that are not in it are `not_attempted`."""
 
     store = "the lock file"
-    is_computed, is_stored = False, True
-    cached_in: Path | None = None
 
     def __init__(self, lock: Lock, options: LookupOptions) -> None:
         self._lock, self._options = lock, options
@@ -394,14 +381,7 @@ class LockSource:
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """From when the results are, and how days are looked up."""
-        return [*period_notes(self.grain, inputs), *self._lock.notes]
-
-    def known(self, wanted: Wanted) -> int:
-        """The number of all of them: none is requested."""
-        return len(wanted)
-
-    def quota(self) -> int | None:
-        """`None`: no request is sent."""
+        return [*super().notes_on(inputs), *self._lock.notes]
 
     def resolve(
         self,

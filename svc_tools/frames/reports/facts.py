@@ -324,8 +324,8 @@ def _bases(review: Review) -> list[Code]:
 
 _NOTED = {
     "service": "Service",
-    "asked": "Distinct places requested in this lookup",
-    "cached": "Distinct places found in the cache",
+    "asked": "Distinct places and dates requested or computed in this lookup",
+    "cached": "Distinct places and dates found in the cache or lock file",
     "requests": "Requests made",
     "grain": "Dates looked up by",
     "stopped": "The lookup ended early",

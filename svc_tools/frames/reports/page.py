@@ -20,6 +20,7 @@ from svc_tools.display import (
     counted,
     exact_dollars,
     number,
+    places_and_dates,
     prose,
     render,
 )
@@ -134,7 +135,7 @@ def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
         ("words", "Columns and codes", _words(facts)),
     ]
     summary = facts.summary
-    places = "" if summary.places is None else f", {summary.places:,} distinct places"
+    places = "" if summary.places is None else f", {places_and_dates(summary.places)}"
     service = "" if summary.service is None else f", rates from: {summary.service}"
     return render(
         "report.html",

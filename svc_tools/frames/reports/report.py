@@ -261,7 +261,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
     due = " due" if rests.of_due else ""
     shown: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
-        ("Distinct places", summary.places, "count"),
+        ("Distinct places and dates", summary.places, "count"),
         ("Service", summary.service, "plain"),
         ("Rows to review", facts.review.totals.rows, "count"),
         ("Rows at the rate of another date", rests.other_date.rows, "count"),
