@@ -350,6 +350,7 @@ def test_a_deadline_leaves_every_row_with_its_outcome(embedded):
     with pytest.warns(UserWarning, match="the deadline of"):
         found = frame.svc.lookup(client=embedded, as_of="sold", progress=False, deadline=1e-9)
     _is_part_of(found, whole)
+    assert found.attrs[NOTE]["asked"] == 0 < whole.attrs[NOTE]["asked"]
     with pytest.raises(svc_tools.LookupFailedError, match="the deadline of") as caught:
         frame.svc.lookup(client=embedded, progress=False, deadline=1e-9, errors="raise")
     assert len(caught.value.frame) == len(frame)

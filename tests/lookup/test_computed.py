@@ -354,6 +354,20 @@ def test_a_run_has_one_state_of_the_book_while_files_are_imported(here, minnesot
         assert computed(run, zip_place("MN", "55401-0009"), IN_MAY)[0].found.combined == 8_525
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system lists no open files")
+def test_a_run_that_is_over_has_no_file_open(here, minnesota, own):
+    def opened():
+        files = [*Path("/proc/self/fd").iterdir()]
+        return sum(own.samefile(one) for one in files if one.exists())
+
+    minnesota(*TO_HENNEPIN)
+    with Computed(here, detail=False) as run:
+        computed(run, PLUS4[0], IN_MAY)
+        during = opened()
+    assert run.edition
+    assert opened() < during
+
+
 def test_a_frame_names_the_book_that_its_rates_come_from(here, minnesota, monkeypatch):
     minnesota(*TO_HENNEPIN)
     begin = type(here).computation

@@ -176,6 +176,7 @@ class FileJob:
         with stage(self._progress, "Reading", None, "rows") as shown:
             for chunk in self.rows.chunks(tuple(sorted(positions))):
                 if stop is not None and stop.is_set():
+                    surveyed.settle(whole=False)
                     return surveyed
                 whole = rows_of(chunk)
                 self._late.see(whole, surveyed.rows)

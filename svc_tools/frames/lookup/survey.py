@@ -108,8 +108,8 @@ class Survey:
             each.append(number)
         return queries.of_parts(each, np.int64)
 
-    def settle(self) -> None:
-        """Number the queries of all chunks together."""
+    def settle(self, *, whole: bool = True) -> None:
+        """Number the queries of all chunks together; `whole` unless the reading was stopped."""
         self._decided(self.inputs.style.settled())
         numbers, uniques = pd.factorize(np.concatenate([np.empty(0, np.int64), *self._keys]))
         rows = np.zeros(len(uniques), np.int64)
@@ -121,7 +121,7 @@ class Survey:
             self.codes = [of.take(codes) for of, codes in pairs]
         part_of, days = np.divmod(uniques, DAY_SPAN)
         self.queries = Queries(self._parts, part_of, days, rows, self._rests)
-        self._keys, self._rows, self._numbers, self.whole = [], [], {}, True
+        self._keys, self._rows, self._numbers, self.whole = [], [], {}, whole
 
     def codes_at(self, numbers: Sequence[int]) -> np.ndarray:
         """The number of the query of some rows, by their numbers in the table."""
