@@ -390,3 +390,17 @@ def test_rows_that_are_never_looked_up_are_counted_in_their_order(embedded):
     reasons = [one.reason for one in frame.svc.plan(client=embedded, as_of="sold").refused]
     found = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
     assert reasons == found["lookup_error"].tolist()[:4]
+
+
+@pytest.mark.parametrize("name", ["shopify.csv", "squarespace.csv", "paypal.csv", "amazon.txt"])
+def test_a_block_of_a_csv_in_parts_gives_the_rows_of_the_whole(
+    embedded, tmp_path, monkeypatch, name
+):
+    options = {"tax": {}, "client": embedded, "tz": "America/Chicago"}
+    whole = enrich_file(EXPORTS / name, tmp_path / "whole.parquet", **options)
+    monkeypatch.setattr("svc_tools.tabular._MOST_ROWS", 16)
+    parts = enrich_file(EXPORTS / name, tmp_path / "parts.parquet", **options)
+    expected, got = (pd.read_parquet(tmp_path / f"{one}.parquet") for one in ("whole", "parts"))
+    assert by_rows(timeless(got)) == by_rows(timeless(expected))
+    assert (parts.totals.rows, parts.notes) == (whole.totals.rows, whole.notes)
+    assert parts.totals.statuses == whole.totals.statuses
