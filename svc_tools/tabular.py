@@ -491,10 +491,18 @@ class _ParquetTable:
         every = self.schema.names
         names = None if positions is None else [every[one] for one in positions]
         with self._faults(), parquet.ParquetFile(self._path) as file:
+            held: list[pa.RecordBatch] = []
             for batch in file.iter_batches(_PARQUET_ROWS, columns=names, use_threads=False):
                 self._unchanged.check()
-                table = pa.Table.from_batches([batch])
-                yield Chunk(table if names is None else table.select(names))
+                # a column of categories ends a batch with its row group: the rows of a chunk
+                # may not depend on which columns are read
+                held.append(batch)
+                rows = pa.Table.from_batches(held)
+                if rows.num_rows >= _PARQUET_ROWS:
+                    yield _chunk_of(rows.slice(0, _PARQUET_ROWS), names)
+                    held = rows.slice(_PARQUET_ROWS).to_batches()
+            if held:
+                yield _chunk_of(pa.Table.from_batches(held), names)
 
     def close(self) -> None:
         """Nothing is open between two readings."""
@@ -508,6 +516,10 @@ class _ParquetTable:
         except (pa.ArrowInvalid, OSError) as error:
             reason = str(error).splitlines()[0]
             raise FileError(f"{self._path.name} cannot be read as Parquet: {reason}") from None
+
+
+def _chunk_of(rows: pa.Table, names: Sequence[str] | None) -> Chunk:
+    return Chunk((rows if names is None else rows.select(names)).unify_dictionaries())
 
 
 _SHEET_ROWS = 8_192

@@ -215,9 +215,12 @@ class Categories:
     """
 
     def __init__(self, codes: np.ndarray, texts: Sequence[str | None]) -> None:
-        names = sorted({text for text in texts if text is not None})
+        there = [texts[at] for at in np.flatnonzero(np.bincount(codes)).tolist()]
+        names = sorted({text for text in there if text is not None})
         numbers = {name: number for number, name in enumerate(names)} | {None: -1}
-        small = np.array([numbers[text] for text in texts], np.min_scalar_type(-len(names) - 1))
+        small = np.array(
+            [numbers.get(text, -1) for text in texts], np.min_scalar_type(-len(names) - 1)
+        )
         self._codes, self._names = small.take(codes), pd.Index(names, dtype=_TEXT)
 
     def at(self, rows: Rows) -> pd.Categorical:

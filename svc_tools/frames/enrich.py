@@ -178,10 +178,10 @@ def repairs_of(survey: Survey) -> list[str]:
 
 
 def _by_outcome(results: Results) -> list[tuple[Outcome, int]]:
-    """The distinct outcomes, those of refused rows among them, each with its rows."""
+    """The outcomes in the order of the rows, those of refused ones among them, with their rows."""
     outcomes, of_query = results.of_queries(results.queries)
     rows = np.bincount(of_query, results.queries.rows, len(outcomes)).astype(np.int64)
-    return list(zip(outcomes, rows.tolist(), strict=True))
+    return [(outcomes[at], int(rows[at])) for at in pd.unique(of_query).tolist()]
 
 
 def _ending(results: Results, store: str) -> list[str]:

@@ -68,9 +68,10 @@ class Queries:
         """The rows that are never looked up, by reason; the most frequent first."""
         of_part = np.bincount(self.part_of, self.rows, len(self.parts)).astype(np.int64).tolist()
         counted: Counter[tuple[str, str]] = Counter()
-        for one, rows in zip(self.parts, of_part, strict=True):
-            if isinstance(one, Refusal) and rows:
-                counted[one.status, one.reason] += rows
+        for at in pd.unique(self.part_of).tolist():  # of equal numbers the first of the rows
+            one = self.parts[at]
+            if isinstance(one, Refusal):
+                counted[one.status, one.reason] += of_part[at]
         return tuple(Refused(*reason, rows) for reason, rows in counted.most_common())
 
     def wanted(self, grain: Grain) -> Wanted:

@@ -426,3 +426,50 @@ def test_a_file_that_is_interrupted_is_not_written(embedded, tmp_path, monkeypat
     )
     assert (run.stopped, run.interrupted, run.written) == ("interrupted", True, None)
     assert [one.name for one in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_a_column_of_categories_does_not_move_the_ends_of_the_parts(
+    embedded, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 7)
+    frame = orders(40).assign(note=pd.Categorical(["gift", "wrapped", None, "gift"] * 10))
+    frame["bill"] = [f"B{number // 3}" for number in range(40)]
+    source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    parquet.write_table(pa.Table.from_pandas(frame), source, row_group_size=5)
+    tax = {"amount": "amount", "contains_tax": False, "invoice": "bill"}
+    plain = of_frame(frame, embedded, {"as_of": "sold"}, tax)
+    run = enrich_file(source, output, lookup={"as_of": "sold"}, tax=tax, client=embedded)
+    assert run.totals.rows == 40
+    assert by_rows(timeless(pd.read_parquet(output))) == by_rows(timeless(plain))
+
+
+def test_a_column_of_few_texts_has_no_category_without_rows(embedded):
+    frame = orders()[["zip", "sold"]].assign(sold="2026-04-01")
+    found = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
+    for rows in (found, frame.assign(zip="78701").svc.lookup(client=embedded, progress=False)):
+        few = rows.select_dtypes("category")
+        assert {"as_of_status", "lookup_source", "lookup_edition"} <= {*few}
+        for name in few:
+            assert {*few[name].cat.categories} == {*few[name].dropna()}, name
+
+
+def test_rows_that_are_never_looked_up_are_counted_in_their_order(embedded):
+    days = ["", "x", "", "", "2026-04-01"]
+    frame = pd.DataFrame({"zip": ["78701", "78701", "?", "1234567", "78701"], "sold": days})
+    reasons = [one.reason for one in frame.svc.plan(client=embedded, as_of="sold").refused]
+    found = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
+    assert reasons == found["lookup_error"].tolist()[:4]
+
+
+@pytest.mark.parametrize("name", ["shopify.csv", "squarespace.csv", "paypal.csv", "amazon.txt"])
+def test_a_block_of_a_csv_in_parts_gives_the_rows_of_the_whole(
+    embedded, tmp_path, monkeypatch, name
+):
+    options = {"tax": {}, "client": embedded, "tz": "America/Chicago"}
+    whole = enrich_file(EXPORTS / name, tmp_path / "whole.parquet", **options)
+    monkeypatch.setattr("svc_tools.tabular._MOST_ROWS", 16)
+    parts = enrich_file(EXPORTS / name, tmp_path / "parts.parquet", **options)
+    expected, got = (pd.read_parquet(tmp_path / f"{one}.parquet") for one in ("whole", "parts"))
+    assert by_rows(timeless(got)) == by_rows(timeless(expected))
+    assert (parts.totals.rows, parts.notes) == (whole.totals.rows, whole.notes)
+    assert parts.totals.statuses == whole.totals.statuses

@@ -96,7 +96,8 @@ class Results:
         wanted = self.wanted if queries is self.queries else queries.wanted(self.grain)
         lookups = np.append(self._lookups_of(wanted), -1)[wanted.of_query]
         numbers = np.append(self.of_lookup, -1)[lookups]
-        refusals = [at for at, one in enumerate(queries.parts) if isinstance(one, Refusal)]
+        there = np.flatnonzero(np.bincount(queries.part_of)).tolist()
+        refusals = [at for at in there if isinstance(queries.parts[at], Refusal)]
         of_part = np.full(len(queries.parts), -1, np.int64)
         of_part[refusals] = len(self.outcomes) + np.arange(len(refusals))
         outcomes = [*self.outcomes, *(refused(queries.parts[at]) for at in refusals)]  # type: ignore[arg-type]
