@@ -102,7 +102,8 @@ class AmountsOfTax:
         if not self.computed or self.reading.sums is None:
             return ()
         lines = self.reading.lines
-        there = (True, self.reading.sums.delivery, lines is not None and lines.taxable is not None)
+        of_delivery = self.reading.sums.delivery or self.reading.charges
+        there = (True, of_delivery, lines is not None and lines.taxable is not None)
         return tuple(name for name, is_there in zip(SALE_COLUMNS, there, strict=True) if is_there)
 
     def under(self, terms: TaxOptions) -> AmountsOfTax:
