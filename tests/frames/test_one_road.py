@@ -473,3 +473,14 @@ def test_a_block_of_a_csv_in_parts_gives_the_rows_of_the_whole(
     assert by_rows(timeless(got)) == by_rows(timeless(expected))
     assert (parts.totals.rows, parts.notes) == (whole.totals.rows, whole.notes)
     assert parts.totals.statuses == whole.totals.statuses
+
+
+def test_delivery_in_rows_of_its_own_is_taxed_as_delivery(embedded, tmp_path):
+    source, output = EXPORTS / "quickbooks.csv", tmp_path / "out.parquet"
+    enrich_file(source, output, tax={}, client=embedded)
+    found = pd.read_parquet(output)
+    delivery = found[found["sale_shipping"].notna() & (found["sale_shipping"] != 0)]
+    first = delivery.iloc[0]
+    assert [str(first[name]) for name in ("sale_amount", "sale_shipping")] == ["0.00", "7.95"]
+    assert [str(first[name]) for name in ("taxable_amount", "tax")] == ["7.95", "0.64"]
+    assert str(first["shipping_tax"]) == "0.64"
