@@ -12,6 +12,7 @@ import pytest
 from support.command import svc_tools
 from support.systems import posix
 
+from svc_sdk import Svc
 from svc_tools import connect, nexus
 from svc_tools.atomic import whole_file
 from svc_tools.csv_files import FileError
@@ -124,6 +125,12 @@ def looked_up(client):
     return RATED.svc.lookup(client=client, cache=False, progress=False)
 
 
+def cached(client, path):
+    """Results of the embedded service are not cached: it is one over HTTP here."""
+    with Svc(client._service.api_key, base_url=client.base_url) as over_http:
+        RATED.svc.lookup(client=over_http, cache=path, progress=False)
+
+
 WRITERS = {
     "out.csv": enriched,
     "out.xlsx": enriched,
@@ -144,7 +151,7 @@ WRITERS = {
     "register.csv": lambda _, path: nexus.read_register(pd.DataFrame(RECORDS)).write(path),
     "plan.csv": lambda _, path: nexus.make_plan(RECORDS, service="s", account="a").write(path),
     "settings.json": lambda _, path: settings.write_private(path, "{}"),
-    "rates.db": lambda client, path: RATED.svc.lookup(client=client, cache=path, progress=False),
+    "rates.db": cached,
     "keys.db": lambda _, path: svc_tools("keys", "create", "--db", path),
     "journal.jsonl": lambda _, path: Journal(path).close(),
 }

@@ -234,7 +234,10 @@ WHOLE = {
     "SVC_NEXUS_STATUS": ("TX", "economic"),
 }
 LAST = {"accept": "partial", "rounding": "half_up"}
-OF_A_RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z|req_\w+|http://[\d.]+:\d+|embedded service")
+OF_A_RUN = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:]+Z| Support reference req_\w+\.|req_\w+|http://[\d.]+:\d+"
+    r"|embedded service"
+)
 """The time and reference of a lookup, and the server that made it: Calc has one of its own."""
 
 

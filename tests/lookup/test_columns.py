@@ -13,7 +13,7 @@ from support.answers import NOW, ok
 
 from svc_sdk import TaxResponse
 from svc_tools.excel import results as excel_results
-from svc_tools.frames import results
+from svc_tools.frames.lookup import joining
 from svc_tools.lookup import lock_file
 from svc_tools.lookup.cache_store import bodies_of, profile_of, row_of, write_profile
 from svc_tools.lookup.columns import COLUMNS, FACTS, LOOKUP_COLUMNS, SHORT_COLUMNS, TAXES
@@ -87,9 +87,11 @@ def test_every_fact_that_a_response_has_is_read_from_it():
 def test_the_frame_and_the_spreadsheet_compute_what_is_no_fact():
     plain = {one.name for one in COLUMNS if one.fact or one.outcome}
     computed = {*LOOKUP_COLUMNS, "lookup_jurisdictions"} - plain
-    frame = {*results._FEW, *results._EACH}
+    frame = {*joining._FEW, *joining._OTHERS}
     lines = [f'    "{name}": lambda values: …,' for name in sorted(computed - frame)]
-    assert not lines, "add to _FEW or _EACH in svc_tools/frames/results.py:\n" + "\n".join(lines)
+    assert not lines, "add to _FEW or _OTHERS in svc_tools/frames/lookup/joining.py:\n" + "\n".join(
+        lines
+    )
     cells = computed - {*excel_results._COMPUTED}
     lines = [f'    "{name}": lambda one: …,' for name in sorted(cells)]
     assert not lines, "add to _COMPUTED in svc_tools/excel/results.py:\n" + "\n".join(lines)
