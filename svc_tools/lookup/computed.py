@@ -144,6 +144,10 @@ class Computed:
         key = place, self._detail
         found = self._remembered.get(key)
         known = lasts = found if isinstance(found, _Known) else _Known((), (), ())
+        if len(days) == 1:  # as in each row of a lookup of today: nothing is put together
+            span = bisect_right(known.begins, days[0]) - 1
+            if span >= 0 and days[0] < known.ends[span]:
+                return [0], [known.outcomes[span]]
         located: Located | _Span | None = None
         begins: list[int] = []
         outcomes: list[Outcome] = []

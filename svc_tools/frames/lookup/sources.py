@@ -320,7 +320,7 @@ class BookSource(ResultSource):
         found: list[tuple[int, list[int], list[Outcome]]] = []
         undated = () if self._today is None else (self._today.toordinal(),)
         done, stopped = 0, None
-        ends_at = Ends(run.deadline, stop)
+        ends_at, may_end = Ends(run.deadline, stop), not (run.deadline is None and stop is None)
         with (
             Computed(self._client, detail=run.detail) as book,
             all_stay(),
@@ -328,13 +328,14 @@ class BookSource(ResultSource):
         ):
             try:
                 for place, end in zip(wanted.places, ends, strict=True):
-                    if (stopped := ends_at.why()) is not None:
+                    if may_end and (stopped := ends_at.why()) is not None:
                         break
                     begin, own = done, days[done:end]
                     if own:
                         found.append((begin, *book.spans(place, own if own[0] else undated)))
                     done = end
-                    shown.advance(end - begin)
+                    if progress is not None:
+                        shown.advance(end - begin)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
                 done = next((end for end in ends if found and end > found[-1][0]), 0)
