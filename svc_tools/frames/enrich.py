@@ -25,7 +25,13 @@ from svc_tools.config import (
 from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup.joining import ResultColumns
-from svc_tools.frames.lookup.sources import BookSource, LockSource, period_notes, source_for
+from svc_tools.frames.lookup.sources import (
+    BookSource,
+    Control,
+    LockSource,
+    period_notes,
+    source_for,
+)
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
@@ -105,7 +111,7 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
         notes = [*notes_of(survey), *source.notes_on(inputs)]
         if options.progress:
             say(notes)
-        results = source.resolve(queries, progress=Bar() if options.progress else None)
+        results = source.resolve(queries, Control(progress=Bar() if options.progress else None))
         later = [note for note in source.notes_on(inputs) if note not in notes]
         cached_in, store, is_computed = source.cached_in, source.store, source.is_computed
     columns = ResultColumns(

@@ -55,6 +55,7 @@ from svc_tools.frames.lookup.order_numbers import order_rows
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sale import Counts, Marks
 from svc_tools.frames.lookup.saved_layout import zero_columns
+from svc_tools.frames.lookup.sources import Control
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup_columns import ADDED, READING, remember_columns
@@ -225,9 +226,8 @@ class FileJob:
 
         A further call requests only what is not in the cache; `stop` ends it, as for `look_up`.
         """
-        self._results = source.resolve(
-            self.surveyed.queries, refresh=not resume, progress=self._progress, stop=stop
-        )
+        control = Control(not resume, self._progress, stop)
+        self._results = source.resolve(self.surveyed.queries, control)
         self._is_stored, self._is_computed = source.is_stored, source.is_computed
         self._of_source = source.notes_on(self.layout.inputs)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -151,6 +151,23 @@ def _at(outcome: Outcome, moment: datetime) -> Outcome:
     return replace(outcome, looked_up_at=moment) if outcome.means.attempted else outcome
 
 
+class Control(NamedTuple):
+    """How a run is controlled.
+
+    Attributes:
+        refresh: request every place, also those in the cache.
+        progress: shows how many lookups are done.
+        stop: ends the run once another thread sets it.
+    """
+
+    refresh: bool = False
+    progress: Progress | None = None
+    stop: threading.Event | None = None
+
+
+UNCONTROLLED = Control()
+
+
 class ResultSource(ABC):
     """A source of results, as a lookup uses it; by default one of which nothing is requested.
 
@@ -185,22 +202,8 @@ class ResultSource(ABC):
         return None
 
     @abstractmethod
-    def resolve(
-        self,
-        queries: Queries,
-        *,
-        refresh: bool = False,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
-    ) -> Results:
-        """The results of queries.
-
-        Args:
-            queries: the queries of all rows.
-            refresh: request every place, also those in the cache.
-            progress: shows how many lookups are done.
-            stop: ends the run once another thread sets it.
-        """
+    def resolve(self, queries: Queries, control: Control = UNCONTROLLED) -> Results:
+        """The results of the queries of all rows."""
 
 
 def source_for(client: Svc, cache: ResultStore | None, options: LookupOptions) -> ResultSource:
@@ -245,15 +248,8 @@ class ServiceSource(ResultSource):
         """How many lookups the account had left, as the cache remembers it."""
         return None if self._cache is None else self._cache.quota(self.source)
 
-    def resolve(
-        self,
-        queries: Queries,
-        *,
-        refresh: bool = False,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
-    ) -> Results:
-        """The results of queries; see `ResultSource`."""
+    def resolve(self, queries: Queries, control: Control = UNCONTROLLED) -> Results:
+        """See `ResultSource.resolve`."""
         options, wanted = self._options, queries.wanted(self.grain)
         places = wanted.dated()
         run = look_up(
@@ -261,11 +257,9 @@ class ServiceSource(ResultSource):
             places,
             cache=self._cache,
             detail=options.detail,
-            refresh=refresh,
             concurrency=options.concurrency,
             deadline=options.deadline,
-            progress=progress,
-            stop=stop,
+            **control._asdict(),
         )
         return Results(
             self.service,
@@ -302,17 +296,10 @@ class BookSource(ResultSource):
         self._client, self._options, self._today = client, options, today
         self.service, self.source = name_of_service(client), source_of(client)
 
-    def resolve(
-        self,
-        queries: Queries,
-        *,
-        refresh: bool = False,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
-    ) -> Results:
-        """The results of queries; see `ResultSource`."""
-        del refresh  # nothing is stored that could be another result by now
-        of = self._options
+    def resolve(self, queries: Queries, control: Control = UNCONTROLLED) -> Results:
+        """See `ResultSource.resolve`."""
+        # of `refresh` nothing: no result is stored that could be another one by now
+        of, progress, stop = self._options, control.progress, control.stop
         run = RunOptions(detail=of.detail, concurrency=of.concurrency, deadline=of.deadline)
         wanted = queries.wanted(self.grain)
         order = np.argsort(wanted.place_of * DAY_SPAN + wanted.days, kind="stable")
@@ -385,16 +372,9 @@ class LockSource(ResultSource):
         """From when the results are, and how days are looked up."""
         return [*super().notes_on(inputs), *self._lock.notes]
 
-    def resolve(
-        self,
-        queries: Queries,
-        *,
-        refresh: bool = False,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
-    ) -> Results:
-        """The results of queries; see `ResultSource`."""
-        del refresh, progress, stop
+    def resolve(self, queries: Queries, control: Control = UNCONTROLLED) -> Results:
+        """See `ResultSource.resolve`."""
+        del control
         wanted = queries.wanted(self.grain)
         places, detail = wanted.dated(), self._options.detail
         found = self._lock.outcomes(places, detail=detail)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from svc_tools.service.ratebook.names import NICKNAMES, bare_county, name_key, name_keys
 from svc_tools.service.ratebook.query import NotResolved
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, PlaceRow, PostalRow
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +77,12 @@ def place_names(book: Book, state: str) -> PlaceNames:
 
 def places_called(book: Book, state: str) -> dict[str, list[PlaceRow]]:
     """The Census places of a state by the key of each of their names, incorporated ones first."""
-    memo = ("places called", state)
-    known = book.memo.get(memo)
-    if isinstance(known, dict):
-        return known
-    found: dict[str, list[PlaceRow]] = {}
-    for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
-        for name in row.names:
-            found.setdefault(name_key(name), []).append(row)
-    book.memo[memo] = found
-    return found
+
+    def named() -> Iterator[tuple[str, PlaceRow]]:
+        for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
+            yield from ((name, row) for name in row.names)
+
+    return _called(book, ("places called", state), named)
 
 
 def cities_called(book: Book, state: str) -> dict[str, list[Area]]:
@@ -92,27 +90,30 @@ def cities_called(book: Book, state: str) -> dict[str, list[Area]]:
 
     A ZIP of boxes needs no more of the names of a state.
     """
-    memo = ("cities called", state)
-    known = book.memo.get(memo)
-    if isinstance(known, dict):
-        return known
-    found: dict[str, list[Area]] = {}
-    for area in _ranked_areas(book, state):
-        for name in _own_names(area):
-            found.setdefault(name_key(name), []).append(area)
-    book.memo[memo] = found
-    return found
+
+    def named() -> Iterator[tuple[str, Area]]:
+        for area in _ranked_areas(book, state):
+            yield from ((name, area) for name in _own_names(area))
+
+    return _called(book, ("cities called", state), named)
 
 
 def zips_called(book: Book, state: str) -> dict[str, list[PostalRow]]:
     """The ZIPs of a state by the key of the name that they go by."""
-    memo = ("zips called", state)
+    rows = book.zips.state(state)
+    return _called(book, ("zips called", state), lambda: ((row.city, row) for row in rows.values()))
+
+
+def _called(
+    book: Book, memo: tuple[str, str], named: Callable[[], Iterable[tuple[str, Row]]]
+) -> dict[str, list[Row]]:
+    """Rows by the keys of their names, in their order; made once for a book."""
     known = book.memo.get(memo)
     if isinstance(known, dict):
         return known
-    found: dict[str, list[PostalRow]] = {}
-    for place in book.zips.state(state).values():
-        found.setdefault(name_key(place.city), []).append(place)
+    found: dict[str, list[Row]] = {}
+    for name, row in named():
+        found.setdefault(name_key(name), []).append(row)
     book.memo[memo] = found
     return found
 
