@@ -19,7 +19,7 @@ from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
 from svc_tools.codes import CODES, REVIEWED, codes_of, what_to_do
-from svc_tools.frames.lookup_columns import statuses_of
+from svc_tools.frames.added.rates import statuses_of
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.review_rows import DECIDING, codes_of_rows
 from svc_tools.lookup import Outcome

@@ -104,7 +104,7 @@ def run_demo(
     frame = SvcAccessor(frame).tax(amount="amount", progress=progress)
     summary = summarize(frame)
     render(summary, console)
-    stopped = frame.attrs["svc_lookup"]["stopped"]
+    stopped = frame.attrs["svc"]["lookups"][""]["stopped"]
     paths = _free_paths(output_dir, "-incomplete" if stopped else "")
     table, workbook, picture = paths
     with whole_file(table) as draft:

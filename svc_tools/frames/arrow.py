@@ -8,7 +8,7 @@ counted in bulk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.options import RateForm
     from svc_tools.tabular import Chunk
 
+_Cell = TypeVar("_Cell")
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
 _EXACT = 18
@@ -344,26 +345,30 @@ def _text_array(values: Sequence[str | None]) -> pa.Array:
         return pa.array(whole, pa.large_string())
 
 
-class Coded(NamedTuple):
-    """A column of text: row `i` holds `values[codes[i]]`."""
+class Coded(NamedTuple, Generic[_Cell]):
+    """A column of few distinct values, such as texts or codes: row `i` has `values[codes[i]]`."""
 
     codes: np.ndarray
-    values: tuple[str, ...]
+    values: tuple[_Cell, ...]
 
-    def where(self, is_meant: Callable[[str], bool]) -> np.ndarray:
+    def at(self, rows: np.ndarray) -> Coded[_Cell]:
+        """The values of these rows."""
+        return Coded(self.codes[rows], self.values)
+
+    def where(self, is_meant: Callable[[_Cell], bool]) -> np.ndarray:
         """The mask of the rows whose value is meant."""
         meant = np.fromiter(map(is_meant, self.values), bool, len(self.values))
         rows: np.ndarray = meant[self.codes]
         return rows
 
-    def counts(self, rows: np.ndarray | None = None) -> list[tuple[str, int]]:
+    def counts(self, rows: np.ndarray | None = None) -> list[tuple[_Cell, int]]:
         """How many rows (of those in the mask) have each value; values of no row are left out."""
         codes = self.codes if rows is None else self.codes[rows]
         counted = np.bincount(codes, minlength=len(self.values)).tolist()
         return [(value, n) for value, n in zip(self.values, counted, strict=True) if n]
 
 
-def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded:
+def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded[str]:
     """The first column of that name; `missing` is the text of missing values and of no column."""
     column = first_column(frame, name)
     if column is None:
@@ -387,7 +392,7 @@ def first_column(frame: pd.DataFrame, name: Hashable) -> pd.Series | None:
     return None if place is None else frame.iloc[:, place]
 
 
-def combined(columns: Sequence[Coded]) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+def combined(columns: Sequence[Coded[Any]]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:
     """Several columns of one length as one: the code of each row, and the values of each code."""
     codes = columns[0].codes
     for column in columns[1:]:
@@ -400,8 +405,8 @@ def combined(columns: Sequence[Coded]) -> tuple[np.ndarray, list[tuple[str, ...]
     ]
 
 
-def recoded(codes: np.ndarray, values: Iterable[str]) -> Coded:
-    """A column of text from codes of values of which several may be equal."""
+def recoded(codes: np.ndarray, values: Iterable[_Cell]) -> Coded[_Cell]:
+    """A column from codes of values of which several may be equal."""
     every = list(values)
     numbers = {value: number for number, value in enumerate(dict.fromkeys(every))}
     return Coded(np.array([numbers[value] for value in every], np.int64)[codes], tuple(numbers))

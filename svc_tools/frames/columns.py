@@ -22,10 +22,10 @@ from svc_tools.cells import text_of
 from svc_tools.countries import find_country
 from svc_tools.dates import DateStyle, DateTerms, decide, parse, read_one
 from svc_tools.exports import DECIDING, recognized, usual_columns
+from svc_tools.frames.added.names import columns_of_lookups, require_columns, require_one
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
-from svc_tools.frames.lookup_columns import columns_of_lookups, require_columns, require_one
 from svc_tools.places import normal_zip, state_code
 from svc_tools.roles import (
     PLACES,

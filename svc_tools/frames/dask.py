@@ -28,6 +28,8 @@ with needs("ddf.svc", "dask"):
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.accessor import SvcAccessor
+from svc_tools.frames.added.names import free_columns, names_of_lookup, require_columns, require_one
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.enrich import LookupFailedError, enrich_rows, make_plan_of, with_columns
 from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
@@ -35,14 +37,6 @@ from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.lookup_columns import (
-    ADDED,
-    TERMS,
-    free_columns,
-    names_of_lookup,
-    require_columns,
-    require_one,
-)
 from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     LookupArguments,
@@ -408,15 +402,17 @@ def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
     # here, once: an iterator of registrations can be read once, and the workers lack a file of them
     tax = Tax.of(source, names_of_lookup(empty, options.prefix))
     meta = _taxed(empty, tax, {})
-    remembered = {name: meta.attrs[name] for name in (ADDED, TERMS) if name in meta.attrs}
-    taxed: dd.DataFrame = ddf.map_partitions(_taxed, tax, remembered, meta=meta)
+    stamp = Stamp.of(meta)
+    same = {"columns": stamp.columns[options.prefix], "terms": stamp.terms[options.prefix]}
+    taxed: dd.DataFrame = ddf.map_partitions(_taxed, tax, same, meta=meta)
     return taxed
 
 
-def _taxed(partition: pd.DataFrame, tax: Tax, remembered: Mapping[str, Any]) -> pd.DataFrame:
+def _taxed(partition: pd.DataFrame, tax: Tax, same: Mapping[str, Any]) -> pd.DataFrame:
+    """A partition with its tax; `same` is what all partitions remember of it."""
     read = Readable.of(partition)
     taxed = read.restored(tax.add(read.frame))
-    taxed.attrs.update(remembered)
+    Stamp.of(taxed).put(tax.terms.prefix, **same).write(taxed)
     return taxed
 
 

@@ -23,6 +23,8 @@ from svc_tools.config import (
     unconfigured,
 )
 from svc_tools.display import unknown_warnings_sentence
+from svc_tools.frames.added.names import free_columns, remember_columns
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup.joining import ResultColumns
 from svc_tools.frames.lookup.sources import (
@@ -33,9 +35,8 @@ from svc_tools.frames.lookup.sources import (
     source_for,
 )
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
 from svc_tools.frames.options import check_layout
-from svc_tools.frames.results import UsedLookup, note_of, remember
+from svc_tools.frames.results import UsedLookup, record_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
@@ -121,8 +122,8 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
     remember_columns(enriched, options.prefix, columns)
     lookup = UsedLookup.by(options.prefix, inputs, results, detail=options.detail)
     rows = int(queries.rows.sum())
-    enriched.attrs[NOTE] = note_of(lookup, results, rows=rows, notes=[*notes, *later])
-    remember(enriched, lookup)
+    record = record_of(lookup, results, rows=rows, notes=[*notes, *later])
+    Stamp.of(enriched).put(options.prefix, lookup, lookups=record).write(enriched)
     unusable = bool(rows) and not len(results.wanted)
     if options.progress and not unusable:
         say([*later, *_ending(results, store)])

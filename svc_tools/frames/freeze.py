@@ -16,13 +16,14 @@ import pandas as pd
 from svc_tools.atomic import whole_file
 from svc_tools.config import embedded, is_embedded
 from svc_tools.display import Note, as_html
+from svc_tools.frames.added.rates import rates_of
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sources import BookSource
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.lookup_columns import rates_of
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.results import lookup_of, lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.statuses import Status
@@ -56,13 +57,13 @@ def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
     `None` where that is unknown: the results are not stored with the frame (it comes from a file,
     or was merged), or it lacks a column that its lookup read.
     """
-    for lookup in lookups_of(frame):
-        if lookup.prefix == prefix and lookup.results is not None:
-            if not all(label in frame.columns for label in lookup.inputs.columns.values()):
-                return None
-            rows = Orders(frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
-            return sum(_changes_of(rows, Survey.of(rows, lookup.inputs), lookup.results, prefix))
-    return None
+    lookup = lookup_of(frame, Stamp.of(frame), prefix)
+    if lookup is None or lookup.results is None:
+        return None
+    if not all(label in frame.columns for label in lookup.inputs.columns.values()):
+        return None
+    rows = Orders(frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
+    return sum(_changes_of(rows, Survey.of(rows, lookup.inputs), lookup.results, prefix))
 
 
 def _changes_of(frame: pd.DataFrame, survey: Survey, results: Results, prefix: str) -> _Changed:

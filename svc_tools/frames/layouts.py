@@ -6,11 +6,11 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import free_labels
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup.saved_layout import FURTHER, MONEY, LayoutError, layout_of_file
-from svc_tools.frames.lookup_columns import LAYOUT, stored
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.results import lookup_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -28,13 +28,14 @@ def layout_of(frame: pd.DataFrame, prefix: str) -> SalesLayout:
     Raises:
         LayoutError: the frame does not know how its columns were read.
     """
-    inputs = next((one.inputs for one in lookups_of(frame) if one.prefix == prefix), None)
-    if inputs is None:
+    stamp = Stamp.of(frame)
+    lookup = lookup_of(frame, stamp, prefix)
+    if lookup is None:
         raise LayoutError(
             "layout: the frame does not know how its columns were read: call it on what"
             " df.svc.lookup() or df.svc.tax() returned"
         )
-    return layout_by(frame, free_labels(frame), inputs, stored(frame, LAYOUT).get(prefix))
+    return layout_by(frame, free_labels(frame), lookup.inputs, stamp.layouts.get(prefix))
 
 
 def layout_by(

@@ -111,6 +111,10 @@ class Money(NamedTuple):
     cents: np.ndarray
     missing: np.ndarray
 
+    def at(self, rows: np.ndarray) -> Money:
+        """The money of these rows."""
+        return Money(self.cents[rows], self.missing[rows])
+
     def total(self, rows: np.ndarray | None = None) -> Decimal | None:
         """The exact sum in dollars (of the rows in the mask); `None` where no row has a value."""
         there = ~self.missing if rows is None else ~self.missing & rows
@@ -156,7 +160,7 @@ def dollars_by(codes: np.ndarray, of: Money, size: int) -> list[Decimal | None]:
 
 
 def totals_by(
-    codes: np.ndarray, size: int, status: Coded, sales: Money, tax: Money
+    codes: np.ndarray, size: int, status: Coded[str], sales: Money, tax: Money
 ) -> list[Totals]:
     """The totals of the rows of each code from 0 to `size` - 1."""
     partial = status.where(lambda one: Status.of(one).partial)

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from svc_tools.frames.added.names import columns_of_lookups, remember_columns
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import chunks_of, scaled
-from svc_tools.frames.lookup_columns import ADDED, columns_of_lookups, remember_columns, stored
 from svc_tools.lookup.columns import RATES
 from svc_tools.text_dtype import text_dtype
 
@@ -26,7 +27,7 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
         elif label in added:
             made.isetitem(place, _of_added(column, str(label)).array)
     made.attrs = {name: value for name, value in frame.attrs.items() if _is_json(value)}
-    for prefix, forms in stored(frame, ADDED).items():  # they have other types now
+    for prefix, forms in Stamp.of(frame).columns.items():  # they have other types now
         names = [name.removeprefix(prefix) for name in forms if name in made.columns]
         remember_columns(made, prefix, names)
     return made

@@ -16,9 +16,9 @@ with needs("df.svc", "polars"):
 import pyarrow as pa
 
 from svc_tools.frames.accessor import SvcAccessor
+from svc_tools.frames.added.names import columns_of_lookups
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.enrich import LookupFailedError
-from svc_tools.frames.lookup_columns import columns_of_lookups
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,

@@ -1,9 +1,8 @@
 """The results of a lookup as they are stored with a frame.
 
-`remember` stores the results in `frame.attrs`: copies, filters and sorts preserve them. pandas
-drops the attributes of frames that are concatenated or merged, unless they come from the same
-lookup. A file does not hold the results, only which service, columns and values they came from; the
-cache may have them.
+The stamp of the frame has them: copies, filters and sorts preserve it. pandas drops the attributes
+of frames that are concatenated or merged, unless they come from the same lookup. A file does not
+hold the results, only which service, columns and values they came from; the cache may have them.
 
 The column `lookup_jurisdictions` holds the parts of a rate as JSON text: a list of `{"level",
 "code", "name", "rate"}` in the order of the response, the state first. Rates are five-decimal
@@ -25,11 +24,11 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import Source
 from svc_tools.dates import DateStyle
 from svc_tools.exports import named_export, recognized
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import Inputs, free_labels, propose
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup.sources import ServiceName
-from svc_tools.frames.lookup_columns import READING, stored
 from svc_tools.lookup import Component
 
 if TYPE_CHECKING:
@@ -39,10 +38,6 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.lookup.sources import Results
     from svc_tools.places import Grain
-
-
-RESULTS = "svc_answers"
-"""The frame's attribute that holds the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,59 +69,26 @@ class UsedLookup:
         return cls(prefix, inputs, *of, detail, results.grain, results)
 
 
-class _Remembered(str):
-    """The lookups of a frame; as text (in a file's metadata) it says where the results came from.
-
-    pandas copies the attributes of a frame deeply with every filter: a deep copy of this is the
-    same object, so that no filter pays for the results. Two of them are equal only if they are of
-    the same lookups, because pandas preserves the attributes of concatenated or merged frames only
-    where they are equal.
-    """
-
-    __slots__ = ("lookups",)
-    lookups: Mapping[str, UsedLookup]
-
-    def __new__(cls, lookups: Mapping[str, UsedLookup]) -> Self:
-        text = {
-            "lookup": secrets.token_hex(8),
-            "of": [_lookup_source(one) for one in lookups.values()],
-        }
-        made = super().__new__(cls, json.dumps(text, default=str))
-        made.lookups = lookups
-        return made
-
-    def __copy__(self) -> _Remembered:
-        return self
-
-    def __deepcopy__(self, memo: object) -> _Remembered:
-        return self
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Pickle the text alone, as a file holds it: no worker gets a copy of all results."""
-        return str, (str(self),)
-
-
-def remember(frame: pd.DataFrame, lookup: UsedLookup) -> None:
-    """Store the results of the lookup that added a frame's columns with the frame.
-
-    A lookup of the same prefix is replaced; those of other prefixes stay.
-    """
-    before = frame.attrs.get(RESULTS)
-    lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
-    frame.attrs[RESULTS] = _Remembered({**lookups, lookup.prefix: lookup})
-
-
 def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
     """The lookups whose columns a frame has, as far as they are stored with it.
 
     Those of a frame that was read from a file are without their results.
     """
-    stored = frame.attrs.get(RESULTS)
-    if isinstance(stored, _Remembered):
-        lookups = list(stored.lookups.values())
-    else:
-        lookups = _from_text(stored, list(frame.columns)) if isinstance(stored, str) else []
-    return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
+    stamp = Stamp.of(frame)
+    every = (lookup_of(frame, stamp, prefix) for prefix in stamp.lookups)
+    return [lookup for lookup in every if lookup is not None]
+
+
+def lookup_of(frame: pd.DataFrame, stamp: Stamp, prefix: str) -> UsedLookup | None:
+    """The lookup of a prefix, if its columns are in the frame and it is stored with it."""
+    if f"{prefix}lookup_status" not in frame.columns:
+        return None
+    used: UsedLookup | None = stamp.used.get(prefix)
+    if used is not None:
+        return used
+    with contextlib.suppress(ValueError, TypeError, LookupError, AttributeError):
+        return _lookup(prefix, stamp.lookups[prefix], list(frame.columns))
+    return None
 
 
 def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
@@ -134,11 +96,11 @@ def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
 
     Where that is not stored with the frame, it is read again.
     """
+    stamp = Stamp.of(frame)
     with contextlib.suppress(KeyError, TypeError, ValueError):
-        return Reading.from_plain(stored(frame, READING)[prefix])
-    for lookup in lookups_of(frame):
-        if lookup.prefix == prefix:
-            return lookup.inputs.reading
+        return Reading.from_plain(stamp.readings[prefix])
+    if (lookup := lookup_of(frame, stamp, prefix)) is not None:
+        return lookup.inputs.reading
     labels = free_labels(frame)
     export = recognized(labels)
     if export is not None:
@@ -146,84 +108,19 @@ def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
     return rows_of_file(frame, labels, propose(frame).found)
 
 
-def remember_reading(frame: pd.DataFrame, prefix: str, reading: Reading) -> None:
-    """Store with a frame what its columns mean, in plain values that a file can hold."""
-    frame.attrs[READING] = {**stored(frame, READING), prefix: reading.as_plain()}
-
-
-def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
-    """Where the results of a lookup came from, as JSON can hold it."""
-    inputs = lookup.inputs
-    return {
-        "prefix": lookup.prefix,
-        "service": lookup.source.service,
-        "account": lookup.source.account,
-        "name": lookup.service.name,
-        "edition": lookup.service.edition,
-        "detail": lookup.detail,
-        "columns": {
-            role: label if isinstance(label, str | int) else None
-            for role, label in inputs.columns.items()
-        },
-        "scalars": {
-            role: {"date": value.isoformat()} if isinstance(value, date) else value
-            for role, value in inputs.scalars.items()
-        },
-        "dates": inputs.style.as_json(),
-        "grain": lookup.grain,
-        "export": inputs.export and inputs.export.name,
-        "reading": inputs.reading.as_plain(),
-    }
-
-
-def _from_text(text: str, labels: Sequence[Hashable]) -> list[UsedLookup]:
-    """The lookups described in a file's text; none where the text is another program's."""
-    try:
-        return [_lookup(one, labels) for one in json.loads(text)["of"]]
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return []
-
-
-def _lookup(stored: Mapping[str, Any], labels: Sequence[Hashable]) -> UsedLookup:
-    if None in stored["columns"].values():
-        raise ValueError("a column has a label that JSON cannot hold")
-    scalars = {
-        role: date.fromisoformat(value["date"]) if isinstance(value, dict) else value
-        for role, value in stored["scalars"].items()
-    }
-    export = named_export(stored.get("export"))
-    if "reading" in stored:
-        reading = Reading.from_plain(stored["reading"])
-    else:  # a file of an earlier release
-        reading = Reading() if export is None else reading_of_export(export, labels)
-    inputs = Inputs(
-        *(stored["columns"], scalars, ()),
-        DateStyle.from_json(stored["dates"]),
-        reading,
-    )
-    return UsedLookup(
-        prefix=stored["prefix"],
-        inputs=inputs,
-        source=Source(stored["service"], stored["account"]),
-        service=ServiceName(stored["name"], stored["edition"]),
-        detail=stored["detail"],
-        grain=stored["grain"],
-        results=None,
-    )
-
-
-def note_of(
+def record_of(
     lookup: UsedLookup, results: Results, *, rows: int, notes: Iterable[str]
-) -> dict[str, object]:
-    """The value of the frame's attribute `svc_lookup`: the lookup as JSON can hold it."""
+) -> dict[str, Any]:
+    """What the stamp of a frame holds of a lookup, as JSON can hold it."""
     inputs = lookup.inputs
     return {
-        "prefix": lookup.prefix,
+        "id": secrets.token_hex(8),  # two lookups are never taken for the same
         "rows": rows,
         "asked": results.asked,
         "cached": results.cached,
         "requests": results.requests,
         "service": lookup.service.name,
+        "edition": lookup.service.edition,
         "notes": list(notes),
         "stopped": results.stopped,
         "detail": lookup.detail,
@@ -233,13 +130,48 @@ def note_of(
             "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
             "tz": None if inputs.style.terms.tz is None else str(inputs.style.terms.tz),
         },
+        # without them the lookup of a file is not read again: its columns cannot be named
+        "dates": inputs.style.as_json() if all(map(_is_held, inputs.columns.values())) else None,
+        "export": inputs.export and inputs.export.name,
+        "reading": inputs.reading.as_plain(),
+        "address": lookup.source.service,
+        "account": lookup.source.account,
     }
+
+
+def _is_held(label: object) -> bool:
+    """Whether a file holds a label as it is."""
+    return isinstance(label, str | int)
 
 
 def _json(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _lookup(prefix: str, record: Mapping[str, Any], labels: Sequence[Hashable]) -> UsedLookup:
+    """The lookup that a file's record describes."""
+    scalars = dict(record["inputs"]["scalars"])
+    if isinstance(day := scalars.get("as_of"), str):
+        scalars["as_of"] = date.fromisoformat(day)
+    columns = record["inputs"]["columns"]
+    if None in columns.values():
+        raise ValueError("a column has a label that JSON cannot hold")
+    export = named_export(record.get("export"))
+    if "reading" in record:
+        reading = Reading.from_plain(record["reading"])
+    else:  # a file of an earlier release
+        reading = Reading() if export is None else reading_of_export(export, labels)
+    return UsedLookup(
+        prefix=prefix,
+        inputs=Inputs(columns, scalars, (), DateStyle.from_json(record["dates"]), reading),
+        source=Source(record["address"], record["account"]),
+        service=ServiceName(record["service"], record["edition"]),
+        detail=record["detail"],
+        grain=record["grain"],
+        results=None,
+    )
 
 
 def encode(components: Sequence[Component]) -> str | None:

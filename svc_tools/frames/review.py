@@ -26,9 +26,10 @@ from svc_tools.display import (
     number,
     prose,
 )
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import statuses_of
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
-from svc_tools.frames.lookup_columns import require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.review_rows import (
     BASES,
@@ -205,8 +206,8 @@ class ReviewCounts:
     def add(
         self,
         frame: pd.DataFrame,
-        status: Coded,
-        why: Coded,
+        status: Coded[str],
+        why: Coded[str],
         prefix: str,
         *,
         goods: Goods | None = None,
@@ -248,7 +249,9 @@ class ReviewCounts:
             numbers, groups, cents, missing, *rest = (column[held] for column in of_rows)
             self._held.append(_Held(numbers, groups, Money(cents, missing), *rest))
 
-    def _put(self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money) -> np.ndarray:
+    def _put(
+        self, states: Coded[str], reasons: Coded[str], unmatched: np.ndarray, own: Money
+    ) -> np.ndarray:
         """Add rows: their states, their reasons, and the dollars at stake in them.
 
         Returns:
@@ -653,7 +656,7 @@ def reviewed(
     return Reviewed(made, listed[order], failed[order])
 
 
-def _grouped(places: Coded, reasons: Coded, states: Coded) -> Coded:
+def _grouped(places: Coded[str], reasons: Coded[str], states: Coded[str]) -> Coded[str]:
     """The place of each row's group: its state, where its reasons are those of all of the state."""
     whole = reasons.where(of_delivery_alone)
     own, of_states = places.values, states.values  # noqa: PD011 - no frame's
@@ -662,7 +665,7 @@ def _grouped(places: Coded, reasons: Coded, states: Coded) -> Coded:
     return recoded(codes, [*own, *names])
 
 
-def _failed(frame: pd.DataFrame, status: Coded, prefix: str) -> np.ndarray:
+def _failed(frame: pd.DataFrame, status: Coded[str], prefix: str) -> np.ndarray:
     """Which rows have no rate, and no tax where the frame has taxes, else no whole rate."""
     tax = first_column(frame, f"{prefix}tax")
     lacks = (
@@ -740,7 +743,7 @@ def _given(unmatched: int, rows: int) -> AddressGiven:
 
 
 def _advice_of_rows(
-    reasons: Coded, states: Coded, unmatched: np.ndarray, order: np.ndarray
+    reasons: Coded[str], states: Coded[str], unmatched: np.ndarray, order: np.ndarray
 ) -> pd.api.extensions.ExtensionArray:
     """What to do about each row, in this order."""
     given = Coded(unmatched.astype(np.int64), ("no", "all"))

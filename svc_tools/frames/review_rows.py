@@ -9,8 +9,8 @@ import numpy as np
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_in, codes_of, meaning_of, urgency
 from svc_tools.display import capital
+from svc_tools.frames.added.rates import rates_of, truths_of
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.lookup_columns import rates_of, truths_of
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.queries import combined as distinct
 from svc_tools.frames.taxes.due import terms_of
@@ -41,7 +41,7 @@ DECIDING = (
 """What `codes_of_rows` reads where the lookup noted which rows require review."""
 
 
-def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+def codes_of_rows(frame: pd.DataFrame, status: Coded[str], prefix: str) -> Coded[str]:
     """The codes for which each row requires review, separated by "; ", the most urgent first.
 
     Empty where a row requires none. They are the status of a row without a whole rate, what the
@@ -67,7 +67,7 @@ def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     return recoded(codes, (_cell(*row) for row in rows))
 
 
-def _judged(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+def _judged(frame: pd.DataFrame, status: Coded[str], prefix: str) -> Coded[str]:
     """Why each rate requires review, by the rule of a single result and the columns there are.
 
     No column says whether the state of a row comes from its ZIP, so that another city than the one
@@ -100,7 +100,7 @@ def _judged(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     return recoded(codes, cells)
 
 
-def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+def _why_no_tax(frame: pd.DataFrame, status: Coded[str], prefix: str) -> Coded[str]:
     """The reasons of `taxed_rows`, also for a frame with only some of the columns of its tax."""
     tax = first_column(frame, f"{prefix}tax")
     if tax is None:
@@ -130,7 +130,7 @@ def _cell(  # noqa: PLR0917 - a row's cells
     return "; ".join(sorted(dict.fromkeys(found), key=urgency))
 
 
-def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
+def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded[str], prefix: str) -> Coded[str]:
     """The city that a rate is for, where it is not the one that was given."""
     cities = coded(frame, f"{prefix}resolved_city")
     differs = reasons.where(lambda cell: "place_input_mismatch" in codes_in(cell))
@@ -139,8 +139,8 @@ def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded
 
 
 def why_of_rows(
-    frame: pd.DataFrame, status: Coded, reasons: Coded, failed: np.ndarray, prefix: str
-) -> Coded:
+    frame: pd.DataFrame, status: Coded[str], reasons: Coded[str], failed: np.ndarray, prefix: str
+) -> Coded[str]:
     """Why each row requires review, a sentence for each of its reasons."""
     columns = (
         status,
@@ -193,8 +193,8 @@ class Figures(NamedTuple):
 
 def figures_of(
     frame: pd.DataFrame,
-    status: Coded,
-    reasons: Coded,
+    status: Coded[str],
+    reasons: Coded[str],
     *,
     prefix: str,
     amount: Hashable | Goods | None,
@@ -248,7 +248,7 @@ def of_delivery_alone(cell: str) -> bool:
     return {*codes_in(cell)} <= {*DELIVERY_WARNINGS}
 
 
-def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:
+def highest_rates(frame: pd.DataFrame, states: Coded[str], prefix: str) -> list[int]:
     """The highest rate found for each of the states, in units; -1 where none is found."""
     highest = np.full(len(states.values), -1, np.int64)
     for name in ("combined_rate", "rate_high"):
@@ -268,7 +268,7 @@ def taxed_up(cents: _Whole, units: _Whole) -> _Whole:
     return tax
 
 
-def warnings_counted(warnings: Coded) -> list[tuple[str, int]]:
+def warnings_counted(warnings: Coded[str]) -> list[tuple[str, int]]:
     """The codes of a column of warnings with their rows; a code may occur several times."""
     counts = warnings.counts()
     return [(code, rows) for cell, rows in counts for code in dict.fromkeys(codes_in(cell))]

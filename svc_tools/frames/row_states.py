@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.exports import PLACE_ROLES, recognized
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.lookup.orders import Orders, may_have_blanks
-from svc_tools.frames.lookup_columns import NOTE, stored
-from svc_tools.frames.results import lookups_of, reading_of
+from svc_tools.frames.results import lookup_of, reading_of
 from svc_tools.places import STATES, Cells, Question, us_state, where
 from svc_tools.roles import place_role
 
@@ -43,7 +43,7 @@ def known_states(given: Iterable[str]) -> frozenset[str]:
     return frozenset(filter(None, codes.values()))
 
 
-def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
+def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded[str]:
     """The two-letter code of each row's state; empty where no state of the 50 and DC is named.
 
     That is the state that the rate is for. A row without a result has the state in the column that
@@ -76,12 +76,13 @@ def inputs_of(
     Where they are not stored with the frame, as after a merge or in a CSV, the columns are those of
     a recognized export; else both are empty.
     """
-    lookups = {one.prefix: one.inputs for one in lookups_of(frame)}
+    stamp = Stamp.of(frame)
+    inputs = stamp.lookups.get(prefix, {}).get("inputs")
     columns: object = None
     values: object = None
-    if prefix in lookups:
-        columns, values = lookups[prefix].columns, lookups[prefix].scalars
-    elif not lookups and isinstance(inputs := stored(frame, NOTE).get("inputs"), dict):
+    if (lookup := lookup_of(frame, stamp, prefix)) is not None:
+        columns, values = lookup.inputs.columns, lookup.inputs.scalars
+    elif isinstance(inputs, dict):
         columns, values = inputs.get("columns"), inputs.get("scalars")
     if columns is None and values is None:
         labels = free_labels(frame)
@@ -114,7 +115,7 @@ def completed(frame: pd.DataFrame, *, prefix: str = "") -> pd.DataFrame:
 
 def places_of_rows(
     frame: pd.DataFrame, *, prefix: str = "", without: Collection[Hashable] = ()
-) -> Coded:
+) -> Coded[str]:
     """Each row's place as it was looked up, such as `1 Main St, Atlanta, GA 30303`.
 
     The columns are those that the lookup used, if they are stored with the frame; ZIP and city are
@@ -142,7 +143,7 @@ def _label(cells: tuple[str, ...]) -> str:
     return ", ".join(part.strip() for part in (address, point, town, where) if part.strip())
 
 
-def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded:
+def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded[str]:
     """The cells of some rows that name the state or the ZIP Code, as text."""
     columns, values = inputs_of(frame, prefix=prefix)
     if role in values:

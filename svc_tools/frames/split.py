@@ -25,8 +25,9 @@ from svc_tools.display import (
     number,
     prose,
 )
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import statuses_of
 from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.lookup_columns import require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, dollars_by, money
 from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.review_rows import codes_of_rows
@@ -76,13 +77,13 @@ class Part(NamedTuple):
         return _LABELS.get(self.name, self.name)
 
 
-def uses_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
+def uses_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded[str]:
     """The use of each row, one of `USES`."""
     status = statuses_of(frame, prefix)
     return uses_of(status, codes_of_rows(frame, status, prefix))
 
 
-def uses_of(status: Coded, reasons: Coded) -> Coded:
+def uses_of(status: Coded[str], reasons: Coded[str]) -> Coded[str]:
     """The use of each row by its status and the reasons for which it requires review."""
     codes, cells = combined([status, reasons])
     return Coded(np.array([_use(*cell) for cell in cells], np.int64)[codes], USES)
@@ -96,7 +97,7 @@ def _use(status: str, reasons: str) -> int:
 
 
 def parts_of(
-    frame: pd.DataFrame, uses: Coded, *, goods: Goods, prefix: str = ""
+    frame: pd.DataFrame, uses: Coded[str], *, goods: Goods, prefix: str = ""
 ) -> tuple[Part, ...]:
     """The rows and dollars of each use, also of one without rows."""
     rows = np.bincount(uses.codes, minlength=len(USES)).tolist()

@@ -14,8 +14,10 @@ import numpy as np
 
 from svc_tools.codes import CONFIDENCES, OTHER_DATE, codes_in, unknown_warnings
 from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
+from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.added.rates import statuses_of
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import Coded, coded, combined, first_column
-from svc_tools.frames.lookup_columns import NOTE, require_columns, statuses_of, stored
 from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
 from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.review_rows import warnings_counted
@@ -372,8 +374,8 @@ def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:
     They are not those of the frame if it has since been cut or joined, or looked up once more with
     another prefix.
     """
-    note = stored(frame, NOTE)
-    if note.get("rows") != len(frame) or note.get("prefix", prefix) != prefix:
+    note = Stamp.of(frame).lookups.get(prefix, {})
+    if note.get("rows") != len(frame):
         return None, None
     asked, service = note.get("asked"), note.get("service")
     # a cached place was requested from the service before
@@ -391,7 +393,7 @@ def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[
     )
 
 
-def _by_warning(warnings: Coded) -> tuple[Count, ...]:
+def _by_warning(warnings: Coded[str]) -> tuple[Count, ...]:
     counted: Counter[str] = Counter()
     for code, rows in warnings_counted(warnings):
         counted[code] += rows
@@ -402,7 +404,7 @@ def _by_warning(warnings: Coded) -> tuple[Count, ...]:
 
 
 def _failures(
-    frame: pd.DataFrame, status: Coded, rated: np.ndarray, prefix: str
+    frame: pd.DataFrame, status: Coded[str], rated: np.ndarray, prefix: str
 ) -> tuple[Failure, ...]:
     error = coded(frame, f"{prefix}lookup_error", "no reason given")
     codes, values = combined([status, error])
@@ -442,7 +444,7 @@ def _sources(
 
 
 def _tax_by_confidence(
-    confidence: Coded, whole: np.ndarray, sales: Money, tax: Money
+    confidence: Coded[str], whole: np.ndarray, sales: Money, tax: Money
 ) -> tuple[ConfidenceTax, ...]:
     size = len(confidence.values)
     codes = confidence.codes[whole]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.added.rates import rates_of
 from svc_tools.frames.money import money, sums_by
 from svc_tools.frames.review_rows import taxed_up
 from svc_tools.frames.taxes.not_due import not_due_of_rows
@@ -40,7 +40,7 @@ class UntaxedStates:
     def __init__(self) -> None:
         self._sums: dict[str, list[int]] = {}
 
-    def add(self, frame: pd.DataFrame, states: Coded, prefix: str) -> None:
+    def add(self, frame: pd.DataFrame, states: Coded[str], prefix: str) -> None:
         """Add the rows of an enriched frame; nothing where no export marks its lines.
 
         Args:

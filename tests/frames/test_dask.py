@@ -108,7 +108,7 @@ def test_what_a_service_looked_up_is_in_the_cache_of_both(served, tmp_path, grai
     computed = parted(MIXED, 3, 0, 5).svc.lookup(**asking).compute()
     assert_same(parted(MIXED, 3, 0, 5).svc.lookup(**asking), plain)
     assert computed["looked_up_at"].equals(plain["looked_up_at"])
-    asked = computed.attrs["svc_lookup"]
+    asked = computed.attrs["svc"]["lookups"][""]
     assert (asked["requests"], asked["cached"], asked["grain"]) == (0, 4, grain)
 
 
@@ -207,7 +207,7 @@ def test_the_register_of_nexus_is_read_here_once(embedded, tmp_path):
     from_records = parted(MIXED, 3, 5).svc.lookup(**asking).svc.tax("amount", nexus=records)
     register.unlink()  # as on a worker, which has no such file
     computed = assert_same(taxed, plain)
-    assert computed.attrs["svc_tax_terms"] == plain.attrs["svc_tax_terms"]
+    assert computed.attrs["svc"]["terms"] == plain.attrs["svc"]["terms"]
     assert from_records.compute()["tax_due"].notna().sum() == 2
 
 
@@ -314,7 +314,7 @@ def test_every_column_is_that_of_pandas_cluster(cluster, service, zips, tmp_path
         plain = ddf.compute().svc.lookup(**asking)
         looked = ddf.svc.lookup(**asking)
     pd.testing.assert_frame_equal(looked.compute(), plain)
-    found = looked.compute().attrs["svc_lookup"]
+    found = looked.compute().attrs["svc"]["lookups"][""]
     assert (found["rows"], found["asked"], found["requests"]) == (48, 0, 0)
     taxed = looked.svc.tax("amount")
     pd.testing.assert_frame_equal(taxed.compute(), plain.svc.tax("amount", progress=False))

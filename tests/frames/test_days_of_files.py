@@ -130,7 +130,7 @@ def test_one_date_for_all_rows_is_shown_as_it_is_read(scripted, tmp_path, given,
     frame.to_csv(tmp_path / "a.csv", index=False)
     lookup = {"as_of": given}
     run = enrich_file(tmp_path / "a.csv", tmp_path / "out.csv", lookup=lookup, client=scripted)
-    for notes in (found.attrs["svc_lookup"]["notes"], run.notes):
+    for notes in (found.attrs["svc"]["lookups"][""]["notes"], run.notes):
         assert [one for one in notes if one.startswith("as_of:")] == ([note] if note else [])
 
 
@@ -220,7 +220,7 @@ def looked_up(frame, client):
     found = frame.svc.lookup(client=client, progress=False, **ROLES)
     days = found["lookup_as_of"].map(str, na_action="ignore").fillna("")
     errors = found["lookup_error"].fillna("")
-    return [*zip(days, errors, strict=True)], found.attrs["svc_lookup"]["notes"]
+    return [*zip(days, errors, strict=True)], found.attrs["svc"]["lookups"][""]["notes"]
 
 
 def written(source, client):

@@ -73,7 +73,7 @@ def test_the_answer_decides_in_the_states_where_it_counts(looked_up, answer, tax
     assert taxed["tax_review"].isna().all()
     assert (taxed["tax_low"] == taxed["tax"]).all()
     assert (taxed["tax_high"] == taxed["tax"]).all()
-    assert taxed.attrs["svc_tax_terms"][""]["delivery"] == answer
+    assert taxed.attrs["svc"]["terms"][""]["delivery"] == answer
 
 
 def test_what_is_not_settled_stays_in_doubt_whatever_the_seller_says(looked_up):

@@ -602,13 +602,13 @@ def test_what_a_file_remembers_is_of_this_run_and_not_of_an_earlier_one(scripted
     enrich_file(tmp_path / "in.parquet", tmp_path / "bare.parquet", client=scripted)
     bare = pd.read_parquet(tmp_path / "bare.parquet")
     assert bare.attrs["mine"] == 1
-    assert "svc_tax_terms" not in bare.attrs
+    assert "terms" not in bare.attrs["svc"]
     output = tmp_path / "out.parquet"
     enrich_file(tmp_path / "bare.parquet", output, tax={"amount": "amount"}, client=scripted)
     after = pd.read_parquet(output)
-    assert after.attrs["svc_tax_terms"][""]["amount"] == "amount"
-    assert after.attrs["svc_lookup"]["service"] == faults.base_url
-    assert after.attrs["svc_lookup"]["prefix"] == ""
+    assert after.attrs["svc"]["terms"][""]["amount"] == "amount"
+    assert after.attrs["svc"]["lookups"][""]["service"] == faults.base_url
+    assert [*after.attrs["svc"]["lookups"]] == [""]
     told = json.loads(parquet.read_schema(output).metadata[b"pandas"])
     assert "attributes" not in told
 

@@ -15,7 +15,6 @@ from support.shops import MARKETPLACES
 from svc_tools import tabular
 from svc_tools.exports import EXPORTS
 from svc_tools.frames import enrich_file, exposure_of_file
-from svc_tools.frames.lookup_columns import NOTE
 
 SHOPIFY = [
     *("Name", "Email", "Financial Status", "Paid at", "Currency", "Subtotal", "Shipping", "Taxes"),
@@ -58,7 +57,7 @@ def test_a_further_row_of_an_order_has_its_place_and_date(embedded) -> None:
     assert rated["resolved_state"].tolist()[:2] == ["MA", "MA"]
     assert [str(day) for day in rated["lookup_as_of"][:2]] == ["2026-05-01", "2026-05-01"]
     pd.testing.assert_frame_equal(rated[SHOPIFY], orders)  # your own columns are unchanged
-    said = rated.attrs[NOTE]["notes"][0]
+    said = rated.attrs["svc"]["lookups"][""]["notes"][0]
     assert said.startswith("Shopify orders, recognized by the column names: state from column")
     assert "as_of from column 'Created at'" in said
 
@@ -127,7 +126,7 @@ def test_an_amount_that_was_added_to_an_export_counts(embedded) -> None:
     assert [str(one) for one in rated.svc.tax(progress=False)["tax"]] == ["2.50"]
     payments = read("stripe.csv")[:1].rename(columns={"Amount": "amount"})  # the export's own
     rated = payments.svc.lookup(client=embedded, cache=False, progress=False)
-    assert rated.svc.tax(progress=False).attrs["svc_tax_terms"][""]["amount"] == "sale_amount"
+    assert rated.svc.tax(progress=False).attrs["svc"]["terms"][""]["amount"] == "sale_amount"
 
 
 def test_a_table_of_your_own_is_no_export_of_a_marketplace(embedded) -> None:
@@ -174,7 +173,7 @@ def test_the_amount_of_another_table_is_found_by_its_usual_name(embedded, column
 
     taxed = rated.svc.tax(progress=False)
 
-    assert taxed.attrs["svc_tax_terms"][""]["amount"] == used
+    assert taxed.attrs["svc"]["terms"][""]["amount"] == used
     assert str(taxed["tax"][0]) == "0.63"  # 10.00 at 6.25%
 
 
@@ -548,7 +547,9 @@ def test_a_download_is_taxed_where_it_is_billed(embedded) -> None:
 
     here = nothing_shipped & payments["Card Address Country"].eq("US")
     assert (rated.loc[here, "resolved_state"] == payments.loc[here, "Card Address State"]).all()
-    assert "the place is that of 'Card Address State'" in " ".join(rated.attrs[NOTE]["notes"])
+    assert "the place is that of 'Card Address State'" in " ".join(
+        rated.attrs["svc"]["lookups"][""]["notes"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

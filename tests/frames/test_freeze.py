@@ -12,7 +12,6 @@ from support.faults import KEY
 
 from svc_tools.frames import enrich
 from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.results import RESULTS
 from svc_tools.lookup.cache import clear_cache
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.lookup.lock_file import read_lock
@@ -73,7 +72,7 @@ def test_a_locked_run_gives_the_same_frame_without_a_service(
     sources = again["lookup_source"].dropna().unique()
     day = read_lock(path).frozen_at.date()
     assert all(f"as frozen on {day} (2026-05.svclock)" in source for source in sources)
-    assert f"results as frozen on {day}" in " ".join(again.attrs["svc_lookup"]["notes"])
+    assert f"results as frozen on {day}" in " ".join(again.attrs["svc"]["lookups"][""]["notes"])
     with pytest.raises(ValueError, match="locked"):
         orders.svc.lookup(locked=path, client=embedded)
     taxed, before = (one.svc.tax("amount", progress=False) for one in (again, first))
@@ -257,9 +256,8 @@ def test_a_frame_from_a_file_is_frozen_by_the_same_book(  # noqa: PLR0917 - fixt
     swapped = back.assign(combined_rate=back["combined_rate"].to_numpy()[::-1])
     with pytest.raises(ValueError, match="rate is not that of their place and date"):
         swapped.svc.freeze(path)
-    back.attrs[RESULTS] = back.attrs[RESULTS].replace(
-        '"service": "embedded:', '"service": "embedded:0'
-    )
+    record = back.attrs["svc"]["lookups"][""]
+    record["address"] = record["address"].replace("embedded:", "embedded:0")
     with pytest.raises(ValueError, match="the rate book is another one by now"):
         back.svc.freeze(path)
 
@@ -295,7 +293,7 @@ def test_what_the_embedded_service_computed_is_locked_by_day(orders, embedded, p
         orders.svc.lookup(locked=path, progress=False),
     ):
         pd.testing.assert_frame_equal(without_source(again), without_source(first))
-        assert not any("first day" in note for note in again.attrs["svc_lookup"]["notes"])
+        assert not any("first day" in note for note in again.attrs["svc"]["lookups"][""]["notes"])
 
 
 def test_what_a_service_looked_up_by_month_is_locked_by_month(orders, served, path):
@@ -307,8 +305,14 @@ def test_what_a_service_looked_up_by_month_is_locked_by_month(orders, served, pa
     assert days["lookup_status"].tolist().count("not_attempted") == 5
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"of": [{}]}', '{"of": 7}', "[]", 7, None])
-def test_an_attribute_that_is_not_ours_is_no_memory(looked_up, path, text):
-    looked_up.attrs[RESULTS] = text
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        *({"svc": one} for one in ("", {}, {"lookups": {"": {}}}, {"lookups": 7}, [], 7, None)),
+        *({"svc_answers": one} for one in ("", "{}", '{"of": [{}]}', '{"of": 7}', "[]", 7, None)),
+    ],
+)
+def test_an_attribute_that_is_not_ours_is_no_memory(looked_up, path, attributes):
+    looked_up.attrs = attributes
     with pytest.raises(ValueError, match="no lookup is stored"):
         looked_up.svc.freeze(path)

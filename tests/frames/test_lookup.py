@@ -165,7 +165,7 @@ def test_only_distinct_places_are_asked_for(faults, scripted):
     )
     result = frame.svc.lookup(client=scripted, progress=False)
     assert len(faults.seen) == 2
-    assert result.attrs["svc_lookup"]["asked"] == 2
+    assert result.attrs["svc"]["lookups"][""]["asked"] == 2
     assert len(result) == 400
 
 

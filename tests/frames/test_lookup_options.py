@@ -55,7 +55,7 @@ def test_moments_have_their_date_in_the_zone_that_is_named(scripted, faults, dat
     result = looked(frame, scripted, tz="America/Chicago")
     assert list(result["lookup_as_of"]) == [date(2024, 2, 29)]
     assert asked_days(faults) == ["2024-02-29"]
-    assert result.attrs["svc_lookup"]["inputs"]["tz"] == "America/Chicago"
+    assert result.attrs["svc"]["lookups"][""]["inputs"]["tz"] == "America/Chicago"
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def test_times_in_utc_have_their_date_where_the_seller_is(scripted, faults, monk
     frame = pd.DataFrame([PLACE] * 2).assign(sold_at=dates)
     utc = looked(frame, scripted)
     assert [str(day) for day in utc["lookup_as_of"]] == ["2024-03-01", "2024-03-05"]
-    assert any("US time zone: 1 of 2" in note for note in utc.attrs["svc_lookup"]["notes"])
+    assert any("US time zone: 1 of 2" in note for note in utc.attrs["svc"]["lookups"][""]["notes"])
     monkeypatch.setenv("SVC_TZ", "America/Chicago")
     own = looked(frame, scripted)
     assert [str(day) for day in own["lookup_as_of"]] == ["2024-02-29", "2024-03-05"]
-    (note,) = [one for one in own.attrs["svc_lookup"]["notes"] if "UTC" in one]
+    (note,) = [one for one in own.attrs["svc"]["lookups"][""]["notes"] if "UTC" in one]
     assert "date in America/Chicago counts" in note
     assert "another one there: 1 of 2" in note
     given = looked(frame, scripted, tz="UTC")
     assert list(given["lookup_as_of"]) == list(utc["lookup_as_of"])
-    assert not any("UTC" in one for one in given.attrs["svc_lookup"]["notes"])
+    assert not any("UTC" in one for one in given.attrs["svc"]["lookups"][""]["notes"])
     monkeypatch.setenv("SVC_TZ", "Texas")
     with pytest.raises(ConfigurationError, match=r"SVC_TZ.*'Texas'"):
         looked(frame, scripted)
@@ -135,7 +135,7 @@ def test_a_coarser_grain_asks_about_the_first_day_of_the_period(scripted, faults
     same = [str(day) == mine for day, mine in zip(result["lookup_as_of"], own, strict=True)]
     expected = ["verified" if equal else "unverified" for equal in same]
     assert list(result["as_of_status"]) == expected
-    assert result.attrs["svc_lookup"]["grain"] == grain
+    assert result.attrs["svc"]["lookups"][""]["grain"] == grain
     assert not result["needs_review"].any()
 
 
@@ -167,7 +167,7 @@ def test_what_the_cache_answers_is_the_very_same_frame(served, tmp_path, options
     path = tmp_path / "answers.db"
     cold = looked(orders, served, cache=path, **options)
     warm = looked(orders, served, cache=path, **options)
-    assert warm.attrs["svc_lookup"]["requests"] == 0
+    assert warm.attrs["svc"]["lookups"][""]["requests"] == 0
     pd.testing.assert_frame_equal(warm, cold)
     shuffled = looked(orders.sample(frac=1, random_state=4), served, cache=path, **options)
     pd.testing.assert_frame_equal(shuffled.sort_index(), cold)
@@ -186,7 +186,7 @@ def test_what_the_embedded_service_computes_is_the_same_frame_and_never_cached(
     path = tmp_path / "answers.db"
     cold = looked(orders, embedded, cache=path, **options)
     warm = looked(orders, embedded, cache=path, **options)
-    note = warm.attrs["svc_lookup"]
+    note = warm.attrs["svc"]["lookups"][""]
     assert (note["requests"], note["cached"], note["grain"]) == (0, 0, "day")
     assert list(tmp_path.iterdir()) == []
     pd.testing.assert_frame_equal(
@@ -346,7 +346,7 @@ def test_a_place_that_failed_does_not_count_as_found(scripted, faults):
 
 def test_the_frame_says_what_its_lookup_used_in_plain_values(scripted):
     frame = pd.DataFrame({"state": ["TX"], 5: ["78701"]})
-    noted = looked(frame, scripted, zip=5, as_of=date(2024, 5, 1)).attrs["svc_lookup"]
+    noted = looked(frame, scripted, zip=5, as_of=date(2024, 5, 1)).attrs["svc"]["lookups"][""]
     assert json.loads(json.dumps(noted)) == noted
     assert noted["inputs"] == {
         "columns": {"zip": 5, "state": "state"},
@@ -403,14 +403,14 @@ def test_the_convention_of_an_export_decides_where_its_dates_could_be_either(scr
 
 def test_times_of_an_export_in_utc_have_their_date_where_the_seller_is(scripted, monkeypatch):
     paid = pd.read_csv(SAMPLES / "stripe.csv", dtype=str).head(2)
-    label = looked(paid, scripted).attrs["svc_lookup"]["inputs"]["columns"]["as_of"]
+    label = looked(paid, scripted).attrs["svc"]["lookups"][""]["inputs"]["columns"]["as_of"]
     paid[label] = ["2026-05-01 03:00:00", "2026-05-01 13:00:00"]
     assert [str(day) for day in looked(paid, scripted)["lookup_as_of"]] == ["2026-05-01"] * 2
     monkeypatch.setenv("SVC_TZ", "America/Chicago")
     for column in (paid[label], pd.to_datetime(paid[label])):
         found = looked(paid.assign(**{label: column}), scripted)
         assert [str(day) for day in found["lookup_as_of"]] == ["2026-04-30", "2026-05-01"]
-        assert any("1 of 2" in note for note in found.attrs["svc_lookup"]["notes"])
+        assert any("1 of 2" in note for note in found.attrs["svc"]["lookups"][""]["notes"])
 
 
 def test_rows_chosen_after_a_lookup_have_the_dates_that_all_rows_decided(scripted, tmp_path):

@@ -145,7 +145,7 @@ def test_every_output_has_the_same_sales(embedded, name, how) -> None:
     taxed = taxed_of(frame, embedded, **case.tax)
 
     sold = taxed["lookup_status"] == "ok"
-    label = taxed.attrs["svc_tax_terms"][""]["amount"]
+    label = taxed.attrs["svc"]["terms"][""]["amount"]
     goods, sales = Decimal(case.goods), Decimal(case.sales)
     assert dollars_of(taxed[label][sold]) == goods
     assert measured(frame, **case.tax) == sales

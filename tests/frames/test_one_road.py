@@ -31,8 +31,8 @@ import svc_tools
 import svc_tools.frames.dask
 from svc_tools import tabular
 from svc_tools.frames import enrich_file
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.lookup.joining import ResultColumns
-from svc_tools.frames.lookup_columns import ADDED, NOTE, TERMS
 from svc_tools.frames.taxes.tax import Tax
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.computed import Computed
@@ -187,15 +187,16 @@ def _schemas_are_equal(frame, embedded, folder, lookup, tax):
     assert _kinds(ours.schema) == _kinds(theirs.schema)
     back = pd.read_parquet(folder / "out.parquet")
     added = [name for name in ours.schema.names if name not in frame.columns]
-    assert [*back.attrs[ADDED]] == [prefix]
-    assert [*back.attrs[ADDED][prefix]] == added
-    assert {*added} == {*whole.attrs[ADDED][prefix]}
-    assert back.attrs[ADDED][prefix] == {
+    assert [*Stamp.of(back).columns] == [prefix]
+    assert [*Stamp.of(back).columns[prefix]] == added
+    assert {*added} == {*Stamp.of(whole).columns[prefix]}
+    assert Stamp.of(back).columns[prefix] == {
         name: str(pd.ArrowDtype(ours.schema.field(name).type)) for name in added
     }
-    assert back.attrs.get(TERMS) == whole.attrs.get(TERMS)
+    assert Stamp.of(back).terms == Stamp.of(whole).terms
     assert {*back.attrs} == {*whole.attrs}
-    assert back.attrs[NOTE]["inputs"] == whole.attrs[NOTE]["inputs"]
+    for of, record in Stamp.of(whole).lookups.items():
+        assert Stamp.of(back).lookups[of]["inputs"] == record["inputs"]
     return ours
 
 
@@ -286,7 +287,7 @@ def test_ctrl_c_leaves_every_row_with_its_outcome(embedded, monkeypatch, at):
     with pytest.warns(UserWarning, match="ended early: interrupted"):
         found = frame.svc.lookup(client=embedded, as_of="sold", progress=False)
     _is_part_of(found, whole, at_least=at - 1)
-    assert found.attrs[NOTE]["stopped"] == "interrupted"
+    assert found.attrs["svc"]["lookups"][""]["stopped"] == "interrupted"
 
 
 FORKED = """
@@ -302,7 +303,7 @@ if child == 0:
 else:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 found = frame.svc.lookup(client=client, as_of_grain="quarter", progress=False)
-used = found.attrs["svc_lookup"]
+used = found.attrs["svc"]["lookups"][""]
 print(*found["combined_rate"], used["grain"], used["requests"], flush=True)
 os._exit(0)
 """
@@ -350,7 +351,9 @@ def test_a_deadline_leaves_every_row_with_its_outcome(embedded):
     with pytest.warns(UserWarning, match="the deadline of"):
         found = frame.svc.lookup(client=embedded, as_of="sold", progress=False, deadline=1e-9)
     _is_part_of(found, whole)
-    assert found.attrs[NOTE]["asked"] == 0 < whole.attrs[NOTE]["asked"]
+    assert (
+        found.attrs["svc"]["lookups"][""]["asked"] == 0 < whole.attrs["svc"]["lookups"][""]["asked"]
+    )
     with pytest.raises(svc_tools.LookupFailedError, match="the deadline of") as caught:
         frame.svc.lookup(client=embedded, progress=False, deadline=1e-9, errors="raise")
     assert len(caught.value.frame) == len(frame)

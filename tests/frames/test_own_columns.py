@@ -280,14 +280,14 @@ def test_a_file_says_what_its_run_added(run, tmp_path):
     few = {"columns": ["combined_rate", "confidence"], "tax": None, "detail": False}
     run(tmp_path / "in.parquet", tmp_path / "once.parquet", **few)
     made = pd.read_parquet(tmp_path / "once.parquet")
-    record = made.attrs["svc_columns"]
+    record = made.attrs["svc"]["columns"]
     ours = ["combined_rate", "lookup_status", "lookup_error", "confidence"]
     assert {prefix: [*forms] for prefix, forms in record.items()} == {"": ours}
     mixed = made.assign(tax_low="mine")[[*ours[::-1], "tax_low", *ROWS]]
     mixed.to_parquet(tmp_path / "mixed.parquet")
     run(tmp_path / "mixed.parquet", tmp_path / "again.parquet", prefix="a_", tax=None)
     again = pd.read_parquet(tmp_path / "again.parquet")
-    assert {*again.attrs["svc_columns"]} == {"", "a_"}  # that of the other prefix stays
+    assert {*again.attrs["svc"]["columns"]} == {"", "a_"}  # that of the other prefix stays
     run(tmp_path / "again.parquet", tmp_path / "few.parquet", **few)
     last = pd.read_parquet(tmp_path / "few.parquet")
     assert list(last.columns)[:4] == ["tax_low", *ROWS]
@@ -373,7 +373,7 @@ def test_ours_are_replaced_wherever_they_stand_and_whatever_form_they_have(
 def test_a_frame_of_a_release_that_recorded_its_lookup_only_is_known(service):
     given = {"client": service, "cache": False, "progress": False}
     made = pd.DataFrame(ROWS).svc.lookup(**given).svc.tax(**TERMS, progress=False)
-    record = made.attrs["svc_columns"][""]
+    record = made.attrs["svc"]["columns"][""]
     for name in {*TAX_COLUMNS, "tax_due", "tax_due_reason", "shipping_tax"}:
         del record[name]
     assert list(made.svc.lookup(**given).columns) == [*ROWS, *LOOKUP_COLUMNS]
@@ -386,7 +386,7 @@ def test_a_file_that_is_looked_up_in_one_frame_and_taxed_in_another_has_one_reco
     given = {"client": service, "cache": False, "progress": False}
     bare = once[[*ROWS, *LOOKUP_COLUMNS]].copy()
     taxed = bare.svc.tax(**TERMS, progress=False)
-    assert {*taxed.attrs["svc_columns"][""]} == {*taxed.columns} - {*ROWS}
+    assert {*taxed.attrs["svc"]["columns"][""]} == {*taxed.columns} - {*ROWS}
     assert list(taxed.svc.lookup(**given).columns) == [*ROWS, *LOOKUP_COLUMNS]
 
 

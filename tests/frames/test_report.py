@@ -149,9 +149,9 @@ def test_no_text_from_the_data_becomes_markup(tmp_path_factory, text, name, titl
     plain = enriched(row(rate=None, lookup_error="x"), row(), note=["x", "x"])
     nasty = enriched(row(rate=None, **cells), row(**cells), note=[text, text])
     nasty = nasty.rename(columns={"note": f"{name} "})
-    nasty.attrs["svc_lookup"] |= {"service": text, "notes": [text]}
-    nasty.attrs["svc_tax_terms"][""]["exempt"] = text
-    plain.attrs["svc_lookup"] |= {"notes": ["x"]}
+    nasty.attrs["svc"]["lookups"][""] |= {"service": text, "notes": [text]}
+    nasty.attrs["svc"]["terms"][""]["exempt"] = text
+    plain.attrs["svc"]["lookups"][""] |= {"notes": ["x"]}
     kinds = []
     for number, (frame, said) in enumerate(((plain, "x"), (nasty, title or "x"))):
         path = SvcAccessor(frame).report(folder / f"{number}.html", title=said)

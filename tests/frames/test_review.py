@@ -136,13 +136,13 @@ def test_the_place_is_named_as_it_was_asked_for():
         lat=[None, None, None],
     )
     columns = {"address": "street", "city": "town", "lat": "lat", "lng": "gone"}
-    frame.attrs["svc_lookup"]["inputs"] = {"columns": columns}
+    frame.attrs["svc"]["lookups"][""]["inputs"] = {"columns": columns}
     assert sorted(frame.svc.review().rows["review_place"]) == [
         "1 Main St, Atlanta, GA 30303",
         "Decatur, GA 30303",
         "Nowhere",
     ]
-    frame.attrs["svc_lookup"]["inputs"] = "odd"
+    frame.attrs["svc"]["lookups"][""]["inputs"] = "odd"
     assert frame.svc.review().rows["review_place"].dropna().tolist() == ["Atlanta, GA 30303"] * 2
 
 

@@ -27,7 +27,10 @@ def states(frame, **options):
 
 
 def noted(frame, columns=None, scalars=None):
-    frame.attrs["svc_lookup"]["inputs"] = {"columns": columns or {}, "scalars": scalars or {}}
+    frame.attrs["svc"]["lookups"][""]["inputs"] = {
+        "columns": columns or {},
+        "scalars": scalars or {},
+    }
     return frame
 
 

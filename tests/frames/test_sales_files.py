@@ -20,7 +20,6 @@ from support.sales_files import dollars, shop
 
 from svc_tools import tabular
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup_columns import NOTE
 from svc_tools.roles import ColumnAmbiguous
 
 DATA = Path(__file__).parents[1] / "data"
@@ -258,7 +257,7 @@ def outcome(embedded, sale) -> tuple[str, list[int]]:
         found = taxed(embedded, sale.frame)
     except ColumnAmbiguous as error:
         return ("asked" if error.questions else "refused without a question"), []
-    assert wrong(found, sale) == [], (sale.chosen, found.attrs.get(NOTE))
+    assert wrong(found, sale) == [], (sale.chosen, found.attrs)
     return "read", np.flatnonzero(orders_to_check(found, sale)).tolist()
 
 

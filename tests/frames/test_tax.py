@@ -266,7 +266,7 @@ def test_the_terms_are_remembered_by_prefix_and_survive_a_file(tmp_path):
     frame = rated(amount=["10.00"]).add_prefix("svc_").rename(columns={"svc_amount": "amount"})
     frame["svc_freight_taxable"] = True
     taxed = frame.svc.tax(shipping="1.00", prefix="svc_", rounding="up", progress=False)
-    terms = taxed.attrs["svc_tax_terms"]
+    terms = taxed.attrs["svc"]["terms"]
     assert terms == json.loads(json.dumps(terms))
     assert terms["svc_"] == {
         "amount": "amount",
@@ -283,7 +283,7 @@ def test_the_terms_are_remembered_by_prefix_and_survive_a_file(tmp_path):
     }
     taxed.to_parquet(tmp_path / "taxed.parquet")
     back = pd.read_parquet(tmp_path / "taxed.parquet")
-    assert back.attrs["svc_tax_terms"] == terms
+    assert back.attrs["svc"]["terms"] == terms
     again = back.svc.tax(prefix="svc_", progress=False)  # what a file brings back has other forms
     assert again["svc_tax"].iloc[0] == Decimal("0.83")
     assert "svc_shipping_tax" not in again

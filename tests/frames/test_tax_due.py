@@ -49,9 +49,9 @@ def test_a_register_in_a_csv_file(tmp_path):
     for nexus in (path, str(path)):
         result = tax_of(["10.00"] * 2, {"nexus": nexus}, resolved_state=["NY", "TX"])
         assert found(result, "tax_due") == dollars(["0.83", None])
-    said = result.attrs["svc_tax_terms"][""]["nexus"]
+    said = result.attrs["svc"]["terms"][""]["nexus"]
     assert said == {"file": "nexus.csv", "records": 2, "states": ["CA", "NY"]}
-    assert json.loads(json.dumps(result.attrs["svc_tax_terms"])) == result.attrs["svc_tax_terms"]
+    assert json.loads(json.dumps(result.attrs["svc"]["terms"])) == result.attrs["svc"]["terms"]
 
 
 def test_a_marketplace_pays_the_tax_of_its_own_sales():

@@ -112,7 +112,7 @@ def test_each_mode_in_a_frame(rounding, expected):
     rates = ["0.08625", "0.10000", "0.10000", "0.08600"] * 2
     result = tax_of(amounts, {"rounding": rounding}, combined_rate=rates)
     assert found(result, "tax") == dollars(expected)
-    assert result.attrs["svc_tax_terms"][""]["rounding"] == rounding
+    assert result.attrs["svc"]["terms"][""]["rounding"] == rounding
 
 
 def test_a_rounding_that_is_not_known_is_refused():
@@ -199,7 +199,7 @@ def test_an_invoice_is_rounded_once():
     assert found(by_row, "tax") == dollars(["0.09", "0.09", "0.09", "0.01"])  # 0.28
     result = tax_of(amounts, {"invoice": "order"}, combined_rate="0.08500", order="A1")
     assert found(result, "tax") == dollars(["0.09", "0.08", "0.08", "0.01"])  # 0.2601
-    assert result.attrs["svc_tax_terms"][""]["invoice"] == "order"
+    assert result.attrs["svc"]["terms"][""]["invoice"] == "order"
 
 
 def test_rows_that_name_no_invoice_are_invoices_of_their_own():

@@ -146,8 +146,8 @@ def test_a_frame_pays_for_none_of_it_again(path, client):
     frame = pd.DataFrame(rows, columns=["state", "zip"]).assign(sold="2024-05-01")
     rated = frame.svc.lookup(client=client, cache=path, as_of="sold", progress=False)
     assert rated["combined_rate"].map(str).tolist() == ["0.08250", "0.08250", "0.08625"]
-    assert rated.attrs["svc_lookup"]["requests"] == 0
-    assert rated.attrs["svc_lookup"]["cached"] == 3
+    assert rated.attrs["svc"]["lookups"][""]["requests"] == 0
+    assert rated.attrs["svc"]["lookups"][""]["cached"] == 3
 
 
 def test_what_a_shorter_row_lacks_is_missing(path, client):

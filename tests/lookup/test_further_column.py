@@ -63,7 +63,7 @@ client = Svc(given["key"], base_url=given["url"], max_retries=0)
 frame = pd.DataFrame({"state": ["TX", "TX", "??"], "zip": ["78701", "78702", "1"]})
 options = {"as_of": "2026-05-17", "progress": False}
 looked = frame.svc.lookup(client=client, cache=folder / "rates.db", **options)
-out["requests"] = looked.attrs["svc_lookup"]["requests"]
+out["requests"] = looked.attrs["svc"]["lookups"][""]["requests"]
 out["columns"] = list(looked.columns)
 out["cells"] = [None if pd.isna(one) else str(one) for one in looked["further"]]
 looked.to_csv(folder / "looked.csv", index=False)
@@ -176,7 +176,7 @@ def test_a_row_and_a_field_are_a_further_column_everywhere(tmp_path, faults, col
     options = {"as_of": "2026-05-17", "progress": False}
     with Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
         looked = frame.svc.lookup(client=client, cache=tmp_path / "rates.db", **options)
-    assert looked.attrs["svc_lookup"]["requests"] == 0
+    assert looked.attrs["svc"]["lookups"][""]["requests"] == 0
     assert looked["combined_rate"].map(str).tolist() == ["0.08250"] * 2
     assert looked["resolved_zip"].tolist() == ["78701", "78702"]
     lock = tmp_path / "rates.svclock"

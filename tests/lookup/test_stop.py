@@ -196,7 +196,7 @@ module.Bar = Bar
 frame = pd.DataFrame(rows)
 def look():
     done = frame.svc.lookup(client=client, cache=cache)
-    print(dict(done["lookup_status"].value_counts()), done.attrs["svc_lookup"]["stopped"])
+    print(dict(done["lookup_status"].value_counts()), done.attrs["svc"]["lookups"][""]["stopped"])
 """
 AWAITING = """
 async def main():

@@ -130,7 +130,8 @@ def looked_up(lines, *, prefix="", detail=True, index=None, **columns):
     names = lookup_columns(detail=detail)
     added = {prefix + name: _column(name, [one.get(name) for one in lines]) for name in names}
     frame = pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
-    frame.attrs["svc_lookup"] = {"rows": len(lines), "asked": len(lines), "service": "a service"}
+    record = {"rows": len(lines), "asked": len(lines), "service": "a service"}
+    frame.attrs["svc"] = {"lookups": {"": record}}
     return frame
 
 
@@ -194,7 +195,7 @@ def enriched(*rows, prefix="", taxed=True, use_partial=False, asked=None, **colu
     }
     lines = [_reviewed(one) | _rates(one["rate"]) for one in rows]
     frame = looked_up(lines, prefix=prefix, detail=False, **own, **columns)
-    noted = frame.attrs["svc_lookup"]
+    noted = frame.attrs["svc"]["lookups"][""]
     noted |= {"asked": len(rows) if asked is None else asked, "service": "embedded service"}
     if not taxed:
         return frame

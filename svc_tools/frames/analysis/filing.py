@@ -16,9 +16,10 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import rates_of, statuses_of
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
-from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one, statuses_of
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import codes_of_rows
@@ -165,7 +166,7 @@ def _code(state: object) -> str:
     return code
 
 
-def _of_state(states: Coded, code: str) -> np.ndarray:
+def _of_state(states: Coded[str], code: str) -> np.ndarray:
     """The rows of the state, as a mask.
 
     Raises:
@@ -518,7 +519,7 @@ class Filing:
 
 
 def _filing_table(
-    lines: pd.DataFrame, state: str, periods: Coded, prefix: str
+    lines: pd.DataFrame, state: str, periods: Coded[str], prefix: str
 ) -> tuple[pd.DataFrame, bool]:
     """The return of some lines, each of which has a tax that is due.
 
@@ -723,7 +724,7 @@ def _summed(
     pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
     parts: Sequence[Part],
     rows: TaxedRows,
-    periods: Coded,
+    periods: Coded[str],
 ) -> pd.DataFrame:
     """The table from pieces: the lines, the number of the part of each, and its cents."""
     none = np.zeros(0, np.int64)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from svc_tools.dates import decide
+from svc_tools.frames.added.names import require_columns, require_one
 from svc_tools.frames.arrow import Coded
-from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.queries import DateColumn
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Period = Literal["month", "quarter", "year"]
 
 def periods_of_rows(
     frame: pd.DataFrame, label: Hashable, period: str, dates: DateTerms
-) -> tuple[Coded, list[str]]:
+) -> tuple[Coded[str], list[str]]:
     """Each row's period, such as 2026-05, 2026Q2 or 2026; empty where it has no readable date.
 
     Args:

@@ -12,6 +12,8 @@ import pandas as pd
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import codes_of, meaning_of
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number, plain, prose
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import rates_of
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
     Compared,
@@ -24,7 +26,6 @@ from svc_tools.frames.analysis.comparison import (
 )
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals
-from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import (
     LARGEST,
     Money,
@@ -266,7 +267,7 @@ def _reasons(
     compared: Compared,
     wrong: dict[int, str],
     prefix: str,
-) -> Coded:
+) -> Coded[str]:
     """The reason of each row, as a code into the reasons that occur."""
     reasons = np.empty(len(frame), object)
     why = np.array(rows.why.values, object)[rows.why.codes]
@@ -324,7 +325,7 @@ def _evidence(
 
 
 def _lines(
-    source: pd.DataFrame, rows: TaxedRows, compared: Compared, reasons: Coded, prefix: str
+    source: pd.DataFrame, rows: TaxedRows, compared: Compared, reasons: Coded[str], prefix: str
 ) -> pd.DataFrame:
     lines = source.assign()  # a copy of its own under pandas 2.3 too
     both = compared.rows_of("over", "under", "within")
@@ -356,7 +357,7 @@ def _implied_rate(
     return decimals(np.where(missing, 0, rates), missing, RATE)
 
 
-def by_state(compared: Compared, states: Coded) -> pd.DataFrame:
+def by_state(compared: Compared, states: Coded[str]) -> pd.DataFrame:
     """The sums by state, in the order of the codes; the rows of no known state come last."""
     sums = sums_of(compared, states.codes, len(states.values))
     by_code = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
@@ -365,7 +366,7 @@ def by_state(compared: Compared, states: Coded) -> pd.DataFrame:
     return pd.DataFrame({"state": names, **sum_columns([one for _, one in by_code])})
 
 
-def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
+def by_reason(compared: Compared, reasons: Coded[str]) -> pd.DataFrame:
     """Rows and dollars by class and reason: what differs first, the largest difference first."""
     size = len(CLASSES)
     of_rows, values = reasons

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools.extras import require
+from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.charting.tile_map import draw_tile_map
-from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.reports.facts import amount_column
 from svc_tools.frames.row_states import known_states
 from svc_tools.frames.summary import source_sentence, sources_of, summarize

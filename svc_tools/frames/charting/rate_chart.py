@@ -11,9 +11,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from svc_sdk.rates import rate_to_decimal, units_to_rate
 from svc_tools.codes import SURE, percent
+from svc_tools.frames.added.rates import rates_of, statuses_of, truths_of
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
-from svc_tools.frames.lookup_columns import rates_of, statuses_of, truths_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RATE_NOTE_SHORT
 from svc_tools.lookup.columns import RANGE_COLUMNS

@@ -21,18 +21,20 @@ import pyarrow as pa
 from svc_tools.atomic import whole_file
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
+from svc_tools.frames.added.names import remember_columns
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.enrich import plan_of, repairs_of, with_columns
 from svc_tools.frames.files.rates import (
     SplitInvoices,
     added_columns,
-    attrs_in,
-    attrs_of,
+    attributes_in,
     inputs_of,
     layout_of,
     settled,
-    with_attrs,
+    stamp_of,
+    with_stamp,
 )
 from svc_tools.frames.files.result import FileRun, FileTotals
 from svc_tools.frames.files.writing import (
@@ -58,10 +60,8 @@ from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.sources import Control
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.lookup_columns import ADDED, READING, remember_columns
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import date_cells
-from svc_tools.frames.results import RESULTS
 from svc_tools.frames.review import ReviewCounts
 from svc_tools.frames.taxes.amounts import (
     late_rows,
@@ -274,13 +274,18 @@ class FileJob:
             target, stopped = None, stopped or STOPPED
         totals, notes = FileTotals(), [*self.notes, *self._of_source, *self._of_rates]
         if target is not None:
-            attrs = attrs_of(self.layout, self.terms, results, rows=self.surveyed.rows, notes=notes)
+            stamp = stamp_of(
+                *(self.layout, self.terms, results),
+                rows=self.surveyed.rows,
+                notes=notes,
+                before=self.rows.schema.metadata,
+            )
             columns = ResultColumns(results, detail=self.terms.lookup.detail)
             writing = _FileWriting(
                 *(self.rows, self.layout, self.terms),
                 columns=columns,
                 codes=self.surveyed.codes,
-                attrs=attrs,
+                stamp=stamp,
             )
             writing.amounts_of_rows = self._has_amounts_of_rows()
             if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
@@ -304,7 +309,7 @@ class FileJob:
                 raise self._unwritten(target, error) from error
             notes = [*notes, *writing.notes]
             if self.report is not None and target is not None and seen:
-                self._report(self._named(self.report), target, seen, attrs)
+                self._report(self._named(self.report), target, seen, stamp)
             self._keep_layout()
         return FileRun(
             source=self.source,
@@ -336,10 +341,10 @@ class FileJob:
         path: Path,
         written: Path,
         seen: list[pd.DataFrame],
-        attrs: dict[Hashable, object],
+        stamp: Stamp,
     ) -> None:
         frame = _stacked(seen).reset_index(drop=True)
-        frame.attrs = attrs
+        stamp.write(frame)
         title = f"Sales tax of {self.source.name}"
         try:
             SvcAccessor(frame).report(
@@ -396,7 +401,8 @@ class FileJob:
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
         first, _ = self._first_rows()
-        first.attrs[ADDED] = attrs_in(self.rows.schema.metadata).get(ADDED)
+        former = Stamp.of_attributes(attributes_in(self.rows.schema.metadata))
+        Stamp({"columns": former.columns}).write(first)
         return first
 
     def _first_rows(self) -> tuple[pd.DataFrame, list[int]]:
@@ -585,15 +591,12 @@ class _FileWriting:
         *,
         columns: ResultColumns,
         codes: Sequence[np.ndarray],
-        attrs: Mapping[Hashable, object],
+        stamp: Stamp,
     ) -> None:
         self._rows, self._layout, self._terms = rows, layout, terms
-        self._columns, self._codes, self._attrs = columns, codes, attrs
-        # what was looked up and by what it is taxed; the results themselves are not counted
-        self._noted: dict[Hashable, object] = {
-            **{name: value for name, value in attrs.items() if name != RESULTS},
-            READING: {terms.lookup.prefix: layout.reading.as_plain()},
-        }
+        self._columns, self._codes, self._stamp = columns, codes, stamp
+        # what was looked up and by what it is taxed, without the results themselves
+        self._counted = Stamp(stamp).put(terms.lookup.prefix, readings=layout.reading.as_plain())
         self._counts = Counts()
         self._money: list[int] = []
         self.notes: list[str] = []
@@ -706,11 +709,8 @@ class _FileWriting:
             for position in self._layout.passed
             for field in [self._rows.schema.field(position)]
         ]
-        before, prefix = self._rows.schema.metadata, self._terms.lookup.prefix
-        record = attrs_in(before).get(ADDED)
-        ours = {field.name: str(pd.ArrowDtype(field.type)) for field in added}
-        record = {**(record if isinstance(record, dict) else {}), prefix: ours}
-        return pa.schema([*passed, *added], with_attrs(before, {**self._attrs, ADDED: record}))
+        metadata = with_stamp(self._rows.schema.metadata, self._stamp)
+        return pa.schema([*passed, *added], metadata)
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all columns of the file that are passed."""
@@ -722,7 +722,7 @@ class _FileWriting:
     def _to_count(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all that `df.svc.review()` of the whole file would read."""
         frame = enriched.copy(deep=False)
-        frame.attrs = {**enriched.attrs, **self._noted}
+        self._counted.write(frame)
         names = [self._rows.schema.field(position).name for position in self._layout.passed]
         if self._terms.tax is not None:
             return frame

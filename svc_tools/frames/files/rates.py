@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.frames.arrow import MONEY, RATE
-from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
-from svc_tools.frames.lookup.saved_layout import as_layout, filled
-from svc_tools.frames.lookup_columns import (
-    NOTE,
+from svc_tools.frames.added.names import (
     added_positions,
     free_columns,
     require_columns,
     require_one,
     without_tax,
 )
+from svc_tools.frames.added.stamp import Stamp
+from svc_tools.frames.arrow import MONEY, RATE
+from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
+from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
-from svc_tools.frames.results import UsedLookup, note_of, remember
+from svc_tools.frames.results import UsedLookup, record_of
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import Tax
@@ -353,24 +353,42 @@ def _hashes(keys: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     return np.append(each, 0)[codes].view(np.uint64), np.append(blank, True)[codes]
 
 
-def attrs_of(
-    layout: Layout, terms: Terms, results: Results, *, rows: int, notes: list[str]
-) -> dict[Hashable, object]:
-    """The attributes that `df.svc.lookup()` and `df.svc.tax()` leave on a frame of these rows."""
-    prefix, frame = terms.lookup.prefix, pd.DataFrame()
-    if layout.tax is not None:
-        layout.tax.remember(frame)
+def stamp_of(
+    layout: Layout,
+    terms: Terms,
+    results: Results,
+    *,
+    rows: int,
+    notes: list[str],
+    before: Mapping[bytes, bytes] | None = None,
+) -> Stamp:
+    """What `df.svc.lookup()` and `df.svc.tax()` leave on a frame of these rows.
+
+    Args:
+        layout: what was decided of the file.
+        terms: the terms.
+        results: what was found.
+        rows: how many rows there are.
+        notes: what was decided, in sentences.
+        before: the metadata of the file: what it remembers of other lookups stays.
+    """
+    prefix = terms.lookup.prefix
+    former = Stamp.of_attributes(attributes_in(before))
     lookup = UsedLookup.by(prefix, layout.inputs, results, detail=terms.lookup.detail)
-    frame.attrs[NOTE] = note_of(lookup, results, rows=rows, notes=notes)
-    remember(frame, lookup)
-    return frame.attrs
+    stamp = former.without(prefix, *former).put(
+        prefix,
+        lookup,
+        lookups=record_of(lookup, results, rows=rows, notes=notes),
+        columns={field.name: str(pd.ArrowDtype(field.type)) for field in layout.added},
+    )
+    return stamp if layout.tax is None else layout.tax.stamped(stamp)
 
 
 _PANDAS_ATTRS = b"PANDAS_ATTRS"
 """Where pandas keeps a frame's attributes in a Parquet file."""
 
 
-def attrs_in(metadata: Mapping[bytes, bytes] | None) -> dict[Hashable, Any]:
+def attributes_in(metadata: Mapping[bytes, bytes] | None) -> dict[Hashable, Any]:
     """The attributes of the frame that a file holds; none where they are another program's."""
     try:
         found = json.loads((metadata or {}).get(_PANDAS_ATTRS, b"{}"))
@@ -379,15 +397,12 @@ def attrs_in(metadata: Mapping[bytes, bytes] | None) -> dict[Hashable, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def with_attrs(
-    before: Mapping[bytes, bytes] | None, attrs: Mapping[Hashable, object]
-) -> dict[bytes, bytes]:
-    """A file's metadata with the attributes of this run instead of those of an earlier one."""
-    metadata = dict(before or {})
-    others = {
-        name: value for name, value in attrs_in(before).items() if not str(name).startswith("svc_")
-    }
-    metadata[_PANDAS_ATTRS] = json.dumps(others | dict(attrs), default=str).encode()
+def with_stamp(before: Mapping[bytes, bytes] | None, stamp: Stamp) -> dict[bytes, bytes]:
+    """A file's metadata with the stamp of this run instead of an earlier one."""
+    metadata, rows = dict(before or {}), pd.DataFrame()
+    rows.attrs = attributes_in(before)
+    stamp.write(rows)
+    metadata[_PANDAS_ATTRS] = json.dumps(rows.attrs, default=str).encode()
     if b"pandas" in metadata:  # Arrow stores them there, too
         pandas = json.loads(metadata[b"pandas"])
         if isinstance(pandas, dict) and pandas.pop("attributes", None):

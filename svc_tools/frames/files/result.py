@@ -33,8 +33,8 @@ from svc_tools.display import (
     the_service,
     unknown_warnings_sentence,
 )
+from svc_tools.frames.added.rates import statuses_of
 from svc_tools.frames.arrow import coded
-from svc_tools.frames.lookup_columns import statuses_of
 from svc_tools.frames.money import dollars
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.review import (
@@ -562,7 +562,7 @@ def _taken(chunk: Chunk, rows: np.ndarray) -> Chunk:
     return Chunk(table, stored)
 
 
-def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
+def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded[str]:
     """The codes for which each row of a chunk requires review."""
     frame = rows_of(chunk, range(len(names)))
     frame.columns = pd.Index(names)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency, heading_unit, rows_abroad
 from svc_tools.frames.lookup.doubts import Doubt, question
@@ -28,7 +29,6 @@ from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
 from svc_tools.frames.lookup.sums import Answers, Sums, Term
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
-from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.money import Money
 from svc_tools.questions import Question
 from svc_tools.roles import plain_name

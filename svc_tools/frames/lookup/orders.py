@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from svc_tools.cells import text_of
 from svc_tools.countries import is_abroad
 from svc_tools.exports import PLACE_ROLES
+from svc_tools.frames.added.names import columns_of_lookups
 from svc_tools.frames.arrow import bytes_of
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
@@ -40,7 +41,6 @@ from svc_tools.frames.lookup.row_kinds import row_kinds, signed
 from svc_tools.frames.lookup.sale import Amounts, Counts, Dollars, Marks, Sale
 from svc_tools.frames.lookup.sums import Sums, Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
-from svc_tools.frames.lookup_columns import columns_of_lookups
 from svc_tools.frames.money import Money, whole_cents
 
 if TYPE_CHECKING:

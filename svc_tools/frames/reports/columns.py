@@ -10,8 +10,8 @@ import pandas as pd
 
 from svc_tools.display import plain
 from svc_tools.exports import recognized
+from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.arrow import MONEY, coded, combined, decimals, first_column
-from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.money import dollars, money
 from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
 from svc_tools.frames.row_states import inputs_of

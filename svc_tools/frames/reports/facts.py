@@ -10,8 +10,10 @@ import pandas as pd
 
 from svc_tools.codes import OF_DELIVERY, codes_in, meaning_of, what_to_do
 from svc_tools.display import counted, exact_dollars
+from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.added.rates import rates_of, statuses_of
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import coded, first_column
-from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.row_states import completed, inputs_of, places_of_rows, states_of_rows
@@ -337,8 +339,7 @@ def _lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ..
 
     A frame that has since been filtered or joined still has the note: its counts are left out.
     """
-    note = frame.attrs.get("svc_lookup")
-    note = note if isinstance(note, dict) and note.get("prefix", prefix) == prefix else {}
+    note = Stamp.of(frame).lookups.get(prefix, {})
     whole = note.get("rows") == len(frame)
     facts = [
         (label, _shown(note[name]))

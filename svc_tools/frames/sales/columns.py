@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from svc_tools.countries import Country
 from svc_tools.dates import NoDate
 from svc_tools.exports import recognized
+from svc_tools.frames.added.names import columns_of_lookups, require_one
 from svc_tools.frames.arrow import is_text
 from svc_tools.frames.columns import (
     country_of_frame,
@@ -41,7 +42,6 @@ from svc_tools.frames.lookup.deciding import (
 from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
 from svc_tools.frames.lookup.sums import Sums
-from svc_tools.frames.lookup_columns import columns_of_lookups, require_one
 from svc_tools.frames.options import answers_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of

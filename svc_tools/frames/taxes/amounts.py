@@ -10,6 +10,8 @@ import pandas as pd
 
 from svc_tools.config import seller_delivery
 from svc_tools.exports import recognized
+from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.added.rates import rates_of, statuses_of
 from svc_tools.frames.lookup.currencies import heading_unit
 from svc_tools.frames.lookup.deciding import (
     MOST_ROWS,
@@ -30,7 +32,6 @@ from svc_tools.frames.lookup.reading import (
 )
 from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
 from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
-from svc_tools.frames.lookup_columns import rates_of, require_columns, statuses_of
 from svc_tools.frames.options import TaxOptions, answers_of
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.lookup.columns import SALE_COLUMNS

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svc_tools.dates import DateTerms
+from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
 from svc_tools.frames.queries import DateColumn
-from svc_tools.frames.results import lookups_of
 from svc_tools.frames.taxes.tax_lines import Reasons
 from svc_tools.lookup.options import TaxOptions, names_where
 from svc_tools.nexus import Register, read_register
@@ -67,8 +67,8 @@ _NO_DAY, _NEVER = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 _EPOCH = date(1970, 1, 1)
 
 
-def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) -> None:
-    """Store the terms in the frame's attributes, in plain values that a file can hold."""
+def terms_stored(terms: TaxOptions, register: Register | None) -> dict[str, object]:
+    """The terms as the stamp of a frame has them, in plain values that a file can hold."""
     answers = names_where(TaxOptions, "answer")  # the reading has them
     noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
@@ -82,13 +82,12 @@ def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) 
             "records": len(register.records),
             "states": sorted(register.states),
         }
-    frame.attrs[TERMS] = {**stored(frame, TERMS), terms.prefix: noted}
+    return noted
 
 
 def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
     """The terms of the tax of this prefix, as `df.svc.tax()` stored them; empty if missing."""
-    terms = stored(frame, TERMS).get(prefix)
-    return terms if isinstance(terms, dict) else {}
+    return Stamp.of(frame).terms.get(prefix, {})
 
 
 def _as_stored(value: object) -> object:
@@ -193,10 +192,9 @@ def sale_dates(frame: pd.DataFrame, name: str) -> SaleDays:
 
 def _grain(frame: pd.DataFrame, name: str) -> object:
     """The grain of the lookup that this column is of; else that of the frame's last lookup."""
-    for one in lookups_of(frame):
-        if name == f"{one.prefix}lookup_as_of":
-            return one.grain
-    return stored(frame, NOTE).get("grain")
+    lookups = Stamp.of(frame).lookups
+    named = lookups.get(name.removesuffix("lookup_as_of"), {})
+    return named.get("grain") or next((one.get("grain") for one in lookups.values()), None)
 
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -13,11 +13,11 @@ import numpy as np
 from svc_tools.codes import NOT_DUE
 from svc_tools.display import counted, exact_dollars
 from svc_tools.exports import named_export, recognized
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import Coded, coded, first_column, recoded
 from svc_tools.frames.columns import free_labels
-from svc_tools.frames.lookup_columns import READING, stored
 from svc_tools.frames.money import dollars, dollars_by, money
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.results import lookup_of
 from svc_tools.frames.taxes.due import channel_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class NotDue(NamedTuple):
     sales: Decimal | None
 
 
-def not_due_of_rows(frame: pd.DataFrame, prefix: str) -> Coded:
+def not_due_of_rows(frame: pd.DataFrame, prefix: str) -> Coded[str]:
     """Why no tax is due from the seller of each row; empty where some may be.
 
     That is the row's `tax_due_reason`. In a frame without a tax, a recognized export may say it:
@@ -75,12 +75,11 @@ def _facilitated(frame: pd.DataFrame, prefix: str) -> np.ndarray:
 
 def _export_of(frame: pd.DataFrame, prefix: str) -> Export | None:
     """The export that an enriched frame was recognized as."""
-    reading = stored(frame, READING).get(prefix)
-    if isinstance(reading, dict):
+    reading = Stamp.of(frame).readings.get(prefix)
+    if reading is not None:
         return named_export(reading.get("export"))
-    for lookup in lookups_of(frame):
-        if lookup.prefix == prefix:
-            return lookup.inputs.reading.export
+    if (lookup := lookup_of(frame, Stamp.of(frame), prefix)) is not None:
+        return lookup.inputs.reading.export
     return recognized(free_labels(frame))
 
 

@@ -16,23 +16,22 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.codes import NOT_DUE, codes_of
+from svc_tools.frames.added.names import (
+    names_of_lookup,
+    placed,
+    remember_columns,
+    require_columns,
+    require_one,
+    without_tax,
+)
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import FailedRowsError, with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.layouts import of_tax_for_layout
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup_columns import (
-    LAYOUT,
-    names_of_lookup,
-    placed,
-    remember_columns,
-    require_columns,
-    require_one,
-    stored,
-    without_tax,
-)
-from svc_tools.frames.results import reading_of, remember_reading
+from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import (
     amounts_of_tax,
     rates_known,
@@ -45,8 +44,8 @@ from svc_tools.frames.taxes.due import (
     channel_of,
     marketplace_only,
     register_of,
-    remember,
     sale_dates,
+    terms_stored,
     why_not_due,
 )
 from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
@@ -69,8 +68,8 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
+    from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.lookup.sale import Counts, Marks, Sale
-    from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
@@ -236,14 +235,15 @@ class Tax:
         if terms.ship_from is not None:
             _origins_of(frame, terms.ship_from)
 
-    def remember(self, frame: pd.DataFrame) -> None:
-        """Store with a frame what its tax was computed by, in plain values that a file can hold."""
+    def stamped(self, stamp: Stamp) -> Stamp:
+        """The stamp of a frame with what its tax was computed by."""
         prefix, source = self.terms.prefix, self.source
-        remember(frame, self.terms, self.register)
+        stamp = stamp.put(prefix, terms=terms_stored(self.terms, self.register))
         if (kept := of_tax_for_layout(source)) is not None:
-            frame.attrs[LAYOUT] = {**stored(frame, LAYOUT), prefix: kept}
+            stamp = stamp.put(prefix, layouts=kept)
         if source.computed:
-            remember_reading(frame, prefix, source.reading)
+            stamp = stamp.put(prefix, readings=source.reading.as_plain())
+        return stamp
 
     def add(
         self,
@@ -302,7 +302,7 @@ class Tax:
         taxed = placed(rest, prefix, {name: columns[name] for name in self.added})
         remember_columns(taxed, prefix, self.added)
         if marks is None:
-            self.remember(taxed)
+            self.stamped(Stamp.of(taxed)).write(taxed)
         of_rows = sold.counts.sentences(source.reading) if sold else []
         if progress:
             say([*source.notes, *of_rows, *_notes(lines, columns, sales.channel)])

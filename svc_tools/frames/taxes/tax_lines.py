@@ -13,8 +13,9 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import DELIVERY_WARNINGS, codes_in, meaning_of
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import rates_of
 from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.config import DeliveryAs
-    from svc_tools.frames.lookup_columns import Rates
+    from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.options import TaxOptions
 
 _SURE = LARGEST // UNITS_PER_ONE // 2 - 1

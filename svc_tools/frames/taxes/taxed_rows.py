@@ -15,13 +15,14 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import NOT_DUE
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import rates_of, statuses_of
 from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.deciding import require_answers
 from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one, statuses_of
 from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
 from svc_tools.frames.results import reading_of
@@ -65,7 +66,7 @@ class TaxedRows:
     nothing_due: np.ndarray
     taxable: Money
     exempt: Money
-    why: Coded
+    why: Coded[str]
 
 
 class Due(NamedTuple):

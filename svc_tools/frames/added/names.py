@@ -1,8 +1,7 @@
-"""The columns that `df.svc.lookup()` and `df.svc.tax()` add to a frame, and how they are read.
+"""The columns that `df.svc.lookup()` and `df.svc.tax()` add to a frame: which ones they are.
 
 Each name has a prefix of the user's choice. `columns_of_lookups` are the added ones: a
-lookup replaces those of an earlier one, and never overwrites a column of the user's. Rates are read
-as whole numbers of 10^-5, whatever form they are in.
+lookup replaces those of an earlier one, and never overwrites a column of the user's.
 """
 
 from __future__ import annotations
@@ -10,15 +9,12 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import Counter
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.arrow import Coded, coded, first_column, units_of
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.odd_cells import Shown
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
@@ -36,21 +32,9 @@ from svc_tools.lookup.columns import (
     is_short,
 )
 from svc_tools.roles import ColumnBetween, ColumnTaken
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
-NOTE = "svc_lookup"
-"""The frame's attribute that describes its last lookup: see `results.note_of`."""
-TERMS = "svc_tax_terms"
-"""The frame's attribute with the terms of its taxes, by prefix: see `taxes.due.terms_of`."""
-LAYOUT = "svc_layout"
-"""The attribute that holds what a tax says of the layout of the rows, by prefix."""
-ADDED = "svc_columns"
-"""The frame's attribute with the columns that were added to it and their dtypes, by prefix."""
-READING = "svc_reading"
-"""The frame's attribute with what its columns mean, by prefix: see `results.reading_of`."""
 
 
 def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: str) -> None:
@@ -138,19 +122,11 @@ def placed(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -> pd.D
     return made
 
 
-def stored(frame: pd.DataFrame, attribute: str) -> dict[str, Any]:
-    """The mapping that is stored in an attribute of a frame; empty where it is missing."""
-    value = frame.attrs.get(attribute)
-    return value if isinstance(value, dict) else {}
-
-
 def remember_columns(frame: pd.DataFrame, prefix: str, names: Iterable[str]) -> None:
     """Record with a frame which columns a lookup or a tax added, and their dtypes."""
     forms = {prefix + name: str(frame[prefix + name].dtype) for name in names}
-    record = stored(frame, ADDED)
-    former = record.get(prefix)
-    forms = {**former, **forms} if isinstance(former, dict) else forms
-    frame.attrs[ADDED] = {**record, prefix: forms}
+    stamp = Stamp.of(frame)
+    stamp.put(prefix, columns={**stamp.columns.get(prefix, {}), **forms}).write(frame)
 
 
 def columns_of_lookups(frame: pd.DataFrame) -> frozenset[Hashable]:
@@ -170,17 +146,16 @@ def added_positions(frame: pd.DataFrame) -> dict[str, list[int]]:
     they are the unbroken run of columns around `lookup_status` that have our names in our order:
     a column of such a name elsewhere is the user's.
     """
-    labels, known, ending = list(frame.columns), stored(frame, ADDED), "lookup_status"
+    stamp, labels, ending = Stamp.of(frame), list(frame.columns), "lookup_status"
     prefixes = [
         label.removesuffix(ending)
         for label in labels
         if isinstance(label, str) and label.endswith(ending)
     ]
     found: dict[str, list[int]] = {}
-    for prefix in dict.fromkeys([*known, *prefixes]):
-        record = known.get(prefix)
-        if isinstance(record, dict) and record:
-            ours = _recorded(frame, prefix, record)
+    for prefix in dict.fromkeys([*stamp.columns, *prefixes]):
+        if stamp.columns.get(prefix):
+            ours = _recorded(frame, prefix, stamp)
         else:
             ours = [*_runs(labels, prefix)]
         if ours:
@@ -242,16 +217,16 @@ def _ranks(prefix: str, order: tuple[str, ...]) -> dict[Hashable, int]:
     return {prefix + name: rank for rank, name in enumerate(order)}
 
 
-def _recorded(frame: pd.DataFrame, prefix: str, record: Mapping[str, object]) -> list[int]:
+def _recorded(frame: pd.DataFrame, prefix: str, stamp: Stamp) -> list[int]:
     """The positions of the columns of a record, as far as they are still those.
 
     A column of another kind is the user's who has put it in the place of ours. So is one alone: it
     has the name of a column that was dropped.
     """
-    labels = list(frame.columns)
+    labels, record = list(frame.columns), stamp.columns[prefix]
     places = {at: str(label) for at, label in enumerate(labels) if label in record}
     taxes = {prefix + name for name in TAXES}
-    untold = prefix in stored(frame, TERMS) and taxes.isdisjoint(record)
+    untold = prefix in stamp.terms and taxes.isdisjoint(record)
     dtypes = list(frame.dtypes)
     ours, rounded = [], []
     for at, label in places.items():
@@ -331,7 +306,7 @@ def _refuse_between(frame: pd.DataFrame, prefix: str, taken: Sequence[str]) -> N
     Raises:
         ColumnBetween: there are such columns.
     """
-    if stored(frame, ADDED).get(prefix):  # then their places say nothing
+    if Stamp.of(frame).columns.get(prefix):  # then their places say nothing
         return
     labels, names = list(frame.columns), _ranks(prefix, ADDED_COLUMNS)
     named = [at for at, label in enumerate(labels) if label in names]
@@ -351,16 +326,11 @@ def _without(frame: pd.DataFrame, prefix: str, names: Collection[str]) -> pd.Dat
     # by position: the user may have a column of the same name
     rest = frame.set_axis(range(frame.shape[1]), axis=1).drop(columns=gone)
     rest.columns = frame.columns.delete(gone)
-    record = dict(stored(frame, ADDED))
-    former = record.pop(prefix, None)
-    former = former if isinstance(former, dict) else {}
-    if left:  # recorded from now on, also those of a file without a record, in any form
-        record[prefix] = {one: former.get(one, "object") for one in frame.columns[left]}
-    rest.attrs[ADDED] = record
-    if isinstance(rest.attrs.get(TERMS), dict):  # neither is without its tax
-        rest.attrs[TERMS] = {
-            one: terms for one, terms in rest.attrs[TERMS].items() if one != prefix
-        }
+    stamp = Stamp.of(frame)
+    former = stamp.columns.get(prefix, {})
+    # recorded from now on, also those of a file without a record, in any form
+    record = {label: former.get(label, "object") for label in frame.columns[left]}
+    stamp.without(prefix, "columns", "terms").put(prefix, columns=record).write(rest)
     return rest
 
 
@@ -385,90 +355,3 @@ def without_tax(
         _refuse_between(frame, prefix, taken)
         raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
-
-
-def statuses_of(frame: pd.DataFrame, prefix: str) -> Coded:
-    """The `lookup_status` of each row; a row without one was not attempted."""
-    return coded(frame, f"{prefix}lookup_status", Status.NOT_ATTEMPTED.text)
-
-
-class Rates(NamedTuple):
-    """Rates by row, in units of 10^-5; 0 where it is missing."""
-
-    units: np.ndarray
-    missing: np.ndarray
-    """Rows without a value, or with one that is not a rate."""
-    wrong: dict[int, str]
-    """The rows with a value that is not a rate, and why it is not."""
-
-
-def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
-    """The rates of a column; all missing where the frame has no such column."""
-    if name not in frame.columns:
-        return Rates(np.zeros(len(frame), np.int64), np.ones(len(frame), bool), {})
-    column = frame[name]
-    try:
-        units, missing = units_of(column)
-    except TypeError:  # text or floats, as lookup(rates=…) gives them, or from a file
-        return _rates_one_by_one(column, str(name))
-    inside = not len(units) or (units.min() >= 0 and units.max() < UNITS_PER_ONE)
-    return Rates(units, missing, {}) if inside else _rates_one_by_one(column, str(name))
-
-
-def truths_of(frame: pd.DataFrame, name: Hashable, *, missing: bool) -> np.ndarray | None:
-    """A column of truth values, also as text (True, false), as a CSV file has it.
-
-    `None` where the frame has no such column; `missing` stands for missing and blank cells.
-
-    Raises:
-        ValueError: a cell is neither true nor false.
-    """
-    column = first_column(frame, name)
-    if column is None:
-        return None
-    if pd.api.types.is_bool_dtype(column.dtype) and not column.hasnans:
-        plain: np.ndarray = column.to_numpy(bool)
-        return plain
-    codes, uniques = pd.factorize(column)
-    read = [_truth(value, name, missing=missing) for value in list(uniques)]
-    truths: np.ndarray = np.array([*read, missing], bool)[codes]
-    return truths
-
-
-_TRUTHS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-
-
-def _truth(value: object, name: Hashable, *, missing: bool) -> bool:
-    text = str(value).strip()
-    if not text:
-        return missing
-    known = _TRUTHS.get(text.lower())
-    if known is None:
-        raise ValueError(f"{name}: expected True or False in each row, not {text[:40]!r}")
-    return known
-
-
-def _rates_one_by_one(column: pd.Series, name: str) -> Rates:
-    codes, uniques = pd.factorize(column)
-    read = [_rate(value, name) for value in list(uniques)]
-    units = np.array([one if isinstance(one, int) else 0 for one in read] + [0], np.int64)
-    missing = np.array([not isinstance(one, int) for one in read] + [True], bool)
-    wrong: dict[int, str] = {}
-    for code, one in enumerate(read):
-        if isinstance(one, str):
-            wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), one)
-    return Rates(units[codes], missing[codes], wrong)
-
-
-def _rate(value: object, name: str) -> int | str | None:
-    """One rate in units, or why it is not one; `None` for blank text."""
-    text = repr(float(value)) if isinstance(value, float) else str(value).strip()
-    if not text:
-        return None
-    try:
-        units = rate_to_units(Decimal(text))
-    except (InvalidOperation, ValueError):
-        return f"{name}: {text[:40]!r} is not a rate such as 0.08250"
-    if 0 <= units < UNITS_PER_ONE:
-        return units
-    return f"{name}: {text[:40]} is not a fraction from 0 to 1"

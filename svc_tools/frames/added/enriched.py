@@ -1,0 +1,177 @@
+"""The rows of an enriched frame, and what is known of them: each fact is read once.
+
+`Enriched` reads the columns that a lookup and a tax added. What follows from them is a fact, a
+function with `@fact` in the module that it is about, such as `states_of(rows)`: it is found on
+first use, and kept with the rows. A frame is one `Enriched`, a chunk of a file is one too.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from svc_tools.codes import codes_in
+from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.rates import Rates, rates_of, truths_of
+from svc_tools.frames.added.stamp import Stamp
+from svc_tools.frames.arrow import Coded, coded, recoded
+from svc_tools.frames.money import Money, money
+from svc_tools.statuses import Meaning, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    import pandas as pd
+
+
+class _ByRow(Protocol):
+    """What is known of each row."""
+
+    def at(self, rows: np.ndarray) -> Self:
+        """What is known of these rows."""
+
+
+_Fact = TypeVar("_Fact")
+_OfRows = TypeVar("_OfRows", bound=_ByRow)
+LOOKUP_FIRST = "look the rates up first: df.svc.lookup()"
+TAX_FIRST = "compute the tax first: df.svc.tax(amount='…')"
+
+
+class Enriched:
+    """The rows of a frame that was looked up.
+
+    Columns are named without the prefix; one that the frame lacks is missing throughout.
+
+    Attributes:
+        frame: the rows, with all columns.
+        prefix: the prefix of the lookup's columns.
+        stamp: what the frame remembers.
+    """
+
+    __slots__ = ("_at", "_facts", "_whole", "frame", "prefix", "stamp")
+
+    def __init__(self, frame: pd.DataFrame, prefix: str = "") -> None:
+        self.frame, self.prefix, self.stamp = frame, prefix, Stamp.of(frame)
+        self._facts: dict[Hashable, Any] = {}
+        self._whole: Enriched | None = None
+        self._at = np.zeros(0, np.int64)
+
+    def at(self, rows: np.ndarray) -> Enriched:
+        """Some of the rows, by position; what is known of all of them is not read again."""
+        part = Enriched(self.frame.iloc[rows], self.prefix)
+        part._whole, part._at = self, rows
+        return part
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.frame)
+
+    def label(self, name: str) -> str:
+        """The label of an added column."""
+        return self.prefix + name
+
+    def has(self, *names: str) -> bool:
+        """Whether the frame has all of these added columns."""
+        return all(self.prefix + name in self.frame.columns for name in names)
+
+    def require(self, *names: str, remedy: str = LOOKUP_FIRST, argument: str = "lookup") -> Self:
+        """Refuse a frame that lacks one of these added columns, or has one of them twice.
+
+        Raises:
+            ValueError: it names the columns, and the remedy.
+        """
+        labels = tuple(self.prefix + name for name in names)
+        require_columns(self.frame, labels, remedy)
+        for label in labels:
+            require_one(self.frame, label, argument)
+        return self
+
+    @property
+    def status(self) -> Coded[str]:
+        """The `lookup_status` of each row; a row without one was not attempted."""
+        return self.coded("lookup_status", Status.NOT_ATTEMPTED.text)
+
+    def where(self, is_meant: Callable[[Meaning], bool]) -> np.ndarray:
+        """The mask of the rows whose status is meant."""
+        return self.status.where(lambda text: is_meant(Status.of(text)))
+
+    @property
+    def terms(self) -> Mapping[str, Any]:
+        """The arguments of the tax, in plain values; empty where they are not known."""
+        return self.stamp.terms.get(self.prefix, {})
+
+    def coded(self, name: str, missing: str = "") -> Coded[str]:
+        """The texts of an added column; `missing` stands for missing ones."""
+        return self._once(
+            (coded, name, missing),
+            lambda rows: coded(rows.frame, rows.prefix + name, missing),
+        )
+
+    def codes(self, name: str) -> Coded[tuple[str, ...]]:
+        """The codes in each cell of an added column."""
+
+        def split(rows: Enriched) -> Coded[tuple[str, ...]]:
+            numbers, cells = rows.coded(name)
+            return recoded(numbers, map(codes_in, cells))
+
+        return self._once((codes_in, name), split)
+
+    def rates(self, name: str) -> Rates:
+        """The rates of an added column, in units of 10^-5."""
+        return self._once((rates_of, name), lambda rows: rates_of(rows.frame, rows.prefix + name))
+
+    def money(self, name: str) -> Money:
+        """The dollars of an added column, in whole cents."""
+        return self._once((money, name), lambda rows: money(rows.frame, rows.prefix + name))
+
+    def truths(self, name: str, *, missing: bool) -> np.ndarray | None:
+        """The truth values of an added column; `None` where the frame has no such column.
+
+        Raises:
+            ValueError: a cell is neither true nor false.
+        """
+        if self._whole is not None:
+            found = self._whole.truths(name, missing=missing)
+            return None if found is None else found[self._at]
+        key = (truths_of, name, missing)
+        if key not in self._facts:
+            self._facts[key] = truths_of(self.frame, self.prefix + name, missing=missing)
+        truths: np.ndarray | None = self._facts[key]
+        return truths
+
+    def _once(self, key: Hashable, read: Callable[[Enriched], _OfRows]) -> _OfRows:
+        if key not in self._facts:
+            whole = self._whole
+            self._facts[key] = (
+                read(self) if whole is None else whole._once(key, read).at(self._at)  # noqa: SLF001 - of the same class
+            )
+        found: _OfRows = self._facts[key]
+        return found
+
+
+def fact(find: Callable[[Enriched], _OfRows]) -> Callable[[Enriched], _OfRows]:
+    """A function of enriched rows that is called once for them, and not again for some of them."""
+
+    @functools.wraps(find)
+    def known(rows: Enriched) -> _OfRows:
+        return rows._once(find, find)  # noqa: SLF001 - where facts are kept
+
+    return known
+
+
+def fact_of_all(find: Callable[[Enriched], _Fact]) -> Callable[[Enriched], _Fact]:
+    """Likewise of what is known of all rows together, and so of some of them."""
+
+    @functools.wraps(find)
+    def known(rows: Enriched) -> _Fact:
+        every = rows
+        while every._whole is not None:  # noqa: SLF001 - where facts are kept
+            every = every._whole  # noqa: SLF001 - as above
+        if find not in every._facts:  # noqa: SLF001 - as above
+            every._facts[find] = find(every)  # noqa: SLF001 - as above
+        found: _Fact = every._facts[find]  # noqa: SLF001 - as above
+        return found
+
+    return known
