@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import LookupFailedError, enrich, make_plan
@@ -184,7 +185,7 @@ class SvcAccessor:
             LayoutError: the frame does not know how its columns were read (a merged frame), or a
                 column has a name that is no text.
         """
-        return layout_of(self._readable, prefix)
+        return layout_of(Enriched(self._readable, prefix))
 
     def freeze(
         self,
@@ -371,7 +372,7 @@ class SvcAccessor:
             TypeError: the column of the tax collected holds truth values.
         """
         return reconcile(
-            self._readable,
+            Enriched(self._readable, prefix),
             collected,
             tolerance=tolerance,
             by=by,
@@ -379,7 +380,6 @@ class SvcAccessor:
             date=date,
             dates=dates_of(date_format, tz),
             worst=worst,
-            prefix=prefix,
             options=options_of(AmountOptions, "reconcile", answers),
         )
 
@@ -425,13 +425,12 @@ class SvcAccessor:
             TypeError: several states.
         """
         return filing(
-            self._readable,
+            Enriched(self._readable, prefix),
             state,
             period=period,
             date=date,
             dates=dates_of(date_format, tz),
             amount=amount,
-            prefix=prefix,
             options=options_of(AmountOptions, "filing", answers),
         )
 
@@ -467,7 +466,8 @@ class SvcAccessor:
             ValueError: the frame has not been looked up, or a column is missing.
         """
         options = options_of(AmountOptions, "review", answers)
-        return review(self._readable, amount=amount, share=share, prefix=prefix, options=options)
+        rows = Enriched(self._readable, prefix)
+        return review(rows, amount=amount, share=share, options=options)
 
     @takes(AmountArguments, AmountOptions)
     def split(
@@ -497,7 +497,8 @@ class SvcAccessor:
             ValueError: the frame has not been looked up, or a column is missing.
         """
         options = options_of(AmountOptions, "split", answers)
-        return split(self._frame, amount=amount, prefix=prefix, options=options)
+        rows = Enriched(self._readable, prefix)
+        return split(rows, self._frame, amount=amount, options=options)
 
     def plain(self) -> pd.DataFrame:
         """Return a copy in the standard types of pandas, for what takes no exact decimals.
@@ -629,11 +630,10 @@ class SvcAccessor:
         from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
 
         return write_report(
-            self._readable,
+            Enriched(self._readable, prefix),
             path,
             amount=amount,
             title=title,
-            prefix=prefix,
             columns=columns,
             options=options_of(AmountOptions, "report", answers),
         )

@@ -361,6 +361,10 @@ class Coded(NamedTuple, Generic[_Cell]):
         rows: np.ndarray = meant[self.codes]
         return rows
 
+    def having(self: Coded[tuple[str, ...]], *codes: str) -> np.ndarray:
+        """The mask of the rows that have one of these codes."""
+        return self.where(lambda cell: not {*codes}.isdisjoint(cell))
+
     def counts(self, rows: np.ndarray | None = None) -> list[tuple[_Cell, int]]:
         """How many rows (of those in the mask) have each value; values of no row are left out."""
         codes = self.codes if rows is None else self.codes[rows]

@@ -16,8 +16,7 @@ import pandas as pd
 from svc_tools.atomic import whole_file
 from svc_tools.config import embedded, is_embedded
 from svc_tools.display import Note, as_html
-from svc_tools.frames.added.rates import rates_of
-from svc_tools.frames.added.stamp import Stamp
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sources import BookSource
@@ -51,32 +50,31 @@ class _Changed(NamedTuple):
     """Other rows whose rate is not the one found for their place and date."""
 
 
-def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
+def changed_rows(rows: Enriched) -> int | None:
     """How many rows have another place or date, or another rate, than at their lookup.
 
     `None` where that is unknown: the results are not stored with the frame (it comes from a file,
     or was merged), or it lacks a column that its lookup read.
     """
-    lookup = lookup_of(frame, Stamp.of(frame), prefix)
+    lookup = lookup_of(rows)
     if lookup is None or lookup.results is None:
         return None
-    if not all(label in frame.columns for label in lookup.inputs.columns.values()):
+    if not all(label in rows.frame.columns for label in lookup.inputs.columns.values()):
         return None
-    rows = Orders(frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
-    return sum(_changes_of(rows, Survey.of(rows, lookup.inputs), lookup.results, prefix))
+    placed = Orders(rows.frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
+    return sum(_changes_of(rows, Survey.of(placed, lookup.inputs), lookup.results))
 
 
-def _changes_of(frame: pd.DataFrame, survey: Survey, results: Results, prefix: str) -> _Changed:
+def _changes_of(rows: Enriched, survey: Survey, results: Results) -> _Changed:
     """Compare the places, dates and rates of the rows with the results of the lookup."""
     outcomes, of_query = results.of_queries(survey.queries)
     found = [_NO_RATE if one.found is None else one.found.combined for one in outcomes]
     units = np.array([*found, _NOT_LOOKED_UP], np.int64)[of_query]
     not_looked_up = int(survey.queries.rows[units == _NOT_LOOKED_UP].sum())
-    name = f"{prefix}combined_rate"
-    if name not in frame.columns:
+    if not rows.has("combined_rate"):
         return _Changed(not_looked_up, 0)
     expected = units[survey.codes[0]]
-    rates = rates_of(frame, name)
+    rates = rows.rates("combined_rate")
     there = np.where(rates.missing, _NO_RATE, rates.units)
     other = (there != expected) & (expected != _NOT_LOOKED_UP)
     return _Changed(not_looked_up, int(np.count_nonzero(other)))
@@ -196,7 +194,7 @@ def _refuse_changes(
     frame: pd.DataFrame, survey: Survey, lookup: UsedLookup, results: Results
 ) -> None:
     """Refuse rows that are not those that were looked up."""
-    changed = _changes_of(frame, survey, results, lookup.prefix)
+    changed = _changes_of(Enriched(frame, lookup.prefix), survey, results)
     if changed.not_looked_up:
         raise ValueError(
             "rows whose place or date is not the one that was looked up:"

@@ -6,7 +6,6 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import free_labels
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup.saved_layout import FURTHER, MONEY, LayoutError, layout_of_file
@@ -17,25 +16,25 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.frames.taxes.amounts import AmountsOfTax
 
 
-def layout_of(frame: pd.DataFrame, prefix: str) -> SalesLayout:
+def layout_of(rows: Enriched) -> SalesLayout:
     """The layout of an enriched frame; see `df.svc.layout`.
 
     Raises:
         LayoutError: the frame does not know how its columns were read.
     """
-    stamp = Stamp.of(frame)
-    lookup = lookup_of(frame, stamp, prefix)
+    lookup, frame = lookup_of(rows), rows.frame
     if lookup is None:
         raise LayoutError(
             "layout: the frame does not know how its columns were read: call it on what"
             " df.svc.lookup() or df.svc.tax() returned"
         )
-    return layout_by(frame, free_labels(frame), lookup.inputs, stamp.layouts.get(prefix))
+    return layout_by(frame, free_labels(frame), lookup.inputs, rows.stamp.layouts.get(rows.prefix))
 
 
 def layout_by(

@@ -24,6 +24,7 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import Source
 from svc_tools.dates import DateStyle
 from svc_tools.exports import named_export, recognized
+from svc_tools.frames.added.enriched import Enriched, fact_of_all
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import Inputs, free_labels, propose
 from svc_tools.frames.lookup.deciding import rows_of_file
@@ -75,11 +76,11 @@ def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
     Those of a frame that was read from a file are without their results.
     """
     stamp = Stamp.of(frame)
-    every = (lookup_of(frame, stamp, prefix) for prefix in stamp.lookups)
+    every = (_lookup_of(frame, stamp, prefix) for prefix in stamp.lookups)
     return [lookup for lookup in every if lookup is not None]
 
 
-def lookup_of(frame: pd.DataFrame, stamp: Stamp, prefix: str) -> UsedLookup | None:
+def _lookup_of(frame: pd.DataFrame, stamp: Stamp, prefix: str) -> UsedLookup | None:
     """The lookup of a prefix, if its columns are in the frame and it is stored with it."""
     if f"{prefix}lookup_status" not in frame.columns:
         return None
@@ -91,16 +92,23 @@ def lookup_of(frame: pd.DataFrame, stamp: Stamp, prefix: str) -> UsedLookup | No
     return None
 
 
-def reading_of(frame: pd.DataFrame, prefix: str) -> Reading:
-    """What the columns of an enriched frame mean, as its lookup or its tax has read them.
+@fact_of_all
+def lookup_of(rows: Enriched) -> UsedLookup | None:
+    """The lookup of enriched rows, if it is stored with them."""
+    return _lookup_of(rows.frame, rows.stamp, rows.prefix)
+
+
+@fact_of_all
+def reading_of(rows: Enriched) -> Reading:
+    """What the columns of a frame mean, as its lookup or its tax has read them.
 
     Where that is not stored with the frame, it is read again.
     """
-    stamp = Stamp.of(frame)
     with contextlib.suppress(KeyError, TypeError, ValueError):
-        return Reading.from_plain(stamp.readings[prefix])
-    if (lookup := lookup_of(frame, stamp, prefix)) is not None:
+        return Reading.from_plain(rows.stamp.readings[rows.prefix])
+    if (lookup := lookup_of(rows)) is not None:
         return lookup.inputs.reading
+    frame = rows.frame
     labels = free_labels(frame)
     export = recognized(labels)
     if export is not None:

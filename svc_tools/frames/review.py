@@ -1,6 +1,6 @@
 """The rows that require review: listed and grouped, with what to do, where, and the dollars.
 
-`codes_of_rows` decides which they are. `reviewed` lists and groups them, for `df.svc.review()`,
+`review_codes` decides which they are. `reviewed` lists and groups them, for `df.svc.review()`,
 summaries and reports; `ReviewCounts` groups those of a file that is read in parts.
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import codes_in, meaning_of, urgency, what_to_do, where_to_do
+from svc_tools.codes import meaning_of, urgency, what_to_do, where_to_do
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -26,37 +26,33 @@ from svc_tools.display import (
     number,
     prose,
 )
-from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.added.rates import statuses_of
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.comparison import without_added
-from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
-from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
+from svc_tools.frames.arrow import MONEY, Coded, combined, decimals, recoded
+from svc_tools.frames.money import Money, dollars, dollars_by, money_column, sums_by
 from svc_tools.frames.review_rows import (
     BASES,
     BASIS_CODES,
-    codes_of_rows,
     figures_of,
     highest_rates,
     of_delivery_alone,
+    review_codes,
     taxed_up,
     unmatched_rows,
-    why_of_rows,
+    why_review,
 )
-from svc_tools.frames.row_states import completed, places_of_rows, states_of_rows
+from svc_tools.frames.row_states import places_of, states_of
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     goods_of,
-    goods_of_tax,
-    taxed_rows,
 )
 from svc_tools.frames.untaxed_states import UntaxedStates
-from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from svc_tools.codes import AddressGiven
     from svc_tools.frames.options import AmountOptions
@@ -203,43 +199,23 @@ class ReviewCounts:
         rows, cents = self._estimates()
         return sum(rows), dollars(sum(cents))
 
-    def add(
-        self,
-        frame: pd.DataFrame,
-        status: Coded[str],
-        why: Coded[str],
-        prefix: str,
-        *,
-        goods: Goods | None = None,
-    ) -> None:
-        """Add the rows of an enriched frame: its rates, and those rows that require review.
+    def add(self, rows: Enriched, goods: Goods) -> None:
+        """Add enriched rows: their rates, and those of them that require review.
 
         Args:
-            frame: the rows.
-            status: the `lookup_status` of each.
-            why: the codes for which each requires review, as `codes_of_rows` gives them.
-            prefix: the prefix of the lookup.
-            goods: the amounts of the rows; `None` for those of the tax.
+            rows: the rows.
+            goods: the amounts of the rows.
         """
-        codes, cells = why
-        states = states_of_rows(frame, prefix=prefix)
-        self._untaxed.add(frame, states, prefix)
-        for state, units in zip(states.values, highest_rates(frame, states, prefix), strict=True):
+        self._untaxed.add(rows)
+        for state, units in zip(states_of(rows).values, highest_rates(rows), strict=True):
             self._highest[state] = max(units, self._highest.get(state, -1))
-        listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
-        first, self._seen = self._seen, self._seen + len(frame)
+        listed = np.flatnonzero(review_codes(rows).where(bool))
+        first, self._seen = self._seen, self._seen + len(rows)
         if not len(listed):
             return
-        part, here = frame.iloc[listed], Coded(states.codes[listed], states.values)
-        figures = figures_of(
-            part,
-            Coded(status.codes[listed], status.values),
-            Coded(codes[listed], cells),
-            prefix=prefix,
-            amount=goods_of_tax(part, prefix) if goods is None else goods.of(listed),
-        )
-        reasons, unmatched = Coded(codes[listed], cells), unmatched_rows(part, prefix)
-        groups = self._put(here, reasons, unmatched, figures.own)
+        part = rows.at(listed)
+        figures = figures_of(part, goods.at(listed))
+        groups = self._put(part, figures.own)
         held = np.flatnonzero(figures.open | self._ranked)
         of_rows = (
             *(listed + first, groups, *figures.own, figures.basis.astype(np.int8)),
@@ -249,16 +225,16 @@ class ReviewCounts:
             numbers, groups, cents, missing, *rest = (column[held] for column in of_rows)
             self._held.append(_Held(numbers, groups, Money(cents, missing), *rest))
 
-    def _put(
-        self, states: Coded[str], reasons: Coded[str], unmatched: np.ndarray, own: Money
-    ) -> np.ndarray:
-        """Add rows: their states, their reasons, and the dollars at stake in them.
+    def _put(self, rows: Enriched, own: Money) -> np.ndarray:
+        """Add rows that require review, with the dollars at stake in them.
 
         Returns:
             The number of each row's group.
         """
-        first = recoded(reasons.codes, [_first(cell) for cell in reasons.values])  # noqa: PD011 - no frame's
-        codes, pairs = combined([states, first])
+        reasons, unmatched = review_codes(rows), unmatched_rows(rows)
+        codes, pairs = combined(
+            [states_of(rows), recoded(reasons.codes, map(_first, reasons.values))]
+        )
         groups = [self._sums.setdefault((state, reason), _Sums()) for state, reason in pairs]
         size = len(pairs)
         added = zip(
@@ -269,8 +245,8 @@ class ReviewCounts:
             sums_by(codes, own.cents, size),
             strict=True,
         )
-        for group, rows, without, known, cents in added:
-            group.rows += rows
+        for group, counted_, without, known, cents in added:
+            group.rows += counted_
             group.unmatched += without
             group.known += known
             group.cents += cents
@@ -524,9 +500,9 @@ class Review:
                 f" of {counted(sums.estimated_rows, 'row')} without a tax, at the highest rate"
                 " that the frame has for their state: it orders the rows, and is not their tax."
             )
-            basis = coded(self.rows, f"{self.prefix}review_basis").where("estimate".__eq__)
-            status = statuses_of(self.rows, self.prefix).where(lambda one: Status.of(one).partial)
-            if rows := int((basis & status).sum()):
+            listed = Enriched(self.rows, self.prefix)
+            basis = listed.coded("review_basis").where("estimate".__eq__)
+            if rows := int((basis & listed.where(lambda one: one.partial)).sum()):
                 sentences.append(
                     f"The rate of {counted(rows, 'row')} of them is partial: where their state has"
                     " no whole rate in the frame, the tax is at least that, and local tax comes on"
@@ -582,48 +558,33 @@ class Reviewed(NamedTuple):
 
 
 def review(
-    frame: pd.DataFrame,
-    *,
-    amount: Hashable | None,
-    share: int,
-    prefix: str,
-    options: AmountOptions,
+    rows: Enriched, *, amount: Hashable | None, share: int, options: AmountOptions
 ) -> Review:
     """Review a frame; see `SvcAccessor.review` for the meaning of the arguments."""
     if isinstance(share, bool) or not isinstance(share, int) or not 0 < share <= _PERCENT:
         raise ValueError(f"share: expected a percentage from 1 to 100, not {share!r}")
-    names = tuple(prefix + name for name in ("lookup_status", "needs_review"))
-    require_columns(frame, names, "look the rates up first: df.svc.lookup()")
-    for name in names:
-        require_one(frame, name, "lookup")
-    goods = goods_of(frame, prefix, amount, options, call="review")
-    taxed = f"{prefix}tax" in frame.columns
-    notes = changes_since(frame, taxed_rows(frame, prefix), prefix) if taxed else ()
-    made = reviewed(frame, amount=goods, share=share, prefix=prefix)
-    return replace(made.review, notes=notes)
+    rows.require("lookup_status", "needs_review")
+    goods = goods_of(rows, amount, options, call="review")
+    notes = changes_since(rows) if rows.has("tax") else ()
+    return replace(reviewed(rows, goods, share=share).review, notes=notes)
 
 
-def reviewed(
-    frame: pd.DataFrame, *, amount: Hashable | Goods | None, share: int = 90, prefix: str
-) -> Reviewed:
+def reviewed(rows: Enriched, goods: Goods, *, share: int = 90) -> Reviewed:
     """A review, and the positions of its rows in the frame."""
-    source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
-    status = statuses_of(frame, prefix)
-    codes, cells = codes_of_rows(frame, status, prefix)
+    prefix = rows.prefix
+    source = without_added(rows.frame, [*map(rows.label, REVIEW_COLUMNS)], "a review")
     counts = ReviewCounts(ranked=True)
-    goods = goods_of(frame, prefix, amount)
-    counts.add(frame, status, Coded(codes, cells), prefix, goods=goods)
+    counts.add(rows, goods)
     listed, _, own, basis = counts.stakes()
-    part = completed(frame, prefix=prefix).iloc[listed]
-    states, places = states_of_rows(part, prefix=prefix), places_of_rows(part, prefix=prefix)
-    reasons = Coded(codes[listed], cells)
-    unmatched = unmatched_rows(part, prefix)
+    part = rows.at(listed)
+    reasons, states, places = review_codes(part), states_of(part), places_of(part)
+    unmatched = unmatched_rows(part)
     group_codes, keys = combined([states, _grouped(places, reasons, states), reasons])
     sizes = np.bincount(group_codes, minlength=len(keys))
     of_groups = np.bincount(group_codes[unmatched], minlength=len(keys))
     advice = [
-        _advice_on(cell, state, _given(int(of), int(rows)))
-        for (state, _, cell), of, rows in zip(keys, of_groups, sizes, strict=True)
+        _advice_on(codes, state, _given(int(of), int(size)))
+        for (state, _, codes), of, size in zip(keys, of_groups, sizes, strict=True)
     ]
     groups = _groups(keys, sizes, own, group_codes, advice)
     rank = np.empty(len(keys), np.int64)
@@ -631,32 +592,37 @@ def reviewed(
     zero = ~own.missing & (own.cents == 0)
     order = np.lexsort((listed, rank[group_codes], -own.cents, own.missing, zero))
     groups.index = pd.RangeIndex(1, len(groups) + 1, name="review_group")
-    failed = _failed(part, Coded(status.codes[listed], status.values), prefix)
-    why = why_of_rows(part, Coded(status.codes[listed], status.values), reasons, failed, prefix)
-    rows = source.iloc[listed[order]].copy(deep=False)
+    failed = _failed(part)
+    why = why_review(part, failed)
+    made = source.iloc[listed[order]].copy(deep=False)
     columns = (
         decimals(own.cents[order], own.missing[order], MONEY),
         _taken(BASES, basis[order]),
-        _taken(cells, reasons.codes[order]),
+        _taken(_joined(reasons.values), reasons.codes[order]),
         _taken(why.values, why.codes[order]),
         _advice_of_rows(reasons, states, unmatched, order),
         _taken(places.values, places.codes[order]),
         rank[group_codes[order]] + 1,
     )
     for name, column in zip(REVIEW_COLUMNS, columns, strict=True):
-        rows[prefix + name] = column
-    made = Review(
-        rows=rows,
+        made[prefix + name] = column
+    found = Review(
+        rows=made,
         state_reasons=counts.groups(),
         groups=groups,
-        totals=_totals(len(frame), own, basis, share),
+        totals=_totals(len(rows), own, basis, share),
         prefix=prefix,
-        not_due=not_due_of(frame, prefix, goods),
+        not_due=not_due_of(rows, goods),
     )
-    return Reviewed(made, listed[order], failed[order])
+    return Reviewed(found, listed[order], failed[order])
 
 
-def _grouped(places: Coded[str], reasons: Coded[str], states: Coded[str]) -> Coded[str]:
+def _joined(every: Iterable[tuple[str, ...]]) -> list[str]:
+    """Codes as they stand in a cell."""
+    return ["; ".join(codes) for codes in every]
+
+
+def _grouped(places: Coded[str], reasons: Coded[tuple[str, ...]], states: Coded[str]) -> Coded[str]:
     """The place of each row's group: its state, where its reasons are those of all of the state."""
     whole = reasons.where(of_delivery_alone)
     own, of_states = places.values, states.values  # noqa: PD011 - no frame's
@@ -665,20 +631,15 @@ def _grouped(places: Coded[str], reasons: Coded[str], states: Coded[str]) -> Cod
     return recoded(codes, [*own, *names])
 
 
-def _failed(frame: pd.DataFrame, status: Coded[str], prefix: str) -> np.ndarray:
+def _failed(rows: Enriched) -> np.ndarray:
     """Which rows have no rate, and no tax where the frame has taxes, else no whole rate."""
-    tax = first_column(frame, f"{prefix}tax")
-    lacks = (
-        status.where(lambda one: Status.of(one).partial)
-        if tax is None
-        else money(frame, f"{prefix}tax").missing
-    )
-    failed: np.ndarray = ~status.where(lambda one: Status.of(one).rated) | lacks
+    lacks = rows.money("tax").missing if rows.has("tax") else rows.where(lambda one: one.partial)
+    failed: np.ndarray = ~rows.where(lambda one: one.rated) | lacks
     return failed
 
 
 def _groups(
-    keys: Sequence[tuple[str, ...]],
+    keys: Sequence[tuple[Any, ...]],
     sizes: np.ndarray,
     own: Money,
     codes: np.ndarray,
@@ -690,13 +651,13 @@ def _groups(
     groups = pd.DataFrame(
         {
             "state": _taken([state for state, *_ in keys], every),
-            "reason": _taken([_first(cell) for *_, cell in keys], every),
+            "reason": _taken([_first(codes) for *_, codes in keys], every),
             "place": _taken([place for _, place, _ in keys], every),
-            "reasons": _taken([cell for *_, cell in keys], every),
+            "reasons": _taken(_joined(codes for *_, codes in keys), every),
             "rows": sizes,
             "dollars": money_column(stakes),
             "to_do": _taken(advice, every),
-            "where": _taken([where_to_do(_first(cell), state) for state, _, cell in keys], every),
+            "where": _taken([where_to_do(_first(codes), state) for state, _, codes in keys], every),
         }
     )
 
@@ -743,7 +704,7 @@ def _given(unmatched: int, rows: int) -> AddressGiven:
 
 
 def _advice_of_rows(
-    reasons: Coded[str], states: Coded[str], unmatched: np.ndarray, order: np.ndarray
+    reasons: Coded[tuple[str, ...]], states: Coded[str], unmatched: np.ndarray, order: np.ndarray
 ) -> pd.api.extensions.ExtensionArray:
     """What to do about each row, in this order."""
     given = Coded(unmatched.astype(np.int64), ("no", "all"))
@@ -752,12 +713,11 @@ def _advice_of_rows(
     return _taken(texts, codes[order])
 
 
-def _first(cell: str) -> str:
+def _first(codes: tuple[str, ...]) -> str:
     """The most urgent of the codes of a row."""
-    return next(iter(codes_in(cell)), "")
+    return codes[0] if codes else ""
 
 
-def _advice_on(cell: str, state: str, address: AddressGiven) -> str:
+def _advice_on(codes: tuple[str, ...], state: str, address: AddressGiven) -> str:
     """What to do about the codes of a row, each sentence once."""
-    codes = codes_in(cell)
     return " ".join(dict.fromkeys(what_to_do(code, state, address=address) for code in codes))

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_in, codes_of, meaning_of, urgency
+from svc_tools.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_of, meaning_of, urgency
 from svc_tools.display import capital
-from svc_tools.frames.added.rates import rates_of, truths_of
-from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
-from svc_tools.frames.money import Money, money
+from svc_tools.frames.added.enriched import Enriched, fact
+from svc_tools.frames.arrow import Coded, combined, recoded
+from svc_tools.frames.money import Money
 from svc_tools.frames.queries import combined as distinct
-from svc_tools.frames.taxes.due import terms_of
-from svc_tools.frames.taxes.not_due import not_due_of_rows
+from svc_tools.frames.row_states import states_of
+from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.taxed_rows import goods_of, sales_of, taxable_of_rows, taxed_rows
+from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
 from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.outcomes import TOO_HIGH
 from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
 from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    import pandas as pd
-
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 BASES = (*codes_of("stake"), "")
@@ -38,128 +34,128 @@ DECIDING = (
     *("tax", "tax_error", "taxable_amount", "exempt_amount"),
     *("tax_review", "tax_due", "tax_due_reason"),
 )
-"""What `codes_of_rows` reads where the lookup noted which rows require review."""
+"""What `review_codes` reads where the lookup noted which rows require review."""
 
 
-def codes_of_rows(frame: pd.DataFrame, status: Coded[str], prefix: str) -> Coded[str]:
-    """The codes for which each row requires review, separated by "; ", the most urgent first.
+@fact
+def review_codes(rows: Enriched) -> Coded[tuple[str, ...]]:
+    """The codes for which each row requires review, the most urgent first; none where it does not.
 
-    Empty where a row requires none. They are the status of a row without a whole rate, what the
-    lookup noted (`lookup_review_reason`, where `needs_review`), what the tax noted
-    (`tax_review`), `no_tax`, and why it is not known whether a tax is due. A row of which no tax
-    is due for a known reason requires none, whatever its rate is.
+    They are the status of a row without a whole rate, what the lookup noted
+    (`lookup_review_reason`, where `needs_review`), what the tax noted (`tax_review`), `no_tax`, and
+    why it is not known whether a tax is due. A row of which no tax is due for a known reason
+    requires none, whatever its rate is.
     """
-    marked = truths_of(frame, f"{prefix}needs_review", missing=True)
-    reasons = coded(frame, f"{prefix}lookup_review_reason")
+    marked, reasons = rows.truths("needs_review", missing=True), rows.codes("lookup_review_reason")
     if marked is None:  # a lookup of some columns only
-        reasons = _judged(frame, status, prefix)
+        reasons = _judged(rows)
         marked = reasons.where(bool)
-    codes, rows = combined(
+    numbers, cells = combined(
         [
-            status,
-            Coded(marked.astype(np.int64), ("", "marked")),
+            rows.status,
+            Coded(marked.astype(np.int64), (False, True)),
             reasons,
-            coded(frame, f"{prefix}tax_review"),
-            _why_no_tax(frame, status, prefix),
-            not_due_of_rows(frame, prefix),
+            rows.codes("tax_review"),
+            _why_no_tax(rows),
+            not_due_reasons(rows),
         ]
     )
-    return recoded(codes, (_cell(*row) for row in rows))
+    return recoded(numbers, (_codes_of(*cell) for cell in cells))
 
 
-def _judged(frame: pd.DataFrame, status: Coded[str], prefix: str) -> Coded[str]:
+def _judged(rows: Enriched) -> Coded[tuple[str, ...]]:
     """Why each rate requires review, by the rule of a single result and the columns there are.
 
     No column says whether the state of a row comes from its ZIP, so that another city than the one
     given is always a reason.
     """
-    confidence = f"{prefix}confidence"
     # where it was not looked up, it says nothing
-    unknown = "" if first_column(frame, confidence) is not None else CONFIDENCES[0]
-    texts = [status, coded(frame, confidence, unknown)]
-    names = ("warnings", "effective_date", "effective_date_basis", "lookup_as_of")
-    texts += [coded(frame, prefix + name) for name in names]
-    rates, low, high = (rates_of(frame, prefix + one) for one in ("combined_rate", *RANGE_COLUMNS))
+    unknown = "" if rows.has("confidence") else CONFIDENCES[0]
+    warnings = rows.codes("warnings")
+    names = ("effective_date", "effective_date_basis", "lookup_as_of")
+    texts = [rows.status, rows.coded("confidence", unknown), *map(rows.coded, names)]
+    rates, low, high = map(rows.rates, ("combined_rate", *RANGE_COLUMNS))
     differ = low.units != high.units
     figures = [one.astype(np.int8) for one in (rates.units > TOO_HIGH, low.missing, differ)]
-    codes, first = distinct([*(one.codes for one in texts), *figures], len(frame))
+    every = [*(one.codes for one in texts), warnings.codes, *figures]
+    codes, first = distinct(every, len(rows))
     cells = []
     for row in first.tolist():
-        cell = [one.values[one.codes[row]] for one in texts]  # noqa: PD011 - no frame's
-        text, sure, warned, effective, basis, day = cell
+        text, sure, effective, basis, day = (one.values[one.codes[row]] for one in texts)
         reasons = reasons_of(
             text,
-            codes_in(warned),
+            warnings.values[warnings.codes[row]],
             sure,
             combined=rates.units[row],
             ends=(None if low.missing[row] else low.units[row], high.units[row]),
             since=law_since(effective[:_DAY], basis),
             day=parsed_day(day[:_DAY]),
         )
-        cells.append("; ".join(reasons) if Status.of(text).rated else "")
+        cells.append(tuple(reasons) if Status.of(text).rated else ())
     return recoded(codes, cells)
 
 
-def _why_no_tax(frame: pd.DataFrame, status: Coded[str], prefix: str) -> Coded[str]:
+def _why_no_tax(rows: Enriched) -> Coded[str]:
     """The reasons of `taxed_rows`, also for a frame with only some of the columns of its tax."""
-    tax = first_column(frame, f"{prefix}tax")
-    if tax is None:
-        return Coded(status.codes * 0, ("",))
-    needed = ("tax_error", "taxable_amount", "exempt_amount")
-    if {f"{prefix}{name}" for name in needed} <= set(frame.columns):
-        return taxed_rows(frame, prefix).why
-    lacks = status.where(lambda one: Status.of(one).usable) & money(frame, f"{prefix}tax").missing
+    if not rows.has("tax"):
+        return Coded(rows.status.codes * 0, ("",))
+    if rows.has("tax_error", "taxable_amount", "exempt_amount"):
+        return taxed_rows(rows).why
+    lacks = rows.where(lambda one: one.usable) & rows.money("tax").missing
     return Coded(lacks.astype(np.int64), ("", "no_tax"))
 
 
-def _cell(  # noqa: PLR0917 - a row's cells
-    status: str, marked: str, of_rate: str, of_tax: str, why: str, not_due: str
-) -> str:
+def _codes_of(  # noqa: PLR0917 - a row's cells
+    status: str,
+    marked: bool,  # noqa: FBT001 - as above
+    of_rate: tuple[str, ...],
+    of_tax: tuple[str, ...],
+    why: str,
+    not_due: str,
+) -> tuple[str, ...]:
     if not_due:
-        return ""
-    found = list(codes_in(of_rate)) if marked else []
+        return ()
+    found = [*of_rate] if marked else []
     if Status.of(status).review and status not in found:
         found.append(status)
     if marked and not found:  # a lookup without the column with the reason
         found.append("needs_review")
-    found += codes_in(of_tax)
+    found += of_tax
     if why.startswith("no_tax"):
         found.append(why.partition(":")[2] if why.endswith("freight_taxable_unknown") else "no_tax")
     if why.startswith("due_not_known:"):
         found.append(why.removeprefix("due_not_known:"))
-    return "; ".join(sorted(dict.fromkeys(found), key=urgency))
+    return tuple(sorted(dict.fromkeys(found), key=urgency))
 
 
-def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded[str], prefix: str) -> Coded[str]:
+def _city_of_mismatch(rows: Enriched) -> Coded[str]:
     """The city that a rate is for, where it is not the one that was given."""
-    cities = coded(frame, f"{prefix}resolved_city")
-    differs = reasons.where(lambda cell: "place_input_mismatch" in codes_in(cell))
-    place = cities.values.index("")  # noqa: PD011 - no frame's
+    cities = rows.coded("resolved_city")
+    differs = review_codes(rows).having("place_input_mismatch")
+    place = cities.values.index("")
     return Coded(np.where(differs, cities.codes, place), cities.values)
 
 
-def why_of_rows(
-    frame: pd.DataFrame, status: Coded[str], reasons: Coded[str], failed: np.ndarray, prefix: str
-) -> Coded[str]:
+def why_review(rows: Enriched, failed: np.ndarray) -> Coded[str]:
     """Why each row requires review, a sentence for each of its reasons."""
-    columns = (
-        status,
-        coded(frame, f"{prefix}lookup_error"),
-        coded(frame, f"{prefix}tax_error"),
-        reasons,
-        _city_of_mismatch(frame, reasons, prefix),
+    columns: tuple[Coded[Any], ...] = (
+        rows.status,
+        rows.coded("lookup_error"),
+        rows.coded("tax_error"),
+        review_codes(rows),
+        _city_of_mismatch(rows),
         Coded(failed.astype(np.int64), ("", "lacking")),
     )
-    codes, rows = combined(columns)
-    return recoded(codes, (_why_of(*row) for row in rows))
+    codes, cells = combined(columns)
+    return recoded(codes, (_why_of(*cell) for cell in cells))
 
 
 def _why_of(  # noqa: PLR0917 - a row's cells
-    status: str, error: str, tax_error: str, cell: str, city: str, lacking: str
+    status: str, error: str, tax_error: str, codes: tuple[str, ...], city: str, lacking: str
 ) -> str:
     if not Status.of(status).rated:
         return error or f"No rate ({status}), and no reason given."
-    codes, sentences = codes_in(cell), []
+    sentences = []
     if lacking and not any(Status.of(code).partial for code in codes):
         sentences.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
     sentences += [_sentence(code, city) for code in codes if code != "no_tax"]
@@ -191,39 +187,30 @@ class Figures(NamedTuple):
     least: np.ndarray
 
 
-def figures_of(
-    frame: pd.DataFrame,
-    status: Coded[str],
-    reasons: Coded[str],
-    *,
-    prefix: str,
-    amount: Hashable | Goods | None,
-) -> Figures:
+def figures_of(rows: Enriched, goods: Goods) -> Figures:
     """The dollars at stake in every row, by the first basis that applies.
 
     What the delivery alone decides is all that is at stake only where nothing else is in doubt.
     """
-    goods = goods_of(frame, prefix, amount)
-    sales = sales_of(frame, prefix, goods)
-    if f"{prefix}tax" not in frame.columns:
+    sales = sales_of(rows, goods)
+    if not rows.has("tax"):
         basis = np.where(sales.missing, BASIS_CODES[""], BASIS_CODES["sale"])
-        none = np.zeros(len(frame), np.int64)
+        none = np.zeros(len(rows), np.int64)
         own = Money(np.abs(sales.cents), sales.missing)
         return Figures(own, basis, none.astype(bool), none, none)
-    tax, at_stake, low, high = (
-        money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
-    )
-    of_tax = amount is None or str(goods.label) == str(terms_of(frame, prefix).get("amount"))
-    taxable = taxable_of_rows(frame, prefix) if of_tax else None
+    names = ("tax", "at_stake", "tax_low", "tax_high")
+    tax, at_stake, low, high = map(rows.money, names)
+    of_tax = goods.label is not None and str(goods.label) == str(rows.terms.get("amount"))
+    taxable = taxable_of_rows(rows) if of_tax else None
     if taxable is not None:  # nothing is at stake in sales that are wholly exempt
         known = ~taxable.missing
         sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
     least = np.where(low.missing, 0, np.abs(low.cents))
-    lowest, highest = (rates_of(frame, f"{prefix}rate_{end}") for end in ("low", "high"))
+    lowest, highest = map(rows.rates, RANGE_COLUMNS)
     ranged = ~at_stake.missing & (at_stake.cents != 0)
     ranged &= (
         (lowest.units != highest.units)
-        | reasons.where(of_delivery_alone)
+        | review_codes(rows).where(of_delivery_alone)
         | (at_stake.cents > np.abs(tax.cents))  # goods of nothing
     )
     chosen = [
@@ -231,28 +218,29 @@ def figures_of(
         ("tax", ~tax.missing, np.abs(tax.cents)),
         ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
     ]
-    conditions = [rows for _, rows, _ in chosen]
+    conditions = [mask for _, mask, _ in chosen]
     cents = np.select(conditions, [cents for *_, cents in chosen], 0)
     basis = np.select(conditions, [BASIS_CODES[name] for name, *_ in chosen], BASIS_CODES[""])
     missing = basis == BASIS_CODES[""]
     estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
-    estimable &= ~status.where(lambda one: Status.of(one).abroad)
+    estimable &= ~rows.where(lambda one: one.abroad)
     open_ = missing & estimable
     return Figures(
         Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
     )
 
 
-def of_delivery_alone(cell: str) -> bool:
+def of_delivery_alone(codes: tuple[str, ...]) -> bool:
     """Whether nothing but the tax on delivery is in doubt, which is so in all of a state."""
-    return {*codes_in(cell)} <= {*DELIVERY_WARNINGS}
+    return {*codes} <= {*DELIVERY_WARNINGS}
 
 
-def highest_rates(frame: pd.DataFrame, states: Coded[str], prefix: str) -> list[int]:
+def highest_rates(rows: Enriched) -> list[int]:
     """The highest rate found for each of the states, in units; -1 where none is found."""
+    states = states_of(rows)
     highest = np.full(len(states.values), -1, np.int64)
     for name in ("combined_rate", "rate_high"):
-        rates = rates_of(frame, prefix + name)
+        rates = rows.rates(name)
         usable = ~rates.missing & (rates.units <= TOO_HIGH)  # no estimate from what cannot be
         np.maximum.at(highest, states.codes[usable], rates.units[usable])
     units: list[int] = highest.tolist()
@@ -268,14 +256,11 @@ def taxed_up(cents: _Whole, units: _Whole) -> _Whole:
     return tax
 
 
-def warnings_counted(warnings: Coded[str]) -> list[tuple[str, int]]:
+def warnings_counted(warnings: Coded[tuple[str, ...]]) -> list[tuple[str, int]]:
     """The codes of a column of warnings with their rows; a code may occur several times."""
-    counts = warnings.counts()
-    return [(code, rows) for cell, rows in counts for code in dict.fromkeys(codes_in(cell))]
+    return [(code, rows) for codes, rows in warnings.counts() for code in dict.fromkeys(codes)]
 
 
-def unmatched_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+def unmatched_rows(rows: Enriched) -> np.ndarray:
     """The rows with a street address that did not decide their rate."""
-    warnings = coded(frame, f"{prefix}warnings")
-    unmatched: np.ndarray = warnings.where(lambda cell: "address_not_matched" in codes_in(cell))
-    return unmatched
+    return rows.codes("warnings").having("address_not_matched")

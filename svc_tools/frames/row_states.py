@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from svc_tools.exports import PLACE_ROLES, recognized
-from svc_tools.frames.added.stamp import Stamp
+from svc_tools.frames.added.enriched import Enriched, fact, fact_of_all
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.lookup.orders import Orders, may_have_blanks
@@ -43,7 +43,8 @@ def known_states(given: Iterable[str]) -> frozenset[str]:
     return frozenset(filter(None, codes.values()))
 
 
-def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded[str]:
+@fact
+def states_of(rows: Enriched) -> Coded[str]:
     """The two-letter code of each row's state; empty where no state of the 50 and DC is named.
 
     That is the state that the rate is for. A row without a result has the state in the column that
@@ -51,7 +52,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded[str]:
     that lies in one state only, else the one that its address or place name ends in. A further row
     of an order is where the order's first row is.
     """
-    resolved_states = coded(frame, f"{prefix}resolved_state")
+    resolved_states = rows.coded("resolved_state")
     values = (*sorted(STATES), "")
     number = {code: place for place, code in enumerate(values)}
     distinct = resolved_states.values  # noqa: PD011 - no frame's
@@ -60,47 +61,53 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded[str]:
     codes[resolved_states.codes == distinct.index("")] = -1
     rest = np.flatnonzero(codes < 0)
     if len(rest):
-        frame = completed(frame, prefix=prefix)
-        named = [_of(frame, role, rest, prefix) for role in ("state", *_NAMING)]
-        resolved = Coded(resolved_states.codes[rest], distinct)
-        places, cells = combined([resolved, *named])
+        named = [_naming(rows, role, rest) for role in ("state", *_NAMING)]
+        places, cells = combined([resolved_states.at(rest), *named])
         codes[rest] = np.array([number[_state(*cell)] for cell in cells], np.int64)[places]
     return Coded(codes, values)
 
 
-def inputs_of(
-    frame: pd.DataFrame, *, prefix: str = ""
-) -> tuple[Mapping[str, Hashable], Mapping[str, object]]:
-    """The arguments of the lookup: columns that the frame still has, and values for all rows.
+class Used(NamedTuple):
+    """What a lookup used: columns that the frame still has, and values for all rows, by role."""
 
-    Where they are not stored with the frame, as after a merge or in a CSV, the columns are those of
-    a recognized export; else both are empty.
+    columns: Mapping[str, Hashable]
+    values: Mapping[str, object]
+
+
+@fact_of_all
+def inputs_of(rows: Enriched) -> Used:
+    """What the lookup used.
+
+    Where that is not stored with the frame, as after a merge or in a CSV, the columns are those of
+    a recognized export; else there are neither.
     """
-    stamp = Stamp.of(frame)
-    inputs = stamp.lookups.get(prefix, {}).get("inputs")
+    lookup, frame = lookup_of(rows), rows.frame
+    stored = rows.stamp.lookups.get(rows.prefix, {}).get("inputs")
     columns: object = None
     values: object = None
-    if (lookup := lookup_of(frame, stamp, prefix)) is not None:
+    if lookup is not None:
         columns, values = lookup.inputs.columns, lookup.inputs.scalars
-    elif isinstance(inputs, dict):
-        columns, values = inputs.get("columns"), inputs.get("scalars")
+    elif isinstance(stored, dict):
+        columns, values = stored.get("columns"), stored.get("scalars")
     if columns is None and values is None:
         labels = free_labels(frame)
         export = recognized(labels)
         columns = {} if export is None else export.found(labels)
-    there = columns if isinstance(columns, dict) else {}
-    return (
-        {role: label for role, label in there.items() if is_label(frame, label)},
+    named = columns if isinstance(columns, dict) else {}
+    return Used(
+        {role: label for role, label in named.items() if is_label(frame, label)},
         values if isinstance(values, dict) else {},
     )
 
 
-def completed(frame: pd.DataFrame, *, prefix: str = "") -> pd.DataFrame:
-    """The frame with the place of every row, as its lookup read it.
+@fact_of_all
+def _completed(rows: Enriched) -> pd.DataFrame:
+    """All rows, with the place of each as the lookup read it.
 
-    An export may have the place of an order in its first row only: the further rows are there, too.
+    An export may have the place of an order in its first row only: the further rows have it, too.
     """
-    columns, values = inputs_of(frame, prefix=prefix)
+    frame = rows.frame
+    columns, values = inputs_of(rows)
     if not columns and not values:
         found = {role: _usual(frame, role) for role in PLACE_ROLES}
         columns = {role: label for role, label in found.items() if label is not None}
@@ -110,25 +117,22 @@ def completed(frame: pd.DataFrame, *, prefix: str = "") -> pd.DataFrame:
         return frame  # of two columns of one name neither is known to be the one
     if not all(may_have_blanks(frame[label]) for label in place.values()):
         return frame
-    return Orders(frame, reading_of(frame, prefix)).completed(place)
+    return Orders(frame, reading_of(rows)).completed(place)
 
 
-def places_of_rows(
-    frame: pd.DataFrame, *, prefix: str = "", without: Collection[Hashable] = ()
-) -> Coded[str]:
+def places_of(rows: Enriched, *, without: Collection[Hashable] = ()) -> Coded[str]:
     """Each row's place as it was looked up, such as `1 Main St, Atlanta, GA 30303`.
 
     The columns are those that the lookup used, if they are stored with the frame; ZIP and city are
     otherwise those found. Empty where nothing names a place. `without` names columns that are not
     to be quoted.
     """
-    frame = completed(frame, prefix=prefix)
-    used, _ = inputs_of(frame, prefix=prefix)
-    used = {role: label for role, label in used.items() if label not in without}
-    columns = [states_of_rows(frame, prefix=prefix)]
+    frame = rows.part_of(_completed(rows))
+    used = {role: label for role, label in inputs_of(rows).columns.items() if label not in without}
+    columns = [states_of(rows)]
     names = ("address", "city", "zip", "location", "lat", "lng")
     columns += [coded(frame, used.get(name, _NO_COLUMN)) for name in names]
-    columns += [coded(frame, f"{prefix}resolved_{name}") for name in ("zip", "city")]
+    columns += [rows.coded(f"resolved_{name}") for name in ("zip", "city")]
     codes, cells = combined(columns)
     return recoded(codes, map(_label, cells))
 
@@ -143,16 +147,17 @@ def _label(cells: tuple[str, ...]) -> str:
     return ", ".join(part.strip() for part in (address, point, town, where) if part.strip())
 
 
-def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded[str]:
+def _naming(rows: Enriched, role: str, positions: np.ndarray) -> Coded[str]:
     """The cells of some rows that name the state or the ZIP Code, as text."""
-    columns, values = inputs_of(frame, prefix=prefix)
+    columns, values = inputs_of(rows)
     if role in values:
-        return Coded(np.zeros(len(rows), np.int64), (str(values[role]),))
+        return Coded(np.zeros(len(positions), np.int64), (str(values[role]),))
+    frame = _completed(rows)
     label = columns.get(role) if columns or values else _usual(frame, role)
     column = None if label is None else first_column(frame, label)
     if column is None:
-        return Coded(np.zeros(len(rows), np.int64), ("",))
-    return coded(column.iloc[rows].to_frame(role), role)
+        return Coded(np.zeros(len(positions), np.int64), ("",))
+    return coded(column.iloc[positions].to_frame(role), role)
 
 
 def _usual(frame: pd.DataFrame, role: str) -> Hashable | None:

@@ -1,6 +1,6 @@
 """The rows of a frame by what they can be used for: ready, to check, incomplete, no rate.
 
-Each row is in exactly one group. `codes_of_rows` decides which rows require review, here as in
+Each row is in exactly one group. `review_codes` decides which rows require review, here as in
 `df.svc.review()`; the summary and the reports count the groups with `parts_of`.
 """
 
@@ -25,12 +25,10 @@ from svc_tools.display import (
     number,
     prose,
 )
-from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.added.rates import statuses_of
+from svc_tools.frames.added.enriched import Enriched, fact
 from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.money import Money, dollars, dollars_by, money
-from svc_tools.frames.odd_cells import Readable
-from svc_tools.frames.review_rows import codes_of_rows
+from svc_tools.frames.money import Money, dollars, dollars_by
+from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.statuses import Status
@@ -77,35 +75,28 @@ class Part(NamedTuple):
         return _LABELS.get(self.name, self.name)
 
 
-def uses_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded[str]:
-    """The use of each row, one of `USES`."""
-    status = statuses_of(frame, prefix)
-    return uses_of(status, codes_of_rows(frame, status, prefix))
-
-
-def uses_of(status: Coded[str], reasons: Coded[str]) -> Coded[str]:
-    """The use of each row by its status and the reasons for which it requires review."""
-    codes, cells = combined([status, reasons])
+@fact
+def uses_of(rows: Enriched) -> Coded[str]:
+    """The use of each row, one of `USES`, by its status and the codes of its review."""
+    codes, cells = combined([rows.status, review_codes(rows)])
     return Coded(np.array([_use(*cell) for cell in cells], np.int64)[codes], USES)
 
 
-def _use(status: str, reasons: str) -> int:
+def _use(status: str, reasons: tuple[str, ...]) -> int:
     known = Status.of(status)
     if known.usable:
         return USES.index("check" if reasons else "ready")
     return USES.index("incomplete" if known.partial else "none")
 
 
-def parts_of(
-    frame: pd.DataFrame, uses: Coded[str], *, goods: Goods, prefix: str = ""
-) -> tuple[Part, ...]:
+def parts_of(rows: Enriched, goods: Goods) -> tuple[Part, ...]:
     """The rows and dollars of each use, also of one without rows."""
-    rows = np.bincount(uses.codes, minlength=len(USES)).tolist()
-    names = (f"{prefix}tax", f"{prefix}tax_due")
-    columns = [money(frame, name) if name in frame.columns else None for name in names]
+    uses = uses_of(rows)
+    counts = np.bincount(uses.codes, minlength=len(USES)).tolist()
+    columns = [rows.money(name) if rows.has(name) else None for name in ("tax", "tax_due")]
     columns.insert(0, None if goods.label is None else goods.money)
-    sums = [_sums(uses.codes, column, rows) for column in columns]
-    return tuple(Part(*one) for one in zip(USES, rows, *sums, strict=True))
+    sums = [_sums(uses.codes, column, counts) for column in columns]
+    return tuple(Part(*one) for one in zip(USES, counts, *sums, strict=True))
 
 
 def _sums(codes: np.ndarray, column: Money | None, rows: Sequence[int]) -> list[Decimal | None]:
@@ -247,22 +238,21 @@ class Split(Mapping[str, "pd.DataFrame"]):
 
 
 def split(
-    frame: pd.DataFrame, *, amount: Hashable | None, prefix: str, options: AmountOptions
+    rows: Enriched, frame: pd.DataFrame, *, amount: Hashable | None, options: AmountOptions
 ) -> Split:
-    """Split a frame; see `SvcAccessor.split` for the meaning of the arguments."""
-    names = tuple(prefix + name for name in ("lookup_status", "needs_review"))
-    require_columns(frame, names, "look the rates up first: df.svc.lookup()")
-    for name in names:
-        require_one(frame, name, "lookup")
-    read = Readable.of(frame).frame
-    uses = uses_of_rows(read, prefix=prefix)
-    goods = goods_of(read, prefix, amount, options, call="split")
+    """Split a frame; see `SvcAccessor.split` for the meaning of the arguments.
+
+    Args:
+        rows: the rows, in which every cell can be read.
+        frame: the same rows as they are.
+        amount: the column of amounts.
+        options: how it is read.
+    """
+    rows.require("lookup_status", "needs_review")
+    uses = uses_of(rows)
+    goods = goods_of(rows, amount, options, call="split")
     groups: dict[str, Any] = {
         name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
         for name, use in GROUPS.items()
     }
-    return Split(
-        **groups,
-        parts=parts_of(read, uses, goods=goods, prefix=prefix),
-        not_due=not_due_of(read, prefix, goods),
-    )
+    return Split(**groups, parts=parts_of(rows, goods), not_due=not_due_of(rows, goods))

@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import CONFIDENCES, OTHER_DATE, codes_in, unknown_warnings
+from svc_tools.codes import CONFIDENCES, OTHER_DATE, unknown_warnings
 from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.added.rates import statuses_of
-from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import Coded, coded, combined, first_column
-from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
+from svc_tools.frames.arrow import Coded, combined
+from svc_tools.frames.money import Money, Totals, dollars, sums_by, totals_by
 from svc_tools.frames.review import Review, reviewed
 from svc_tools.frames.review_rows import warnings_counted
-from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.split import Part, parts_of, uses_of_rows
+from svc_tools.frames.row_states import states_of
+from svc_tools.frames.split import Part, parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
 
-    import pandas as pd
-
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 
@@ -238,19 +235,13 @@ class Summary:
 
 
 def summarize(
-    frame: pd.DataFrame,
-    *,
-    amount: Hashable | Goods | None = None,
-    prefix: str = "",
-    review: Review | None = None,
+    rows: Enriched, *, goods: Goods | None = None, review: Review | None = None
 ) -> Summary:
     """Count the rows of an enriched frame and add up its sales and tax.
 
     Args:
-        frame: what `df.svc.lookup()` returned, with the tax of `df.svc.tax()` if there is one.
-        amount: the column of amounts (US dollars), or its amounts where they are read already; by
-            default those of the tax, else of a column `amount`.
-        prefix: the prefix of the lookup.
+        rows: what `df.svc.lookup()` returned, with the tax of `df.svc.tax()` if there is one.
+        goods: the amounts; by default those of the tax, else of a column `amount`.
         review: the review of the frame, if you have it.
 
     Returns:
@@ -259,46 +250,40 @@ def summarize(
     Raises:
         ValueError: the frame has not been looked up, or has a tax but no such amounts.
     """
-    status_column = f"{prefix}lookup_status"
-    require_columns(frame, (status_column,), "look the rates up first: df.svc.lookup()")
-    taxed = f"{prefix}tax" in frame.columns
-    goods = goods_of(frame, prefix, amount)
+    rows.require("lookup_status")
+    taxed = rows.has("tax")
+    if goods is None:
+        goods = goods_of(rows)
     if taxed and goods.label is None:
-        require_columns(frame, ("amount",), "name the column of amounts: amount='…'")
-    status = statuses_of(frame, prefix)
-    rated = status.where(lambda one: Status.of(one).rated)
-    confidence = coded(frame, f"{prefix}confidence", "not stated")
-    warnings = coded(frame, f"{prefix}warnings")
+        require_columns(rows.frame, ("amount",), "name the column of amounts: amount='…'")
+    status, rated = rows.status, rows.where(_is_rated)
+    confidence = rows.coded("confidence", "not stated")
+    warnings = rows.codes("warnings")
     if review is None:
-        review = reviewed(frame, amount=goods, prefix=prefix).review
-    failures = _failures(frame, status, rated, prefix)
-    sales, tax = goods.money, money(frame, f"{prefix}tax")
-    statuses = dict(status.counts())
-    by_use: tuple[Part, ...] = ()
-    if f"{prefix}needs_review" in frame.columns:
-        uses = uses_of_rows(frame, prefix=prefix)
-        by_use = parts_of(frame, uses, goods=goods, prefix=prefix)
-    places, service = _asked(frame, prefix)
-    whole = status.where(lambda one: Status.of(one).usable) & ~tax.missing
-    states = states_of_rows(frame, prefix=prefix)
+        review = reviewed(rows, goods).review
+    failures = _failures(rows)
+    sales, tax = goods.money, rows.money("tax")
+    places, service = _asked(rows)
+    whole = rows.where(lambda one: one.usable) & ~tax.missing
+    states = states_of(rows)
     by_state, total = [], None
     if taxed:
         by_state = totals_by(states.codes, len(states.values), status, sales, tax)
-        (total,) = totals_by(np.zeros(len(frame), np.int64), 1, status, sales, tax)
+        (total,) = totals_by(np.zeros(len(rows), np.int64), 1, status, sales, tax)
     return Summary(
-        rows=len(frame),
+        rows=len(rows),
         places=places,
         service=service,
-        by_use=by_use,
-        by_status=_ordered(statuses.items(), STATUSES),
+        by_use=parts_of(rows, goods) if rows.has("needs_review") else (),
+        by_status=_ordered(status.counts(), STATUSES),
         by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
         by_warning=_by_warning(warnings),
         unknown_warnings=unknown_warnings_sentence(unknown_warnings(warnings_counted(warnings))),
-        rests_on=rests_on(frame, goods=goods, prefix=prefix),
+        rests_on=rests_on(rows, goods),
         review=review,
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
-        sources=_sources(frame, rated, whole, tax if taxed else None, prefix),
+        sources=_sources(rows, whole if taxed else None),
         tax_by_confidence=_tax_by_confidence(confidence, whole, sales, tax) if taxed else (),
         money=total,
         # rows without a known state sort last, not first
@@ -312,10 +297,9 @@ def summarize(
     )
 
 
-def sources_of(frame: pd.DataFrame, *, prefix: str = "") -> tuple[Source, ...]:
+def sources_of(rows: Enriched) -> tuple[Source, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
-    rated = statuses_of(frame, prefix).where(lambda one: Status.of(one).rated)
-    return _sources(frame, rated, rated, None, prefix)
+    return _sources(rows, None)
 
 
 def source_sentence(sources: Sequence[Source]) -> str | None:
@@ -328,58 +312,60 @@ def source_sentence(sources: Sequence[Source]) -> str | None:
     return f"{kind}: {first.source} ({first.edition}){others}."
 
 
-def rests_on(frame: pd.DataFrame, *, goods: Goods, prefix: str = "") -> RestsOn:
+def rests_on(rows: Enriched, goods: Goods) -> RestsOn:
     """What rests on the rate of another date, or on an incomplete one.
 
     The tax is what is due where that was computed, else all tax: on a row of which none is due,
     nothing rests on its rate.
-
-    Args:
-        frame: what `df.svc.lookup()` returned.
-        goods: the amounts of its rows.
-        prefix: the prefix of the lookup.
     """
-    status = statuses_of(frame, prefix)
-    rated = status.where(lambda one: Status.of(one).rated)
-    partial = status.where(lambda one: Status.of(one).partial)
-    names = [f"{prefix}{name}" for name in ("warnings", "lookup_review_reason")]
-    dated = np.zeros(len(frame), bool)
+    rated, partial = map(rows.where, (_is_rated, _is_partial))
+    names = ("warnings", "lookup_review_reason")
+    dated = np.zeros(len(rows), bool)
     for name in names:
-        marked = coded(frame, name)
-        dated |= marked.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
-    tax = money(frame, f"{prefix}tax") if f"{prefix}tax" in frame.columns else None
-    due = due_of(frame, prefix)
-    counts = rated if tax is None else rated & ~due.money.missing
-    lacks = np.zeros(len(frame), bool) if tax is None else partial & tax.missing & ~due.nothing
+        dated |= rows.codes(name).having(*OTHER_DATE)
+    due = due_of(rows)
+    if rows.has("tax"):
+        total = due.money.total() or dollars(0)
+        counts = rated & ~due.money.missing
+        lacks = partial & rows.money("tax").missing & ~due.nothing
+    else:
+        total, counts, lacks = None, rated, np.zeros(len(rows), bool)
 
-    def resting(rows: np.ndarray) -> Resting:
-        of_tax = None if tax is None else due.money.total(rows) or dollars(0)
-        return Resting(int(rows.sum()), goods.money.total(rows), of_tax)
+    def resting(some: np.ndarray) -> Resting:
+        of_tax = None if total is None else due.money.total(some) or dollars(0)
+        return Resting(int(some.sum()), goods.money.total(some), of_tax)
 
     return RestsOn(
         rated_rows=int(rated.sum()),
-        tax=None if tax is None else due.money.total() or dollars(0),
+        tax=total,
         other_date=resting(dated & counts),
         incomplete=resting(partial & counts),
         both=int((dated & partial & counts).sum()),
         untaxed=Resting(int(lacks.sum()), goods.money.total(lacks)),
-        dates_known=any(first_column(frame, name) is not None for name in names),
+        dates_known=any(map(rows.has, names)),
         of_due=due.computed,
     )
 
 
-def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:
+def _is_rated(one: Meaning) -> bool:
+    return one.rated
+
+
+def _is_partial(one: Meaning) -> bool:
+    return one.partial
+
+
+def _asked(rows: Enriched) -> tuple[int | None, str | None]:
     """Distinct places and service, as the lookup stored them with the frame.
 
-    They are not those of the frame if it has since been cut or joined, or looked up once more with
-    another prefix.
+    They are not those of the frame if it has since been cut or joined.
     """
-    note = Stamp.of(frame).lookups.get(prefix, {})
-    if note.get("rows") != len(frame):
+    record = rows.stamp.lookups.get(rows.prefix, {})
+    if record.get("rows") != len(rows):
         return None, None
-    asked, service = note.get("asked"), note.get("service")
+    asked, service = record.get("asked"), record.get("service")
     # a cached place was requested from the service before
-    places = asked + note.get("cached", 0) if isinstance(asked, int) else None
+    places = asked + record.get("cached", 0) if isinstance(asked, int) else None
     return places, None if service is None else str(service)
 
 
@@ -393,7 +379,7 @@ def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[
     )
 
 
-def _by_warning(warnings: Coded[str]) -> tuple[Count, ...]:
+def _by_warning(warnings: Coded[tuple[str, ...]]) -> tuple[Count, ...]:
     counted: Counter[str] = Counter()
     for code, rows in warnings_counted(warnings):
         counted[code] += rows
@@ -403,41 +389,31 @@ def _by_warning(warnings: Coded[str]) -> tuple[Count, ...]:
     )
 
 
-def _failures(
-    frame: pd.DataFrame, status: Coded[str], rated: np.ndarray, prefix: str
-) -> tuple[Failure, ...]:
-    error = coded(frame, f"{prefix}lookup_error", "no reason given")
-    codes, values = combined([status, error])
-    rows = np.bincount(codes[~rated], minlength=len(values)).tolist()
+def _failures(rows: Enriched) -> tuple[Failure, ...]:
+    rated = rows.where(_is_rated)
+    codes, values = combined([rows.status, rows.coded("lookup_error", "no reason given")])
+    counts = np.bincount(codes[~rated], minlength=len(values)).tolist()
     found = [
         (names[0], names[1], counted)
-        for names, counted in zip(values, rows, strict=True)
+        for names, counted in zip(values, counts, strict=True)
         if counted
     ]
     merged = counted_alike(sorted(found, key=lambda one: (-one[2], *one[:2])))
     return tuple(Failure(*one) for one in merged)
 
 
-def _sources(
-    frame: pd.DataFrame,
-    rated: np.ndarray,
-    whole: np.ndarray,
-    tax: Money | None,
-    prefix: str,
-) -> tuple[Source, ...]:
-    columns = [
-        coded(frame, f"{prefix}{name}", "not stated")
-        for name in ("lookup_source", "lookup_edition")
-    ]
-    codes, values = combined(columns)
-    rows = np.bincount(codes[rated], minlength=len(values)).tolist()
+def _sources(rows: Enriched, whole: np.ndarray | None) -> tuple[Source, ...]:
+    """The sources of the rates; with the tax of whole rows, if there is one."""
+    names = ("lookup_source", "lookup_edition")
+    codes, values = combined([rows.coded(name, "not stated") for name in names])
+    counts = np.bincount(codes[rows.where(_is_rated)], minlength=len(values)).tolist()
     taxes: Sequence[Decimal | None] = [None] * len(values)
-    if tax is not None:
-        sums = sums_by(codes[whole], tax.cents[whole], len(values))
+    if whole is not None:
+        sums = sums_by(codes[whole], rows.money("tax").cents[whole], len(values))
         taxes = [dollars(cents) for cents in sums]
     found = [
-        Source(names[0], names[1], counted, of_source)
-        for names, counted, of_source in zip(values, rows, taxes, strict=True)
+        Source(*named, counted, of_source)
+        for named, counted, of_source in zip(values, counts, taxes, strict=True)
         if counted
     ]
     return tuple(sorted(found, key=lambda one: (-one.rows, one.source, one.edition)))

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.added.rates import rates_of
-from svc_tools.frames.money import money, sums_by
+from svc_tools.frames.money import sums_by
 from svc_tools.frames.review_rows import taxed_up
-from svc_tools.frames.taxes.not_due import not_due_of_rows
+from svc_tools.frames.row_states import states_of
+from svc_tools.frames.taxes.not_due import not_due_reasons
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from svc_tools.frames.arrow import Coded
+    from svc_tools.frames.added.enriched import Enriched
 
 
 class UntaxedState(NamedTuple):
@@ -40,25 +38,18 @@ class UntaxedStates:
     def __init__(self) -> None:
         self._sums: dict[str, list[int]] = {}
 
-    def add(self, frame: pd.DataFrame, states: Coded[str], prefix: str) -> None:
-        """Add the rows of an enriched frame; nothing where no export marks its lines.
-
-        Args:
-            frame: the rows.
-            states: the state of each.
-            prefix: the prefix of the lookup.
-        """
-        names = (f"{prefix}sale_amount", f"{prefix}sale_taxable")
-        if not {*names} <= {*frame.columns} or not len(frame):
+    def add(self, rows: Enriched) -> None:
+        """Add enriched rows; nothing where no export marks its lines."""
+        if not rows.has("sale_amount", "sale_taxable") or not len(rows):
             return
-        sales, taxable = (money(frame, name) for name in names)
+        states, sales, taxable = states_of(rows), *map(rows.money, ("sale_amount", "sale_taxable"))
         known = ~(sales.missing | taxable.missing)
-        known &= not_due_of_rows(frame, prefix).where(lambda reason: not reason)
+        known &= not_due_reasons(rows).where(lambda reason: not reason)
         sold = np.where(known, sales.cents, 0)
         untaxed = np.where(known, sold - taxable.cents, 0)
-        tax = taxed_up(untaxed, rates_of(frame, f"{prefix}combined_rate").units)
-        rows, size = (untaxed != 0).astype(np.int64), len(states.values)
-        each = [sums_by(states.codes, column, size) for column in (sold, untaxed, rows, tax)]
+        tax = taxed_up(untaxed, rows.rates("combined_rate").units)
+        marked, size = (untaxed != 0).astype(np.int64), len(states.values)
+        each = [sums_by(states.codes, column, size) for column in (sold, untaxed, marked, tax)]
         for state, *sums in zip(states.values, *each, strict=True):
             added = self._sums.setdefault(state, [0, 0, 0, 0])
             self._sums[state] = [one + more for one, more in zip(added, sums, strict=True)]

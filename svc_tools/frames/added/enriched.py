@@ -8,6 +8,7 @@ first use, and kept with the rows. A frame is one `Enriched`, a chunk of a file 
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -64,6 +65,10 @@ class Enriched:
         part._whole, part._at = self, rows
         return part
 
+    def part_of(self, every: pd.DataFrame) -> pd.DataFrame:
+        """These rows of a frame that has a row for each of all rows."""
+        return every if self._whole is None else self._whole.part_of(every).iloc[self._at]
+
     def __len__(self) -> int:
         """How many rows there are."""
         return len(self.frame)
@@ -91,7 +96,7 @@ class Enriched:
     @property
     def status(self) -> Coded[str]:
         """The `lookup_status` of each row; a row without one was not attempted."""
-        return self.coded("lookup_status", Status.NOT_ATTEMPTED.text)
+        return self._once(Status, _status)
 
     def where(self, is_meant: Callable[[Meaning], bool]) -> np.ndarray:
         """The mask of the rows whose status is meant."""
@@ -143,12 +148,26 @@ class Enriched:
 
     def _once(self, key: Hashable, read: Callable[[Enriched], _OfRows]) -> _OfRows:
         if key not in self._facts:
-            whole = self._whole
-            self._facts[key] = (
-                read(self) if whole is None else whole._once(key, read).at(self._at)  # noqa: SLF001 - of the same class
-            )
-        found: _OfRows = self._facts[key]
-        return found
+            if self._whole is None:
+                self._facts[key] = read(self)
+            else:
+                found = self._whole._once(key, read)  # noqa: SLF001 - of the same class
+                self._facts[key] = None if found is None else found.at(self._at)
+        known: _OfRows = self._facts[key]
+        return known
+
+    @property
+    def _every(self) -> Enriched:
+        return self if self._whole is None else self._whole._every  # noqa: SLF001 - as above
+
+    def knows(self, find: Callable[[Enriched], object]) -> bool:
+        """Whether a fact of all rows is known already; to find it for a few may cost less."""
+        return self._whole is None or inspect.unwrap(find) in self._every._facts  # noqa: SLF001 - as above
+
+
+def _status(rows: Enriched) -> Coded[str]:
+    numbers, texts = rows.coded("lookup_status")
+    return recoded(numbers, (text or Status.NOT_ATTEMPTED.text for text in texts))
 
 
 def fact(find: Callable[[Enriched], _OfRows]) -> Callable[[Enriched], _OfRows]:
@@ -162,13 +181,11 @@ def fact(find: Callable[[Enriched], _OfRows]) -> Callable[[Enriched], _OfRows]:
 
 
 def fact_of_all(find: Callable[[Enriched], _Fact]) -> Callable[[Enriched], _Fact]:
-    """Likewise of what is known of all rows together, and so of some of them."""
+    """Likewise of what is known of all rows together: it is the same for some of them."""
 
     @functools.wraps(find)
     def known(rows: Enriched) -> _Fact:
-        every = rows
-        while every._whole is not None:  # noqa: SLF001 - where facts are kept
-            every = every._whole  # noqa: SLF001 - as above
+        every = rows._every  # noqa: SLF001 - where facts are kept
         if find not in every._facts:  # noqa: SLF001 - as above
             every._facts[find] = find(every)  # noqa: SLF001 - as above
         found: _Fact = every._facts[find]  # noqa: SLF001 - as above

@@ -2,7 +2,7 @@
 
 What is due depends on where the seller is registered (`nexus=`), on the day of the sale, and on who
 made it (`channel=`). The frame stores the terms, the arguments of `df.svc.tax()`, with its tax, and
-`terms_of` reads them back.
+`Enriched.terms` reads them back.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from svc_tools.dates import DateTerms
-from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.queries import DateColumn
 from svc_tools.frames.taxes.tax_lines import Reasons
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     import pandas as pd
+
+    from svc_tools.frames.added.enriched import Enriched
 
 
 _MARKETPLACE = {
@@ -83,11 +83,6 @@ def terms_stored(terms: TaxOptions, register: Register | None) -> dict[str, obje
             "states": sorted(register.states),
         }
     return noted
-
-
-def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
-    """The terms of the tax of this prefix, as `df.svc.tax()` stored them; empty if missing."""
-    return Stamp.of(frame).terms.get(prefix, {})
 
 
 def _as_stored(value: object) -> object:
@@ -173,15 +168,15 @@ def _is_marketplace(value: object) -> bool | None:
     return True if word in _MARKETPLACE else False if word in _DIRECT else None
 
 
-def sale_dates(frame: pd.DataFrame, name: str) -> SaleDays:
+def sale_dates(rows: Enriched) -> SaleDays:
     """The days that were looked up, with the period that each stands for (`as_of_grain`).
 
     Raises:
         ValueError: the frame has no such column.
     """
-    require_columns(frame, (name,), "nexus= needs it: look the rates up with all columns")
-    days, missing = _days(frame[name])
-    grain = _grain(frame, name)
+    rows.require("lookup_as_of", remedy="nexus= needs it: look the rates up with all columns")
+    days, missing = _days(rows.frame[rows.label("lookup_as_of")])
+    grain = grain_of(rows)
     if grain not in _MONTHS:
         return SaleDays(days, days, missing)
     months = days.astype("datetime64[D]").astype("datetime64[M]")
@@ -190,11 +185,14 @@ def sale_dates(frame: pd.DataFrame, name: str) -> SaleDays:
     return SaleDays(start.astype("datetime64[D]").astype(np.int64), end.astype(np.int64), missing)
 
 
-def _grain(frame: pd.DataFrame, name: str) -> object:
-    """The grain of the lookup that this column is of; else that of the frame's last lookup."""
-    lookups = Stamp.of(frame).lookups
-    named = lookups.get(name.removesuffix("lookup_as_of"), {})
-    return named.get("grain") or next((one.get("grain") for one in lookups.values()), None)
+def grain_of(rows: Enriched) -> object:
+    """Whether the lookup was of days, or of the first days of months or quarters.
+
+    Where that is not stored for its prefix, it is that of another lookup of the frame.
+    """
+    lookups = rows.stamp.lookups
+    of_prefix = lookups.get(rows.prefix, {}).get("grain")
+    return of_prefix or next((one.get("grain") for one in lookups.values()), None)
 
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Rows of which no tax is due from the seller, for a known reason: none of them requires review.
 
-Every output takes them out of what is to review with `not_due_of_rows`, and says in one sentence
+Every output takes them out of what is to review with `not_due_reasons`, and says in one sentence
 how many they are, and why.
 """
 
@@ -13,18 +13,16 @@ import numpy as np
 from svc_tools.codes import NOT_DUE
 from svc_tools.display import counted, exact_dollars
 from svc_tools.exports import named_export, recognized
-from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import Coded, coded, first_column, recoded
+from svc_tools.frames.added.enriched import Enriched, fact
+from svc_tools.frames.arrow import Coded, recoded
 from svc_tools.frames.columns import free_labels
-from svc_tools.frames.money import dollars, dollars_by, money
+from svc_tools.frames.money import dollars, dollars_by
 from svc_tools.frames.results import lookup_of
 from svc_tools.frames.taxes.due import channel_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from decimal import Decimal
-
-    import pandas as pd
 
     from svc_tools.exports import Export
     from svc_tools.frames.taxes.taxed_rows import Goods
@@ -44,53 +42,53 @@ class NotDue(NamedTuple):
     sales: Decimal | None
 
 
-def not_due_of_rows(frame: pd.DataFrame, prefix: str) -> Coded[str]:
+@fact
+def not_due_reasons(rows: Enriched) -> Coded[str]:
     """Why no tax is due from the seller of each row; empty where some may be.
 
     That is the row's `tax_due_reason`. In a frame without a tax, a recognized export may say it:
     that of a marketplace which collects and remits the tax, of every row or by its column of
     channels.
     """
-    if first_column(frame, f"{prefix}tax_due_reason") is None:
-        taxed = first_column(frame, f"{prefix}tax") is not None
-        facilitated = np.zeros(len(frame), bool) if taxed else _facilitated(frame, prefix)
+    if not rows.has("tax_due_reason"):
+        facilitated = np.zeros(len(rows), bool) if rows.has("tax") else _facilitated(rows)
         return Coded(facilitated.astype(np.int64), ("", "marketplace_facilitated"))
-    codes, reasons = coded(frame, f"{prefix}tax_due_reason")
+    codes, reasons = rows.coded("tax_due_reason")
     known = recoded(codes, (reason if reason in NOT_DUE else "" for reason in reasons))
-    given = ~money(frame, f"{prefix}tax_due").missing  # a figure that was put into the cell counts
+    given = ~rows.money("tax_due").missing  # a figure that was put into the cell counts
     if not given.any():
         return known
     number_of, values = known
     return Coded(np.where(given, len(values), number_of), (*values, ""))
 
 
-def _facilitated(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+def _facilitated(rows: Enriched) -> np.ndarray:
     """Which rows are sales of a marketplace by the export that the frame was recognized as."""
-    export = _export_of(frame, prefix)
+    frame, export = rows.frame, _export_of(rows)
     if export is None or export.marketplace:
         return np.full(len(frame), export is not None)
     label = export.found(free_labels(frame)).get("channel")
     return np.zeros(len(frame), bool) if label is None else channel_of(frame, label).marketplace
 
 
-def _export_of(frame: pd.DataFrame, prefix: str) -> Export | None:
+def _export_of(rows: Enriched) -> Export | None:
     """The export that an enriched frame was recognized as."""
-    reading = Stamp.of(frame).readings.get(prefix)
+    reading = rows.stamp.readings.get(rows.prefix)
     if reading is not None:
         return named_export(reading.get("export"))
-    if (lookup := lookup_of(frame, Stamp.of(frame), prefix)) is not None:
+    if (lookup := lookup_of(rows)) is not None:
         return lookup.inputs.reading.export
-    return recognized(free_labels(frame))
+    return recognized(free_labels(rows.frame))
 
 
-def not_due_of(frame: pd.DataFrame, prefix: str, goods: Goods) -> tuple[NotDue, ...]:
+def not_due_of(rows: Enriched, goods: Goods) -> tuple[NotDue, ...]:
     """The rows of which no tax is due, by reason, the most rows first."""
-    codes, reasons = not_due_of_rows(frame, prefix)
-    rows = np.bincount(codes, minlength=len(reasons)).tolist()
+    codes, reasons = not_due_reasons(rows)
+    counts = np.bincount(codes, minlength=len(reasons)).tolist()
     sales: list[Decimal | None] = [None] * len(reasons)
     if goods.label is not None:
         sales = dollars_by(codes, goods.money, len(reasons))
-    found = [NotDue(*one) for one in zip(reasons, rows, sales, strict=True) if one[0] and one[1]]
+    found = [NotDue(*one) for one in zip(reasons, counts, sales, strict=True) if one[0] and one[1]]
     return _ordered(found)
 
 

@@ -12,12 +12,11 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import DELIVERY_WARNINGS, codes_in, meaning_of
+from svc_tools.codes import DELIVERY_WARNINGS, meaning_of
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.added.rates import rates_of
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.row_states import states_of
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.roles import FlagsAmbiguous
 from svc_tools.statuses import Status
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.config import DeliveryAs
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.options import TaxOptions
 
@@ -151,13 +151,11 @@ class Lines:
         self.reasons.add_each({row: why})
 
 
-def read_lines(
-    frame: pd.DataFrame, terms: TaxOptions, wrong: Mapping[int, str] | None = None
-) -> Lines:
+def read_lines(rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | None = None) -> Lines:
     """Read every row; a row that cannot be read has a reason.
 
     Args:
-        frame: the rows.
+        rows: the rows.
         terms: the terms of the tax; amounts are in one column each.
         wrong: why rows have no amounts, by row, where that is known better than from the columns.
 
@@ -165,26 +163,24 @@ def read_lines(
         ValueError: a column is missing, or an argument is neither a column nor a value.
         TypeError: a column of amounts holds truth values.
     """
-    prefix = terms.prefix
-    status, rate = f"{prefix}lookup_status", f"{prefix}combined_rate"
-    require_columns(frame, (status, rate), "look the rates up first: df.svc.lookup()")
+    rows.require("lookup_status", "combined_rate")
     for name in LOOKUP_COLUMNS:
-        require_one(frame, prefix + name, "lookup")
-    inputs = Reasons(len(frame))
+        require_one(rows.frame, rows.label(name), "lookup")
+    inputs = Reasons(len(rows))
     inputs.add_each(wrong or {})
-    goods, exempt, shipping, snapped = _figures(frame, terms, inputs)
-    rates = rates_of(frame, rate)
-    levels = tuple(rates_of(frame, prefix + name) for name in RATE_COLUMNS[1:])
-    low, high = (rates_of(frame, prefix + name) for name in RANGE_COLUMNS)
+    goods, exempt, shipping, snapped = _figures(rows.frame, terms, inputs)
+    rates = rows.rates("combined_rate")
+    levels = tuple(map(rows.rates, RATE_COLUMNS[1:]))
+    low, high = map(rows.rates, RANGE_COLUMNS)
     _refuse_too_large(inputs, goods, shipping, (rates, low, high))
     for cents in (goods, exempt.cents, shipping):
         cents[inputs.given] = 0
     following = taxable_shipping(goods, exempt, shipping)
-    delivery = Delivery.of_nothing(len(frame))
+    delivery = Delivery.of_nothing(len(rows))
     if terms.shipping is not None:
         matters = (following != 0) & (rates.units > 0)
-        delivery = delivery_of(frame, prefix, terms.delivery).where(matters)
-    reasons, partial = _without_rate(frame[status], rates, terms)
+        delivery = delivery_of(rows, terms.delivery).where(matters)
+    reasons, partial = _without_rate(rows, rates, terms)
     reasons.merge(inputs)
     reasons.add(delivery.unknown, _FREIGHT)
     return Lines(
@@ -239,14 +235,11 @@ def _figures(
     return goods, exempt, shipping, snapped + more
 
 
-def rows_of_states(frame: pd.DataFrame, prefix: str) -> tuple[np.ndarray, list[str]]:
+def rows_of_states(rows: Enriched) -> tuple[np.ndarray, list[str]]:
     """The number of each row's state (-1: not known), and the states' codes by number."""
-    name = f"{prefix}resolved_state"
-    if name not in frame.columns:  # a lookup of some columns: the states are those given
-        given = states_of_rows(frame, prefix=prefix)
-        return np.where(given.where(bool), given.codes, -1), list(given.values)
-    codes, states = pd.factorize(frame[name])
-    return codes, [str(state) for state in list(states)]
+    # a lookup of some columns: the states are those given
+    states = rows.coded("resolved_state") if rows.has("resolved_state") else states_of(rows)
+    return np.where(states.where(bool), states.codes, -1), list(states.values)
 
 
 def _refuse_too_large(
@@ -291,34 +284,26 @@ class Delivery(NamedTuple):
         return self._replace(unknown=self.unknown & rows, doubts=doubts)
 
 
-def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> Delivery:
+def delivery_of(rows: Enriched, answer: DeliveryAs | None) -> Delivery:
     """How delivery is taxed by the results of the rows, and by the seller's answer.
 
     Args:
-        frame: the rows.
-        prefix: the prefix of the lookup.
+        rows: the rows.
         answer: whether buyers can avoid the charge, for the states where that decides.
 
     Raises:
         ValueError: the column `freight_taxable` is missing.
     """
-    name, warnings = f"{prefix}freight_taxable", f"{prefix}warnings"
     remedy = "shipping= needs it: look the rates up with all columns, or with this one"
-    if name not in frame.columns:  # to look up again: what is in doubt, too
-        require_columns(frame, (name, warnings), remedy)
-    codes, uniques = pd.factorize(frame[name])
-    words = [str(value).casefold() for value in list(uniques)]
-    no = np.array([*(word in {"false", "0", "0.0"} for word in words), False], bool)
-    yes = np.array([*(word in {"true", "1", "1.0"} for word in words), False], bool)
-    untaxed, unknown = no[codes], ~(no | yes)[codes]
-    if warnings not in frame.columns:
+    if not rows.has("freight_taxable"):  # to look up again: what is in doubt, too
+        rows.require("freight_taxable", "warnings", remedy=remedy)
+    words = rows.coded("freight_taxable")
+    untaxed = words.where(lambda word: word.casefold() in {"false", "0", "0.0"})
+    unknown = ~(untaxed | words.where(lambda word: word.casefold() in {"true", "1", "1.0"}))
+    if not rows.has("warnings"):
         return Delivery(untaxed, unknown, {}, warned=False)
-    codes, uniques = pd.factorize(frame[warnings])
-    cells = [codes_in(str(cell)) for cell in list(uniques)]
-    doubts = {
-        code: np.array([*(code in cell for cell in cells), False], bool)[codes]
-        for code in DELIVERY_WARNINGS
-    }
+    warnings = rows.codes("warnings")
+    doubts = {code: warnings.having(code) for code in DELIVERY_WARNINGS}
     if answer is not None:
         decided = doubts.pop(_OPTIONAL)
         untaxed = np.where(decided, answer == "optional", untaxed)
@@ -329,20 +314,19 @@ def delivery_of(frame: pd.DataFrame, prefix: str, answer: DeliveryAs | None) -> 
 _OPTIONAL = "delivery_optional_unknown"
 
 
-def _without_rate(status: pd.Series, rates: Rates, terms: TaxOptions) -> tuple[Reasons, np.ndarray]:
+def _without_rate(rows: Enriched, rates: Rates, terms: TaxOptions) -> tuple[Reasons, np.ndarray]:
     """Why rows have no rate to compute from; and which rows have a partial one."""
-    reasons = Reasons(len(status))
-    codes, names = pd.factorize(status)
-    partial = np.zeros(len(status), bool)
-    for code, name in enumerate(list(names)):
-        rows = codes == code
-        if Status.of(name).partial:
-            partial = rows
+    reasons, partial = Reasons(len(rows)), np.zeros(len(rows), bool)
+    codes, names = rows.coded("lookup_status")
+    for code, name in enumerate(names):
+        if not name:
+            reasons.add(codes == code, "no rate: the row was not looked up")
+        elif Status.of(name).partial:
+            partial = codes == code
             if terms.partial is None:
-                reasons.add(rows, meaning_of("partial"))
+                reasons.add(partial, meaning_of("partial"))
         elif not Status.of(name).usable:
-            reasons.add(rows, f"no rate: {name}")
-    reasons.add(codes < 0, "no rate: the row was not looked up")
+            reasons.add(codes == code, f"no rate: {name}")
     reasons.add_each(rates.wrong)
     reasons.add(rates.missing, "the row has no rate")
     return reasons, partial

@@ -15,9 +15,9 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import NOT_DUE
+from svc_tools.frames.added.enriched import TAX_FIRST, Enriched, fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.added.rates import rates_of, statuses_of
-from svc_tools.frames.arrow import Coded, coded, combined, recoded
+from svc_tools.frames.arrow import Coded, combined, recoded
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.deciding import require_answers
@@ -27,18 +27,15 @@ from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
-from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.tax_lines import read_lines
+from svc_tools.frames.taxes.tax_lines import Lines, read_lines
 from svc_tools.lookup.options import names_where
 from svc_tools.roles import ColumnMissing, single
 from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    import pandas as pd
 
     from svc_tools.frames.lookup.sale import Amounts
     from svc_tools.frames.lookup.sums import Term
@@ -68,6 +65,14 @@ class TaxedRows:
     exempt: Money
     why: Coded[str]
 
+    def at(self, rows: np.ndarray) -> TaxedRows:
+        """The money of these rows."""
+        tax, due, taxable, exempt = (
+            part.at(rows) for part in (self.tax, self.due, self.taxable, self.exempt)
+        )
+        nothing = self.nothing_due[rows]
+        return TaxedRows(tax, due, self.says_due, nothing, taxable, exempt, self.why.at(rows))
+
 
 class Due(NamedTuple):
     """What the seller owes of the tax of each row.
@@ -82,49 +87,45 @@ class Due(NamedTuple):
     computed: bool
     nothing: np.ndarray
 
+    def at(self, rows: np.ndarray) -> Due:
+        """What is due on these rows."""
+        return Due(self.money.at(rows), self.computed, self.nothing[rows])
 
-def due_of(frame: pd.DataFrame, prefix: str) -> Due:
+
+@fact
+def due_of(rows: Enriched) -> Due:
     """What is due on each row of a frame; missing throughout where it has no tax."""
-    computed = f"{prefix}tax_due" in frame.columns
-    due = money(frame, f"{prefix}{'tax_due' if computed else 'tax'}")
-    reasons = coded(frame, f"{prefix}tax_due_reason")
+    computed = rows.has("tax_due")
+    due = rows.money("tax_due" if computed else "tax")
+    reasons = rows.coded("tax_due_reason")
     return Due(due, computed, due.missing & reasons.where(NOT_DUE.__contains__))
 
 
-def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
-    """Read the money of a frame that `df.svc.tax()` returned.
+@fact
+def taxed_rows(rows: Enriched) -> TaxedRows:
+    """The money of a frame that `df.svc.tax()` returned.
 
     Raises:
         ValueError: it has not been looked up, or has no tax, or one of their columns twice.
     """
-    status = f"{prefix}lookup_status"
-    require_columns(frame, (status,), "look the rates up first: df.svc.lookup()")
-    names = tuple(prefix + name for name in ("tax", "tax_error", "taxable_amount", "exempt_amount"))
-    require_columns(frame, names, "compute the tax first: df.svc.tax(amount='…')")
-    for name in (status, *names):
-        require_one(frame, name, "tax")
-    tax = money(frame, names[0])
-    due, says_due, nothing = due_of(frame, prefix)
+    names = ("tax", "tax_error", "taxable_amount", "exempt_amount")
+    rows.require("lookup_status", argument="tax")
+    rows.require(*names, remedy=TAX_FIRST, argument="tax")
+    tax = rows.money("tax")
+    due, says_due, nothing = due_of(rows)
     codes, cells = combined(
         [
-            statuses_of(frame, prefix),
-            coded(frame, names[1]),
-            coded(frame, f"{prefix}tax_due_reason"),
-            coded(frame, f"{prefix}tax_review"),
+            rows.status,
+            rows.coded("tax_error"),
+            rows.coded("tax_due_reason"),
+            rows.coded("tax_review"),
             Coded(np.where(tax.missing, 0, np.where(due.missing, 1, 2)), ("tax", "due", "")),
         ]
     )
-    partial_used = terms_of(frame, prefix).get("partial") == "use"
+    partial_used = rows.terms.get("partial") == "use"
     why = recoded(codes, (_why(*cell, partial_used=partial_used) for cell in cells))
-    return TaxedRows(
-        tax,
-        due,
-        says_due,
-        nothing,
-        money(frame, names[2]),
-        money(frame, names[3]),
-        why,
-    )
+    taxable, exempt = rows.money("taxable_amount"), rows.money("exempt_amount")
+    return TaxedRows(tax, due, says_due, nothing, taxable, exempt, why)
 
 
 _TOPIC = re.compile(r"([a-z_]+):")
@@ -148,17 +149,18 @@ def _why(
     return f"no_tax:{topic[1]}" if topic else "no_tax"
 
 
-def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Hashable | None:
+def amount_label(rows: Enriched, given: Hashable | None) -> Hashable | None:
     """The column of amounts: the one named, else the one the tax was computed from, else none.
 
     Raises:
         ValueError: the column named is missing, or several have its name.
     """
+    frame = rows.frame
     if given is not None:
         require_columns(frame, (given,), "name the column of amounts: amount='…'")
         require_one(frame, given, "amount")
         return given
-    for label in (terms_of(frame, prefix).get("amount"), f"{prefix}sale_amount", "amount"):
+    for label in (rows.terms.get("amount"), rows.label("sale_amount"), "amount"):
         if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
             return label
     return None
@@ -175,17 +177,16 @@ class Goods(NamedTuple):
     label: Hashable | None
     money: Money
 
-    def of(self, rows: np.ndarray) -> Goods:
+    def at(self, rows: np.ndarray) -> Goods:
         """Those of these rows."""
-        return Goods(self.label, Money(*(one[rows] for one in self.money)))
+        return Goods(self.label, self.money.at(rows))
 
 
 _PLAIN = AmountOptions()
 
 
 def goods_of(
-    frame: pd.DataFrame,
-    prefix: str,
+    rows: Enriched,
     amount: Hashable | Goods | None = None,
     options: AmountOptions = _PLAIN,
     *,
@@ -194,8 +195,7 @@ def goods_of(
     """The amounts of the rows: as the tax has read them, or a column that is named.
 
     Args:
-        frame: the rows: all of them, as only these show which columns are the order's.
-        prefix: the prefix of the lookup.
+        rows: the rows: all of them, as only these show which columns are the order's.
         amount: the column, or its amounts where they are read already; `None` for those of the
             tax, else of a column `amount`.
         options: how it is read.
@@ -207,20 +207,21 @@ def goods_of(
     """
     if isinstance(amount, Goods):
         return amount
-    label = amount_label(frame, prefix, amount)
+    label = amount_label(rows, amount)
     of_tax = label is None or str(label) in {
-        str(terms_of(frame, prefix).get("amount")),
-        f"{prefix}sale_amount",
+        str(rows.terms.get("amount")),
+        rows.label("sale_amount"),
     }
-    if (of_tax or label not in free_labels(frame)) and options == _PLAIN:
-        return Goods(label, money(frame, label))
-    return Goods(label, column_of(frame, prefix, label, options, call=call).read.money)
+    if (of_tax or label not in free_labels(rows.frame)) and options == _PLAIN:
+        return Goods(label, money(rows.frame, label))
+    return Goods(label, column_of(rows, label, options, call=call).read.money)
 
 
-def goods_of_tax(frame: pd.DataFrame, prefix: str) -> Goods:
+@fact
+def goods_of_tax(rows: Enriched) -> Goods:
     """The amounts of some rows of a file, as its tax has read them; else a column `amount`."""
-    label = amount_label(frame, prefix, None)
-    return Goods(label, money(frame, label))
+    label = amount_label(rows, None)
+    return Goods(label, money(rows.frame, label))
 
 
 class ColumnRead(NamedTuple):
@@ -240,8 +241,7 @@ class ColumnRead(NamedTuple):
 
 
 def column_of(
-    frame: pd.DataFrame,
-    prefix: str,
+    rows: Enriched,
     label: Hashable,
     options: AmountOptions,
     *,
@@ -252,8 +252,7 @@ def column_of(
     """Read a column of money of the user's as an amount of sales.
 
     Args:
-        frame: all rows.
-        prefix: the prefix of the lookup.
+        rows: all rows.
         label: the column.
         options: how it is read.
         call: the method that takes the answers.
@@ -264,12 +263,12 @@ def column_of(
         ColumnAmbiguous: the column leaves open how it is read; it has all questions.
         ColumnMissing: it is that of the whole order, and no column says which one.
     """
-    answers = answers_of(options)
+    answers, frame = answers_of(options), rows.frame
     require_answers(frame, answers)
     every = free_labels(frame)
     once = frozenset(single(every))
     labels = [one for one in every if one in once or one == label]
-    reading = reading_of(frame, prefix)
+    reading = reading_of(rows)
     if reading.export is None:
         known = {} if reading.place else propose(frame).found
         reading = reading_with_orders(frame, labels, reading, known, options.order).within(labels)
@@ -287,27 +286,29 @@ def column_of(
     return ColumnRead(read, orders, term, tuple(notes))
 
 
-def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | Goods | None = None) -> Money:
+def sales_of(rows: Enriched, goods: Goods) -> Money:
     """Each row's sale with its delivery charge; missing where the columns are not known."""
-    goods = goods_of(frame, prefix, amount).money
-    delivery = shipping_of_rows(frame, prefix)
-    return Money(goods.cents + np.where(goods.missing, 0, delivery), goods.missing)
+    amounts, delivery = goods.money, shipping_of(rows).cents
+    return Money(amounts.cents + np.where(amounts.missing, 0, delivery), amounts.missing)
 
 
-def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    """Each row's delivery charge in cents; 0 where it or its column is missing."""
-    shipping = terms_of(frame, prefix).get("shipping", f"{prefix}sale_shipping")
-    cents = np.zeros(len(frame), np.int64)
+@fact
+def shipping_of(rows: Enriched) -> Money:
+    """Each row's delivery charge; 0 cents where its column is missing."""
+    frame, shipping = rows.frame, rows.terms.get("shipping", rows.label("sale_shipping"))
+    cents = np.zeros(len(rows), np.int64)
+    nothing = np.zeros(len(rows), bool)
     if not isinstance(shipping, str | int):
-        return cents
+        return Money(cents, nothing)
     if is_label(frame, shipping):
-        return money(frame, shipping).cents
+        return money(frame, shipping)
     with contextlib.suppress(ValueError):  # a column that the frame no longer has
         cents += one_amount(shipping, "shipping")
-    return cents
+    return Money(cents, nothing)
 
 
-def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[str, ...]:
+@fact_of_all
+def changes_since(rows: Enriched) -> tuple[str, ...]:
     """What has changed since the tax was computed and leaves its lines usable, in sentences.
 
     The comparison needs the terms of the tax, and the columns that they name.
@@ -315,23 +316,22 @@ def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[st
     Raises:
         ValueError: amounts, deliveries or exemptions are no longer those of the tax.
     """
-    terms = _stored_terms(frame, prefix)
-    if terms is not None:
-        _refuse_other_amounts(frame, rows, terms)
+    taxed, terms = taxed_rows(rows), _terms_of(rows)
+    _refuse_other_amounts(rows)
     changes = []
-    if moved := changed_rows(frame, prefix):
+    if moved := changed_rows(rows):
         changes.append(
             "Rows whose place, date or rate is not that of their lookup any more, so look them up"
             f" again: {moved:,}."
         )
-    changed = ~rows.tax.missing & ~is_product(frame, rows.tax.cents, rows.taxable.cents, prefix)
-    changed |= ~rows.due.missing & (rows.due.cents != rows.tax.cents)
+    changed = ~taxed.tax.missing & ~is_product(rows, taxed.tax, taxed.taxable)
+    changed |= ~taxed.due.missing & (taxed.due.cents != taxed.tax.cents)
     if edited := int(np.count_nonzero(changed)):
         changes.append(
             "Rows whose tax is not the taxable amount times the rate, because one of the three was"
             f" changed since: {edited:,}."
         )
-    elif terms is not None and (torn := _torn_invoices(frame, rows, terms)):
+    elif terms is not None and (torn := _torn_invoices(rows, terms)):
         changes.append(
             "Invoices that are not whole any more (rows were dropped since): the tax of their"
             f" lines is not that of their sum, rounded once: {torn:,}."
@@ -339,57 +339,74 @@ def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[st
     return tuple(changes)
 
 
-def taxable_of_rows(frame: pd.DataFrame, prefix: str) -> Money | None:
+def taxable_of_rows(rows: Enriched) -> Money | None:
     """The taxable amount of each row under the terms of the tax, even without a rate.
 
     Delivery counts where it is not known to be untaxed. `None` where the terms are not known.
     """
-    terms = _stored_terms(frame, prefix)
-    try:
-        lines = None if terms is None else read_lines(frame, terms)
-    except (TypeError, ValueError):
-        return None
+    return _taxable_of_all(rows) if rows.knows(_lines_of) else _taxable(_lines(rows))
+
+
+@fact
+def _taxable_of_all(rows: Enriched) -> Money | None:
+    return _taxable(_lines_of(rows))
+
+
+def _taxable(lines: Lines | None) -> Money | None:
     return None if lines is None else Money(lines.taxable, lines.inputs.given)
 
 
-def is_product(
-    frame: pd.DataFrame, tax: np.ndarray, taxable: np.ndarray, prefix: str
-) -> np.ndarray:
-    """Where a tax is less than a cent from the taxable amount times the rate (cents, int64)."""
-    rates = rates_of(frame, f"{prefix}combined_rate").units
-    small = (np.abs(tax) < ROOM) & (np.abs(taxable) < ROOM)
-    off = np.where(small, tax, 0) * UNITS_PER_ONE - np.where(small, taxable, 0) * rates
+def is_product(rows: Enriched, tax: Money, taxable: Money) -> np.ndarray:
+    """Where a tax is less than a cent from the taxable amount times the rate."""
+    rates = rows.rates("combined_rate").units
+    small = (np.abs(tax.cents) < ROOM) & (np.abs(taxable.cents) < ROOM)
+    off = np.where(small, tax.cents, 0) * UNITS_PER_ONE
+    off -= np.where(small, taxable.cents, 0) * rates
     near: np.ndarray = small & (np.abs(off) < UNITS_PER_ONE)
     return near
 
 
-def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxOptions | None:
+@fact_of_all
+def _terms_of(rows: Enriched) -> TaxOptions | None:
     """The terms that decide the figures; `None` where they are not stored with the frame."""
     # frames of earlier versions have neither of the first two
-    stored = {"taxable": None, "delivery": None, **terms_of(frame, prefix)}
+    stored = {"taxable": None, "delivery": None, **rows.terms}
     try:
         deciding = {name: stored[name] for name in names_where(TaxOptions, "figures")}
-        return TaxOptions(**deciding, prefix=prefix)
+        return TaxOptions(**deciding, prefix=rows.prefix)
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _refuse_other_amounts(frame: pd.DataFrame, rows: TaxedRows, terms: TaxOptions) -> None:
+def _lines(rows: Enriched) -> Lines | None:
+    """The rows as whole numbers, by the terms; `None` where the terms or a column are missing."""
+    terms = _terms_of(rows)
     try:
-        lines = read_lines(frame, terms)
+        return None if terms is None else read_lines(rows, terms)
     except (TypeError, ValueError):
-        return  # a column is missing
+        return None
+
+
+@fact_of_all
+def _lines_of(rows: Enriched) -> Lines | None:
+    return _lines(rows)
+
+
+def _refuse_other_amounts(rows: Enriched) -> None:
+    lines, taxed = _lines_of(rows), taxed_rows(rows)
+    if lines is None:
+        return
     given = lines.inputs.given
-    before = rows.taxable.cents + rows.exempt.cents
+    before = taxed.taxable.cents + taxed.exempt.cents
     now = lines.goods + lines.shipping
-    other = given | (before != now) | (rows.taxable.cents != lines.taxable)
-    other &= ~rows.tax.missing
+    other = given | (before != now) | (taxed.taxable.cents != lines.taxable)
+    other &= ~taxed.tax.missing
     count = int(np.count_nonzero(other))
     if not count:
         return
     first = int(np.argmax(other))
     figures = (
-        f"sale {dollars(int(before[first]))}, taxable {dollars(int(rows.taxable.cents[first]))}"
+        f"sale {dollars(int(before[first]))}, taxable {dollars(int(taxed.taxable.cents[first]))}"
     )
     today = (
         "not readable"
@@ -397,24 +414,25 @@ def _refuse_other_amounts(frame: pd.DataFrame, rows: TaxedRows, terms: TaxOption
         else f"sale {dollars(int(now[first]))}, taxable {dollars(int(lines.taxable[first]))}"
     )
     raise ValueError(
-        f"the tax of {count:,} of {len(frame):,} rows is that of other amounts, deliveries or"
-        f" exemptions than stand in the frame now (first at the index {frame.index[first]!r}:"
+        f"the tax of {count:,} of {len(rows):,} rows is that of other amounts, deliveries or"
+        f" exemptions than stand in the frame now (first at the index {rows.frame.index[first]!r}:"
         f" {figures} then; {today} now); compute the tax again: df.svc.tax(…)"
     )
 
 
-def _torn_invoices(frame: pd.DataFrame, rows: TaxedRows, terms: TaxOptions) -> int:
+def _torn_invoices(rows: Enriched, terms: TaxOptions) -> int:
     """How many invoices do not add up to their tax, rounded once."""
     if terms.invoice is None:
         return 0
     try:
-        codes, _ = invoice_codes(frame, terms.invoice)
+        codes, _ = invoice_codes(rows.frame, terms.invoice)
     except (TypeError, ValueError):
         return 0
-    taxed = np.flatnonzero(~rows.tax.missing)
-    units = rates_of(frame, f"{terms.prefix}combined_rate").units[taxed]
-    products = rows.taxable.cents[taxed] * units
+    amounts = taxed_rows(rows)
+    taxed = np.flatnonzero(~amounts.tax.missing)
+    units = rows.rates("combined_rate").units[taxed]
+    products = amounts.taxable.cents[taxed] * units
     codes = np.unique(codes[taxed], return_inverse=True)[1]
     expected, _ = tax_by_invoice(products, units, codes, terms.rounding)
-    off = np.bincount(codes, rows.tax.cents[taxed] - expected)
+    off = np.bincount(codes, amounts.tax.cents[taxed] - expected)
     return int(np.count_nonzero(off))
