@@ -21,6 +21,7 @@ from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
 from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
@@ -102,14 +103,15 @@ def run_demo(
     output_dir.mkdir(parents=True, exist_ok=True)
     frame = _looked_up(client, progress=progress)
     frame = SvcAccessor(frame).tax(amount="amount", progress=progress)
-    summary = summarize(frame)
+    rows = Enriched(frame)
+    summary = summarize(rows)
     render(summary, console)
     stopped = frame.attrs["svc"]["lookups"][""]["stopped"]
     paths = _free_paths(output_dir, "-incomplete" if stopped else "")
     table, workbook, picture = paths
     with whole_file(table) as draft:
         frame.to_csv(draft, index=False, lineterminator="\n")
-    write_workbook(frame, workbook, summary=summary)
+    write_workbook(rows, workbook, summary=summary)
     tax_map = SvcAccessor(frame).plot.tax_map()
     with whole_file(picture) as draft:
         described = {"Description": tax_map.get_label()}

@@ -24,7 +24,7 @@ from svc_tools.frames.split import Part, parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.statuses import Status
+from svc_tools.statuses import Meaning, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -412,8 +412,8 @@ def _sources(rows: Enriched, whole: np.ndarray | None) -> tuple[Source, ...]:
         sums = sums_by(codes[whole], rows.money("tax").cents[whole], len(values))
         taxes = [dollars(cents) for cents in sums]
     found = [
-        Source(*named, counted, of_source)
-        for named, counted, of_source in zip(values, counts, taxes, strict=True)
+        Source(source, edition, counted, of_source)
+        for (source, edition), counted, of_source in zip(values, counts, taxes, strict=True)
         if counted
     ]
     return tuple(sorted(found, key=lambda one: (-one.rows, one.source, one.edition)))

@@ -35,7 +35,7 @@ class _ByRow(Protocol):
 
 
 _Fact = TypeVar("_Fact")
-_OfRows = TypeVar("_OfRows", bound=_ByRow)
+_OfRows = TypeVar("_OfRows", bound="_ByRow | None")
 LOOKUP_FIRST = "look the rates up first: df.svc.lookup()"
 TAX_FIRST = "compute the tax first: df.svc.tax(amount='…')"
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 from svc_tools.atomic import whole_file
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import MONEY, texts_of_formulas
@@ -488,7 +489,7 @@ class FileJob:
         first, numbers = self._first_rows()
         columns = ResultColumns(self._results).rows(self.surveyed.codes_at(numbers))
         prefix = self._given.lookup.prefix
-        rates = rates_known(with_columns(first, prefix, columns), prefix)
+        rates = rates_known(Enriched(with_columns(first, prefix, columns), prefix))
         terms, source, of_tax = settled(
             first,
             self._given,

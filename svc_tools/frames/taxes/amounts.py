@@ -11,7 +11,6 @@ import pandas as pd
 from svc_tools.config import seller_delivery
 from svc_tools.exports import recognized
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.added.rates import rates_of, statuses_of
 from svc_tools.frames.lookup.currencies import heading_unit
 from svc_tools.frames.lookup.deciding import (
     MOST_ROWS,
@@ -38,12 +37,12 @@ from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.options import names_where
 from svc_tools.questions import Question
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.exports import Export
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.lookup.deciding import Decided
     from svc_tools.frames.lookup.sale import Counts
     from svc_tools.frames.options import ExposureOptions
@@ -524,21 +523,19 @@ def late_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
     return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
 
 
-def rates_known(frame: pd.DataFrame, prefix: str) -> RatesOfRows | None:
+def rates_known(rows: Enriched) -> RatesOfRows | None:
     """The rates of the rows of an enriched frame, where they are whole; `None` without a lookup."""
-    rate, status = f"{prefix}combined_rate", f"{prefix}lookup_status"
-    freight_column = f"{prefix}freight_taxable"
-    for name in (rate, status, freight_column):
-        if (frame.columns == name).sum() > 1:
+    for name in ("combined_rate", "lookup_status", "freight_taxable"):
+        if (rows.frame.columns == rows.label(name)).sum() > 1:
             return None  # refused by the tax, which names it
-    if not {rate, status} <= {*frame.columns}:
+    if not rows.has("combined_rate", "lookup_status"):
         return None
-    rates = rates_of(frame, rate)
-    whole = statuses_of(frame, prefix).where(lambda one: Status.of(one).usable)
+    rates = rows.rates("combined_rate")
+    whole = rows.where(lambda one: one.usable)
     units = np.where(whole & ~rates.missing, rates.units, 0)
-    freight = np.full(len(frame), -1, np.int64)
-    if freight_column in frame.columns:
-        found = delivery_of(frame, prefix, None)
+    freight = np.full(len(rows), -1, np.int64)
+    if rows.has("freight_taxable"):
+        found = delivery_of(rows, None)
         open_ = np.logical_or.reduce([found.unknown, *found.doubts.values()])
         freight = np.where(open_, -1, np.where(found.untaxed, 0, 1))
     return RatesOfRows(units, freight)

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.codes import NOT_DUE, codes_of
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import (
     names_of_lookup,
     placed,
     remember_columns,
-    require_columns,
     require_one,
     without_tax,
 )
@@ -271,19 +271,19 @@ class Tax:
             counts.add(sold.counts)
         own = {} if sold is None else _sale_columns(sold)
         rest = without_tax(frame, prefix, self.added)
-        frame = with_columns(frame, prefix, own) if own else frame
-        lines = read_lines(frame, terms, wrong)
-        if marks is None and (moved := changed_rows(frame, prefix)):
+        rows = Enriched(with_columns(frame, prefix, own) if own else frame, prefix)
+        lines = read_lines(rows, terms, wrong)
+        if marks is None and (moved := changed_rows(rows)):
             warnings.warn(
-                f"{moved:,} of {len(frame):,} rows have another place, date or rate than their"
+                f"{moved:,} of {len(rows):,} rows have another place, date or rate than their"
                 " lookup gave them, and their tax is computed from the rate that stands there; look"
                 " them up again: df.svc.lookup()",
                 stacklevel=4,
             )
-        tax, incomplete = _tax(frame, lines, terms)
+        tax, incomplete = _tax(rows.frame, lines, terms)
         columns = {**_money(lines, tax, terms, ranged=self.ranged), **own}
-        sales = _sales(frame, lines, terms)
-        reviewed = _marks(frame, lines, terms, sales)
+        sales = _sales(rows, lines, terms)
+        reviewed = _marks(rows.frame, lines, terms, sales)
         reviewed["invoice_incomplete"] = incomplete
         if sold is not None:
             off = (sold.off & ~sold.further) | np.isin(np.arange(len(frame)), [*sold.lines_off])
@@ -319,11 +319,11 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
         ColumnMissing: no column holds amounts.
         ValueError: two columns have the label of the amount or of the delivery.
     """
-    reading = reading_of(frame, terms.prefix)
+    reading = reading_of(Enriched(frame, terms.prefix))
     sample = sample_of(frame, reading)
     if len(sample) < len(frame):
         sample = with_late_parts(frame, sample, free_labels(frame), reading)
-    rates = rates_known(sample, terms.prefix)
+    rates = rates_known(Enriched(sample, terms.prefix))
     source = amounts_of_tax(sample, free_labels(frame), terms, reading, rates)
     if sums := source.reading.sums:
         for argument, columns in (("amount", sums.goods), ("shipping", sums.delivery)):
@@ -390,17 +390,16 @@ def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
     return columns
 
 
-def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> Sales:
+def _sales(rows: Enriched, lines: Lines, terms: TaxOptions) -> Sales:
     """Where, when and by whom each sale was made, as far as the terms need it."""
-    prefix = terms.prefix
     for argument, value in (("nexus", terms.nexus), ("ship_from", terms.ship_from)):
         if value is not None:
             remedy = f"{argument}= needs it: look the rates up with all columns, or with this one"
-            require_columns(frame, (f"{prefix}resolved_state",), remedy)
+            rows.require("resolved_state", remedy=remedy)
     return Sales(
-        states=rows_of_states(frame, prefix),
-        dates=None if terms.nexus is None else sale_dates(frame, f"{prefix}lookup_as_of"),
-        channel=None if terms.channel is None else channel_of(frame, terms.channel),
+        states=rows_of_states(rows),
+        dates=None if terms.nexus is None else sale_dates(rows),
+        channel=None if terms.channel is None else channel_of(rows.frame, terms.channel),
         untaxed=lines.reasons.given,
     )
 
