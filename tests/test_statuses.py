@@ -19,9 +19,10 @@ from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
 from svc_tools.codes import CODES, REVIEWED, codes_of, what_to_do
-from svc_tools.frames.added.rates import statuses_of
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.review import reviewed
-from svc_tools.frames.review_rows import DECIDING, codes_of_rows
+from svc_tools.frames.review_rows import DECIDING, review_codes
+from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.cache_store import text_checksum
@@ -282,7 +283,8 @@ def judged_alike(rows, results):
     expected = {at: reason for at, reason in enumerate(reasons) if reason}
     as_text = few.astype(str).replace({"<NA>": None, "NaT": None, "nan": None})
     for frame in (few, few.astype(object), as_text):
-        listed = reviewed(frame, amount=None, prefix="").review.rows
+        rows = Enriched(frame)
+        listed = reviewed(rows, goods_of(rows)).review.rows
         assert dict(sorted(listed["review_reasons"].items())) == expected
 
 
@@ -326,7 +328,7 @@ def in_dollars(units):
 def test_what_decides_of_a_file_is_all_that_is_read_of_it():
     frame = enriched(*map(with_facts, sorted(REVIEWED)), partial(), row(rate=None))
     few = frame[[name for name in frame.columns if name in DECIDING]]
-    expected, found_in_few = (codes_of_rows(one, statuses_of(one, ""), "") for one in (frame, few))
+    expected, found_in_few = (review_codes(Enriched(one)) for one in (frame, few))
     assert found_in_few.values == expected.values
     assert found_in_few.codes.tolist() == expected.codes.tolist()
 

@@ -24,6 +24,7 @@ from svc_sdk import Svc
 from svc_tools import connect
 from svc_tools.codes import OTHER_DATE
 from svc_tools.demo import orders, render, run_demo
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.summary import summarize
 from svc_tools.places import STATES
 
@@ -222,7 +223,7 @@ def test_ctrl_c_keeps_what_was_found_apart_from_whole_runs_and_says_what_is_miss
 def shown(frame, width=80, **console):
     """The rendered text, as a pipe receives it."""
     file = io.StringIO()
-    render(summarize(frame), Console(file=file, width=width, **console))
+    render(summarize(Enriched(frame)), Console(file=file, width=width, **console))
     return file.getvalue()
 
 
@@ -304,6 +305,6 @@ def test_what_comes_from_data_is_never_markup():
 def test_a_terminal_that_only_knows_ascii_can_show_it():
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding="ascii")
-    render(summarize(enriched(*MIXED)), Console(file=file, width=80))
+    render(summarize(Enriched(enriched(*MIXED))), Console(file=file, width=80))
     file.flush()
     assert b"Total" in raw.getvalue()

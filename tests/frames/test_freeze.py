@@ -11,6 +11,7 @@ import pytest
 from support.faults import KEY
 
 from svc_tools.frames import enrich
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.lookup.cache import clear_cache
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
@@ -152,7 +153,7 @@ def test_places_that_were_swapped_since_are_refused(orders, embedded, path, rate
     swapped.loc[["a", "c"], places] = swapped.loc[["c", "a"], places].to_numpy()
     with pytest.raises(ValueError, match="rate is not that of their place and date: 2;"):
         swapped.svc.freeze(path)
-    assert changed_rows(swapped) == 2
+    assert changed_rows(Enriched(swapped)) == 2
     assert not path.exists()
 
 

@@ -17,6 +17,7 @@ from support.frames import queries_of
 import svc_tools
 from svc_tools.config import ConfigurationError
 from svc_tools.demo.run import orders as demo_orders
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.results import decode, lookups_of
@@ -417,8 +418,8 @@ def test_rows_chosen_after_a_lookup_have_the_dates_that_all_rows_decided(scripte
     days = ["03/02/2026", "04/02/2026", "12/31/2025"]
     found = looked(pd.DataFrame([PLACE] * 3).assign(order_date=days, amount=1), scripted)
     some = found.iloc[:2]
-    assert changed_rows(some) == 0
-    assert changed_rows(some.assign(order_date=["02/03/2026", "04/02/2026"])) == 1
+    assert changed_rows(Enriched(some)) == 0
+    assert changed_rows(Enriched(some.assign(order_date=["02/03/2026", "04/02/2026"]))) == 1
     assert list(some.svc.tax("amount", progress=False)["tax"].notna()) == [True, True]
     found.to_parquet(tmp_path / "found.parquet")
     (stored,) = lookups_of(pd.read_parquet(tmp_path / "found.parquet"))

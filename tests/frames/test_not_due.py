@@ -18,6 +18,7 @@ from support.frames import half, line, lost, row, tax_of, taxed, units
 
 from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames import enrich_file
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.files.result import FileTotals
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.taxes.not_due import NotDue
@@ -248,7 +249,7 @@ def test_what_is_not_due_rests_on_no_rate_and_is_no_row_without_a_tax():
         lookup_status=["partial", "partial"],
         needs_review=[True, True],
     )
-    assert summarize(frame).rests_on.untaxed.rows == 1
+    assert summarize(Enriched(frame)).rests_on.untaxed.rows == 1
 
 
 UNKNOWN = "The service sent warnings that are not known here: new_rule (2 rows), other (1 row)"
@@ -262,10 +263,10 @@ def test_a_warning_that_is_not_known_requires_no_review_and_is_named_with_its_ro
     )
     for made in (frame, frame.drop(columns="lookup_review_reason")):
         assert made.svc.review().rows.index.tolist() == [2]
-    summary = summarize(frame)
+    summary = summarize(Enriched(frame))
     assert summary.unknown_warnings == f"{UNKNOWN}; they alone require no review."
     known = enriched_rows(row(warnings="uncoded_warning; stale_rate; parts_do_not_add_up"), row())
-    assert summarize(known).unknown_warnings == ""
+    assert summarize(Enriched(known)).unknown_warnings == ""
 
 
 def test_unknown_warnings_are_one_line_of_the_lookup_the_command_and_the_report(
@@ -294,6 +295,6 @@ def test_unknown_warnings_are_one_line_of_the_lookup_the_command_and_the_report(
 
 def test_of_very_many_unknown_warnings_the_most_frequent_are_named():
     frame = enriched_rows(*(row(warnings=f"code_{number}; often") for number in range(30)))
-    said = summarize(frame).unknown_warnings
+    said = summarize(Enriched(frame)).unknown_warnings
     assert "here: often (30 rows), code_0 (1 row)," in said
     assert "and 21 more; they" in said

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from svc_tools.frames import enrich_file, exposure_of_file
-from svc_tools.frames.arrow import coded
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.options import AmountOptions, ExposureOptions, FileOptions
 from svc_tools.frames.reports.facts import facts_of
-from svc_tools.frames.review_rows import codes_of_rows, figures_of
+from svc_tools.frames.review_rows import figures_of
 from svc_tools.frames.sales.exposure import daily_sales, daily_sales_of_file
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
@@ -151,7 +151,7 @@ def test_every_output_has_the_same_sales(embedded, name, how) -> None:
     assert measured(frame, **case.tax) == sales
     assert measured(taxed, **case.tax) == sales
     abroad = Decimal("200.00") if name == "country" else 0
-    assert summarize(taxed).money.sales == goods + abroad
+    assert summarize(Enriched(taxed)).money.sales == goods + abroad
     assert facts_of(taxed).summary.money.sales == goods + abroad
     assert sum(part.sales or 0 for part in taxed.svc.split().parts) == goods + abroad
     filed = [taxed.svc.filing(state).totals for state in taxed["resolved_state"].dropna().unique()]
@@ -202,12 +202,11 @@ def test_a_column_that_is_named_counts_once_for_each_order(embedded, tmp_path, n
     once = {} if name == "lines" else {"once": ["Total"]}
     assert taxed.svc.split(amount="Total").ready is not None
     assert sum(part.sales or 0 for part in taxed.svc.split(amount="Total").parts) == total
-    assert summarize(taxed, amount="Total").money.sales == total
-    assert facts_of(taxed, amount="Total").summary.money.sales == total
+    rows = Enriched(taxed)
+    assert summarize(rows, goods=goods_of(rows, "Total")).money.sales == total
     assert sum(part.sales or 0 for part in rated.svc.split(amount="Total", **once).parts) == total
-    status = coded(rated, "lookup_status")
-    reasons, goods = codes_of_rows(rated, status, ""), goods_of(rated, "", "Total", _as(once))
-    stakes = figures_of(rated, status, reasons, prefix="", amount=goods)
+    rows = Enriched(rated)
+    stakes = figures_of(rows, goods_of(rows, "Total", _as(once)))
     assert stakes.own.total() == total
     report = taxed.svc.report(tmp_path / "report.html", amount="Total").read_text("utf-8")
     assert "$277.47" in report
@@ -378,7 +377,7 @@ def test_sample_exports_have_the_same_sales_in_every_output(embedded, tmp_path, 
     columns = [one for one in ("sale_amount", "sale_shipping") if one in taxed]
     home = sum(dollars_of(taxed[one][at_home]) for one in columns)
     assert Decimal(int(daily["gross_cents"].sum())) / 100 == home
-    assert summarize(taxed).money.sales == goods
+    assert summarize(Enriched(taxed)).money.sales == goods
     assert sum(part.sales or 0 for part in taxed.svc.split().parts) == goods
     states = [state for state in taxed["resolved_state"].dropna().unique() if len(state) == 2]
     filed = [taxed.svc.filing(state).totals for state in states]

@@ -14,15 +14,16 @@ from support.frames import enriched, line, money, row, taxed
 
 from svc_tools.dates import DateTerms
 from svc_tools.frames.accessor import SvcAccessor
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.periods import periods_of_rows
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.row_states import states_of
 from svc_tools.text_dtype import text_dtype
 
 LOST = row("TX", rate=None)
 
 
 def states(frame, **options):
-    codes, values = states_of_rows(frame, **options)
+    codes, values = states_of(Enriched(frame, **options))
     return [values[code] for code in codes]
 
 
@@ -120,7 +121,7 @@ def test_reports_count_a_row_in_the_state_that_its_address_names(embedded):
     frame = pd.DataFrame({"address": ["1 Elm St, Nowhere at All, CA", "5 Elm St, Dallas"]})
     found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
     assert list(found["lookup_status"]) == ["unresolved", "invalid"]
-    codes, values = states_of_rows(found)
+    codes, values = states_of(Enriched(found))
     assert [values[code] for code in codes] == ["CA", ""]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.frames import half, line, looked_up, lost, money, taxed
 
 from svc_tools.display import NOTHING
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.summary import summarize
 
 DOUBTED = line(needs_review=True, lookup_review_reason="low_confidence")
@@ -70,7 +71,7 @@ def test_the_groups_are_all_rows_once_and_agree_with_review_and_summary(drawn, w
         assert sum(rows["amount"].dropna(), Decimal(0)) == (part.sales or 0)
         assert not with_tax or sum(rows["tax"].dropna(), Decimal(0)) == (part.tax or 0)
         assert part.tax is None or with_tax
-    summary = summarize(frame)
+    summary = summarize(Enriched(frame))
     assert summary.by_use == made.parts
     if with_tax:
         ready, check, incomplete, _ = (part.tax or 0 for part in made.parts)
@@ -122,7 +123,7 @@ def test_sales_are_without_delivery_and_a_group_without_rows_shows_no_dollars():
         "incomplete": (0, Decimal("0.00"), Decimal("0.00")),
         "no rate": (1, Decimal("5.00"), None),
     }
-    assert summarize(frame, amount="amount").by_use == made.parts
+    assert summarize(Enriched(frame)).by_use == made.parts
     shown = [row.split() for row in str(made).splitlines()]
     assert ["to", "check", "0", NOTHING, NOTHING] in [row[:5] for row in shown]
 

@@ -14,6 +14,7 @@ import openpyxl
 
 from svc_tools.codes import CODES
 from svc_tools.display import NOTHING, capital
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.summary import summarize
 
 REVIEW, USES, STATES = "Rows to review by state and reason", "What can be used", "Tax by state"
@@ -117,7 +118,7 @@ def _of_sentences(text):
 
 def of_frame(taxed, collected=None):
     """What the methods of a frame say: each method is an output."""
-    summary, split, review = summarize(taxed), taxed.svc.split(), taxed.svc.review()
+    summary, split, review = summarize(Enriched(taxed)), taxed.svc.split(), taxed.svc.review()
     money = summary.money
     outputs = {"summary": {("rows",): summary.rows}, "split": {}, "review": {}}
     said = outputs["summary"]
