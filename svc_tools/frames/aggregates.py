@@ -39,7 +39,7 @@ _Reason = TypeVar("_Reason", str, tuple[str, str])
 class Aggregate(Protocol):
     """What is added up over the parts of a table."""
 
-    def add(self, rows: Enriched, goods: Goods) -> None:
+    def add(self, rows: Enriched, goods: Goods, /) -> None:
         """Add rows, with their amounts."""
 
 
@@ -219,9 +219,9 @@ class Confidences:
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add rows, with their amounts."""
         confidence, tax = rows.coded("confidence", "not stated"), rows.money("tax")
-        self._rated.add(confidence, rows.where(is_rated))
+        self._rated.add(confidence, {}, rows.where(is_rated))
         whole = rows.where(is_usable) & ~tax.missing
-        self._whole.add(confidence, whole, sales=goods.money, tax=tax)
+        self._whole.add(confidence, {"sales": goods.money, "tax": tax}, whole)
 
     @property
     def counts(self) -> tuple[Count, ...]:
@@ -248,7 +248,7 @@ class Sources:
         names = ("lookup_source", "lookup_edition")
         codes, values = combined([rows.coded(name, "not stated") for name in names])
         tax = rows.money("tax").where(rows.where(is_usable)) if rows.has("tax") else None
-        self._sums.add(Coded(codes, tuple(values)), rows.where(is_rated), tax=tax)
+        self._sums.add(Coded(codes, tuple(values)), {"tax": tax}, rows.where(is_rated))
 
     @property
     def found(self) -> tuple[Source, ...]:
@@ -277,7 +277,7 @@ class StateSums:
             _GROUPS.index("open"),
         )
         codes, values = combined([states_of(rows), Coded(groups, _GROUPS)])
-        self._sums.add(Coded(codes, tuple(values)), sales=goods.money, tax=tax)
+        self._sums.add(Coded(codes, tuple(values)), {"sales": goods.money, "tax": tax})
 
     @property
     def total(self) -> Totals:

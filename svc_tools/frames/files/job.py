@@ -24,6 +24,7 @@ from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
 from svc_tools.frames.added.stamp import Stamp
+from svc_tools.frames.analysis.breakdowns import BREAKDOWNS
 from svc_tools.frames.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.enrich import plan_of, repairs_of, with_columns
@@ -86,7 +87,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
     from svc_tools.frames.lookup.sources import Results, ResultSource
-    from svc_tools.lookup.options import FileOptions
+    from svc_tools.lookup.options import FileOptions, LookupOptions
     from svc_tools.lookup.plan import Plan
     from svc_tools.tabular import Table
 
@@ -114,6 +115,9 @@ class FileJob:
         self.report = None if files.report is None else Path(files.report)
         self._save_layout = None if files.save_layout is None else Path(files.save_layout)
         self._progress, self._late = files.progress, Late()
+        self._breakdowns = files.breakdowns
+        for name in self._breakdowns:
+            _check_breakdown(name, terms.lookup)
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
         if self.report is not None:
             check_report(self.report, source, output, force=force)
@@ -308,6 +312,7 @@ class FileJob:
             except OSError as error:
                 raise self._unwritten(target, error) from error
             notes = [*notes, *writing.notes]
+            notes += [note for one in totals.breakdowns.values() for note in one.notes]
             if self.report is not None and target is not None and seen:
                 self._report(self._named(self.report), target, seen, stamp)
             self._keep_layout()
@@ -335,7 +340,8 @@ class FileJob:
         tax, taxed = self.terms.tax, None
         if tax is not None:
             taxed = partial(Meaning.taxed, partial_used=tax.get("partial") == "use")
-        return FileTotals(taxed, ranked=self._ranked)
+        made = {name: BREAKDOWNS[name]() for name in self._breakdowns}
+        return FileTotals(taxed, ranked=self._ranked, breakdowns=made)
 
     def _named(self, path: Path) -> Path:
         """The path to write to: an incomplete file never takes the name of a complete one."""
@@ -536,6 +542,19 @@ class FileJob:
             self._orders.see(frame, self._exempt_rows(frame))
 
 
+def _check_breakdown(name: str, lookup: LookupOptions) -> None:
+    """Refuse a breakdown without the columns that it needs, before any request.
+
+    Raises:
+        ValueError: the lookup leaves one of them out.
+    """
+    if absent := [one for one in BREAKDOWNS[name].needs if one not in lookup.names]:
+        raise ValueError(
+            f"{name}: it needs the column {absent[0]!r}, which columns= leaves out; name it there,"
+            " too, or leave columns= out"
+        )
+
+
 _NEAR = 5
 _MOST_LATE = 200
 _WIDE = 200
@@ -602,8 +621,8 @@ class _FileWriting:
     ) -> None:
         self._rows, self._layout, self._terms = rows, layout, terms
         self._columns, self._codes, self._stamp = columns, codes, stamp
-        # what was looked up and by what it is taxed, without the results themselves
-        self._counted = Stamp(stamp).put(terms.lookup.prefix, readings=layout.reading.as_plain())
+        # what was looked up, how, and by what it is taxed
+        self._counted = stamp.put(terms.lookup.prefix, readings=layout.reading.as_plain())
         self._counts = Counts()
         self._money: list[int] = []
         self.notes: list[str] = []

@@ -273,11 +273,9 @@ class FileTotals:
     def add(self, rows: Enriched) -> None:
         """Add the rows of a chunk."""
         goods = goods_of_tax(rows)
-        every: tuple[Aggregate, ...] = (
-            *(self._statuses, self._reasons, self._warned, self._complete),
-            *(self._parts, self._not_due, self.review, *self.breakdowns.values()),
-            *([self._tax] if self._has_tax else []),
-        )
+        every: list[Aggregate] = [self._statuses, self._reasons, self._warned, self._complete]
+        every += [self._parts, self._not_due, self.review, *self.breakdowns.values()]
+        every += [self._tax] if self._has_tax else []
         for one in every:
             one.add(rows, goods)
 
