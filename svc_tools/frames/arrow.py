@@ -412,6 +412,8 @@ def _numbered(column: pd.Series) -> tuple[np.ndarray, Iterable[Any]]:
         truths = column.array
         codes = np.where(truths.isna(), -1, truths.to_numpy(bool, na_value=False)).astype(np.int8)
         values = [False, True]
+    elif (pairs := _of_two_bytes(column)) is not None:
+        codes, values = pairs
     else:
         return pd.factorize(column)
     if len(values) > _FEW:
@@ -422,6 +424,25 @@ def _numbered(column: pd.Series) -> tuple[np.ndarray, Iterable[Any]]:
     numbers = np.full(len(values) + 1, -1, np.int64)
     numbers[there] = np.arange(len(there))
     return numbers[codes], [values[at] for at in there]
+
+
+def _of_two_bytes(column: pd.Series) -> tuple[np.ndarray, list[str]] | None:
+    """A column of texts of two bytes, such as states, by its distinct texts; else `None`."""
+    if not is_text(column) or not len(column):
+        return None
+    chunks = chunks_of(pa.array(column.array))
+    if len(chunks) > 1 or chunks[0].null_count:
+        return None
+    offsets = _offsets(chunks[0])
+    if offsets[-1] - offsets[0] != 2 * len(column) or (np.diff(offsets) != 2).any():  # noqa: PLR2004 - two bytes
+        return None
+    held = np.frombuffer(chunks[0].buffers()[2], np.uint8)[int(offsets[0]) : int(offsets[-1])]
+    pairs = held.view(np.uint16)
+    seen = np.zeros(2**16, bool)
+    seen[pairs] = True
+    there, numbers = np.flatnonzero(seen), np.zeros(2**16, np.int16)
+    numbers[there] = np.arange(len(there))
+    return numbers[pairs], [pair.tobytes().decode() for pair in there.astype(np.uint16)]
 
 
 _FEW = 64
