@@ -15,7 +15,7 @@ from support.frames import enriched, line, money, row, taxed
 from svc_tools.dates import DateTerms
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.analysis.periods import periods_of_rows
+from svc_tools.frames.analysis.periods import periods_of
 from svc_tools.frames.row_states import states_of
 from svc_tools.text_dtype import text_dtype
 
@@ -131,7 +131,8 @@ MOMENTS = [None if day is None else datetime.combine(day, LATE) for day in DAYS]
 
 
 def of(values, period):
-    (codes, names), _ = periods_of_rows(pd.DataFrame({"sold": values}), "sold", period, DateTerms())
+    rows = Enriched(pd.DataFrame({"sold": values}))
+    (codes, names), _ = periods_of(rows, period, "sold")
     return [names[code] for code in codes]
 
 
@@ -167,7 +168,8 @@ def test_every_form_of_date_has_its_period(values):
 def test_times_with_a_zone_have_the_period_of_their_date(values):
     label = "sold"
     dates = DateTerms(home=ZoneInfo("America/Chicago"))
-    (codes, names), how = periods_of_rows(pd.DataFrame({label: values}), label, "month", dates)
+    rows = Enriched(pd.DataFrame({label: values}))
+    (codes, names), how = periods_of(rows, "month", label, dates)
     assert [names[code] for code in codes] == ["2026-05", "", "1969-12", "2026-06"]
     if "UTC" in str(values):
         assert "rows whose month is another one there: 2 of 3" in how[0]
