@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.display import Head
+    from svc_tools.frames.aggregates import ConfidenceTax, Count, StateTotals
     from svc_tools.frames.money import Totals
     from svc_tools.frames.review import Review
-    from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
+    from svc_tools.frames.summary import Summary
 
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
 
