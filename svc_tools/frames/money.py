@@ -344,18 +344,26 @@ def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
 
 
 def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
-    usable = np.isfinite(amounts) & (np.abs(amounts) < LARGEST / _CENTS / 2)
-    safe = np.where(usable, amounts, 0.0)
-    cents = np.rint(safe * _CENTS)
-    nearest = cents / _CENTS
-    exact = nearest == safe
-    near = np.abs(nearest - safe) <= _SNAP
+    cents, snapped = np.empty(len(amounts), np.int64), np.empty(len(amounts), bool)
     wrong = _gone(missing, named)
-    for row in np.flatnonzero(~usable & ~missing).tolist():
-        wrong[row] = f"{named}: {float(amounts[row])!r} is out of range"
-    for row in np.flatnonzero(usable & ~(exact | near)).tolist():
-        wrong[row] = f"{named}: {float(amounts[row])!r} {_FRACTION}"
-    return _Read(cents.astype(np.int64), wrong, usable & near & ~exact)
+    for start in range(0, len(amounts), _BLOCK):  # blocks that fit the processor's cache
+        here = slice(start, start + _BLOCK)
+        block, gone = amounts[here], missing[here]
+        usable = np.isfinite(block) & (np.abs(block) < LARGEST / _CENTS / 2)
+        safe = np.where(usable, block, 0.0)
+        whole = np.rint(safe * _CENTS)
+        nearest = whole / _CENTS
+        exact = nearest == safe
+        near = np.abs(nearest - safe) <= _SNAP
+        for row in np.flatnonzero(~usable & ~gone).tolist():
+            wrong[start + row] = f"{named}: {float(block[row])!r} is out of range"
+        for row in np.flatnonzero(usable & ~(exact | near)).tolist():
+            wrong[start + row] = f"{named}: {float(block[row])!r} {_FRACTION}"
+        cents[here], snapped[here] = whole, usable & near & ~exact
+    return _Read(cents, wrong, snapped)
+
+
+_BLOCK = 65_536
 
 
 def _of_decimals(array: pa.Array | pa.ChunkedArray, named: str) -> _Read:

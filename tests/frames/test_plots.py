@@ -15,6 +15,7 @@ from matplotlib.patches import Polygon, Rectangle
 from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.charting.rate_chart import strips_of
 from svc_tools.frames.charting.tile_map import short_dollars, tile_map
 from svc_tools.frames.summary import summarize
@@ -162,7 +163,7 @@ def test_amounts_are_short_enough_for_a_tile(value, short):
 
 def test_each_state_has_a_strip_the_highest_median_first_and_partial_rates_last():
     frame = enriched(*MIXED, row("WA", "1.00", "0.10250"))
-    strips = strips_of(frame)
+    strips = strips_of(Enriched(frame))
     assert [strip.state for strip in strips] == ["WA", "NJ", "HI", "OR", "TX"]
     washington = strips[0]
     assert [(dot.units, dot.certainty, dot.rows) for dot in washington.dots] == [
@@ -176,7 +177,7 @@ def test_each_state_has_a_strip_the_highest_median_first_and_partial_rates_last(
 
 def test_what_a_rate_may_be_is_a_bar_from_the_lowest_to_the_highest():
     ranged = row("NJ", rate_low="0.06000", rate_high="0.07000")
-    (strip,) = strips_of(enriched(row("NJ"), ranged))
+    (strip,) = strips_of(Enriched(enriched(row("NJ"), ranged)))
     assert (strip.low, strip.high) == (6000, 7000)
     assert strip.rows_of(1) == 1
     words = texts(plot(enriched(row("NJ"), ranged)).rates())

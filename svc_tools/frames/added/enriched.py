@@ -12,6 +12,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from svc_tools.codes import codes_in
 from svc_tools.frames.added.names import require_columns, require_one
@@ -20,11 +21,10 @@ from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import Coded, coded, recoded
 from svc_tools.frames.money import Money, money
 from svc_tools.statuses import Meaning, Status
+from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
-
-    import pandas as pd
 
 
 class _ByRow(Protocol):
@@ -68,6 +68,17 @@ class Enriched:
     def part_of(self, every: pd.DataFrame) -> pd.DataFrame:
         """These rows of a frame that has a row for each of all rows."""
         return every if self._whole is None else self._whole.part_of(every).iloc[self._at]
+
+    def with_texts(self, name: str, texts: Coded[str]) -> Enriched:
+        """All rows with other texts in an added column; the other columns are not read again."""
+        frame = self.frame.copy(deep=False)
+        of_rows = pd.array([text or None for text in texts.values], dtype=text_dtype())  # noqa: PD011 - no frame's
+        frame[self.prefix + name] = of_rows.take(texts.codes)
+        changed = Enriched(frame, self.prefix)
+        # what follows from several columns is found again: one of them may be this one
+        read = {key: of for key, of in self._facts.items() if isinstance(key, tuple)}
+        changed._facts = {key: of for key, of in read.items() if key[1] != name}
+        return changed
 
     def __len__(self) -> int:
         """How many rows there are."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools.extras import require
-from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.added.enriched import TAX_FIRST, Enriched
 from svc_tools.frames.charting.tile_map import draw_tile_map
-from svc_tools.frames.reports.facts import amount_column
 from svc_tools.frames.row_states import known_states
 from svc_tools.frames.summary import source_sentence, sources_of, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
@@ -59,8 +58,7 @@ class Plots:
             ValueError: the frame has not been looked up, or an argument is not known.
             ModuleNotFoundError: matplotlib is not installed.
         """
-        needed = (f"{prefix}lookup_status", f"{prefix}combined_rate")
-        require_columns(self._frame, needed, "look the rates up first: df.svc.lookup()")
+        rows = Enriched(self._frame, prefix).require("lookup_status", "combined_rate")
         if by not in {"state", None}:
             raise ValueError(f"by: {by!r} is not known; expected 'state' or None")
         _check(width)
@@ -73,8 +71,8 @@ class Plots:
         )
 
         chosen = None if states is None else known_states(states)
-        strips = strips_of(self._frame, prefix=prefix, states=chosen)
-        source = source_sentence(sources_of(self._frame, prefix=prefix))
+        strips = strips_of(rows, states=chosen)
+        source = source_sentence(sources_of(rows))
         draw = draw_strips if by == "state" else draw_histogram
         default = "Combined sales-tax rates" + (" by state" if by == "state" else "")
         notes = [source] if source else []
@@ -103,13 +101,9 @@ class Plots:
             ValueError: the frame has no rates, no tax or no such amounts.
             ModuleNotFoundError: matplotlib is not installed.
         """
-        require_columns(
-            self._frame, (f"{prefix}tax",), "compute the tax first: df.svc.tax(amount='amount')"
-        )
+        rows = Enriched(self._frame, prefix).require("tax", remedy=TAX_FIRST, argument="tax")
         _check(width)
-        column = amount_column(self._frame, amount, prefix)
-        goods = goods_of(self._frame, prefix, column, call="tax_map")
-        summary = summarize(self._frame, amount=goods, prefix=prefix)
+        summary = summarize(rows, goods=goods_of(rows, amount, call="tax_map"))
         _require_matplotlib()
         return draw_tile_map(summary, title=title or "Sales tax by state", width=width)
 

@@ -11,21 +11,19 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from svc_sdk.rates import rate_to_decimal, units_to_rate
 from svc_tools.codes import SURE, percent
-from svc_tools.frames.added.rates import rates_of, statuses_of, truths_of
-from svc_tools.frames.arrow import coded, first_column
+from svc_tools.frames.arrow import first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RATE_NOTE_SHORT
 from svc_tools.lookup.columns import RANGE_COLUMNS
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.charting.chart_page import SvcFigure
 
 _CERTAINTY = ("sure", "in doubt", "partial")
@@ -94,27 +92,24 @@ class Strip(NamedTuple):
         return f"{self.state or 'no state'} {spread}{median} (rows: {counts})"
 
 
-def strips_of(
-    frame: pd.DataFrame, *, prefix: str = "", states: Iterable[str] | None = None
-) -> tuple[Strip, ...]:
+def strips_of(rows: Enriched, *, states: Iterable[str] | None = None) -> tuple[Strip, ...]:
     """A strip for every state with a rate: the highest median first, partial rates only last."""
-    rates = rates_of(frame, f"{prefix}combined_rate")
-    of_state = states_of_rows(frame, prefix=prefix)
+    rates, of_state = rows.rates("combined_rate"), states_of(rows)
     shown = ~rates.missing
     if states is not None:
         shown &= of_state.where(frozenset(states).__contains__)
-    certainty = _certainty(frame, prefix)
+    certainty = _certainty(rows)
     keys = np.stack([of_state.codes, rates.units, certainty])[:, shown]
     distinct, counted = np.unique(keys, axis=1, return_counts=True)
-    lows, highs = _ranges(frame, rates.units, prefix)
+    lows, highs = _ranges(rows, rates.units)
     dots: dict[int, list[Dot]] = {}
-    for (code, units, sure), rows in zip(distinct.T.tolist(), counted.tolist(), strict=True):
-        dots.setdefault(code, []).append(Dot(units, sure, rows))
+    for (code, units, sure), count in zip(distinct.T.tolist(), counted.tolist(), strict=True):
+        dots.setdefault(code, []).append(Dot(units, sure, count))
     strips = []
     for code, of_code in dots.items():
-        rows = shown & (of_state.codes == code)
-        low, high = int(lows[rows].min()), int(highs[rows].max())
-        state = of_state.values[code]  # noqa: PD011 - no frame's
+        of_rows = shown & (of_state.codes == code)
+        low, high = int(lows[of_rows].min()), int(highs[of_rows].max())
+        state = of_state.values[code]
         strips.append(Strip(state, tuple(of_code), low, high))
     return tuple(sorted(strips, key=_highest_first))
 
@@ -125,24 +120,19 @@ def _highest_first(strip: Strip) -> tuple[bool, bool, int, str]:
     return not strip.state, median is None, -(highest if median is None else median), strip.state
 
 
-def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    name = f"{prefix}needs_review"
-    marked = first_column(frame, name)
-    doubt = truths_of(frame, name, missing=False)
+def _certainty(rows: Enriched) -> np.ndarray:
+    marked = first_column(rows.frame, rows.label("needs_review"))
+    doubt = rows.truths("needs_review", missing=False)
     if doubt is None or marked is None or marked.isna().all():
-        sure = coded(frame, f"{prefix}confidence").where(SURE.__contains__)
-        doubt = ~sure
-    partial = statuses_of(frame, prefix).where(lambda one: Status.of(one).partial)
+        doubt = ~rows.coded("confidence").where(SURE.__contains__)
+    partial = rows.where(lambda one: one.partial)
     return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)
 
 
-def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.ndarray]:
+def _ranges(rows: Enriched, units: np.ndarray) -> Sequence[np.ndarray]:
     """The lowest and the highest rate of each row; its rate where it has no range."""
-    ranges = []
-    for name in RANGE_COLUMNS:
-        bound = rates_of(frame, f"{prefix}{name}")
-        ranges.append(np.where(bound.missing, units, bound.units))
-    return ranges
+    bounds = map(rows.rates, RANGE_COLUMNS)
+    return [np.where(bound.missing, units, bound.units) for bound in bounds]
 
 
 def _percent(units: int) -> str:

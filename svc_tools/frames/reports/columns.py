@@ -11,17 +11,17 @@ import pandas as pd
 from svc_tools.display import plain
 from svc_tools.exports import recognized
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.arrow import MONEY, coded, combined, decimals, first_column
+from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
 from svc_tools.frames.money import dollars, money
 from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
 from svc_tools.frames.row_states import inputs_of
-from svc_tools.frames.taxes.due import terms_of
 from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, RATES, SALE_COLUMNS
 from svc_tools.roles import is_personal
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
+
+    from svc_tools.frames.added.enriched import Enriched
 
 _MAIN = tuple(
     name
@@ -52,17 +52,17 @@ class Choice(NamedTuple):
     named: bool
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable] | None, prefix: str) -> Choice:
+    def of(cls, rows: Enriched, columns: Sequence[Hashable] | None) -> Choice:
         """The columns named; without, all of the user's that are not personal.
 
         Raises:
             TypeError: the columns are not a list.
             ValueError: there is no such column.
         """
-        added = {f"{prefix}{name}" for name in ADDED_COLUMNS}
+        frame, added = rows.frame, {*map(rows.label, ADDED_COLUMNS)}
         every = (*_index_names(frame), *frame.columns)
         own = [label for label in dict.fromkeys(every) if label not in added]
-        personal = _personal_of(frame, own, prefix)
+        personal = _personal_of(rows, own)
         if columns is None:
             shown = tuple(label for label in own if label not in personal)
         elif isinstance(columns, str) or not isinstance(columns, Iterable):
@@ -93,21 +93,19 @@ class Choice(NamedTuple):
         )
 
 
-def _personal_of(
-    frame: pd.DataFrame, labels: Iterable[Hashable], prefix: str
-) -> frozenset[Hashable]:
+def _personal_of(rows: Enriched, labels: Iterable[Hashable]) -> frozenset[Hashable]:
     """The personal ones among these columns, and the street address that the lookup used."""
-    export = recognized(frame.columns)
-    order = None if export is None else export.found(frame.columns).get("order")
-    street = _street(frame, prefix)
+    columns = rows.frame.columns
+    export = recognized(columns)
+    order = None if export is None else export.found(columns).get("order")
+    street = _street(rows)
     return frozenset(
         label for label in labels if label == street or (is_personal(label) and label != order)
     )
 
 
-def _street(frame: pd.DataFrame, prefix: str) -> Hashable | None:
-    columns, _ = inputs_of(frame, prefix=prefix)
-    return columns.get("address")
+def _street(rows: Enriched) -> Hashable | None:
+    return inputs_of(rows).columns.get("address")
 
 
 _QUOTED = re.compile(r"""(['"])(.+?)\1""")
@@ -115,18 +113,16 @@ _SHORTEST = 4
 """Characters of an address from which on a quotation is recognized as one of it."""
 
 
-def without_quotes(frame: pd.DataFrame, choice: Choice, prefix: str) -> pd.DataFrame:
-    """The frame, without the street addresses that `lookup_error` quotes if they are left out."""
-    name, street = f"{prefix}lookup_error", _street(frame, prefix)
-    if street not in choice.private or first_column(frame, name) is None:
-        return frame
-    codes, cells = combined([coded(frame, name), coded(frame, street)])
+def without_quotes(rows: Enriched, choice: Choice) -> Enriched:
+    """The rows, without the street addresses that `lookup_error` quotes if they are left out."""
+    street = _street(rows)
+    if street not in choice.private or not rows.has("lookup_error"):
+        return rows
+    codes, cells = combined([rows.coded("lookup_error"), coded(rows.frame, street)])
     texts = [_without(error, address) for error, address in cells]
     if texts == [error for error, _ in cells]:
-        return frame
-    changed = frame.copy(deep=False)
-    changed[name] = pd.array([text or None for text in texts], dtype=text_dtype()).take(codes)
-    return changed
+        return rows
+    return rows.with_texts("lookup_error", Coded(codes, tuple(texts)))
 
 
 def _without(error: str, address: str) -> str:
@@ -150,19 +146,17 @@ class ReportColumns(NamedTuple):
     choice: Choice
 
     @classmethod
-    def of(
-        cls, frame: pd.DataFrame, choice: Choice, *, amount: Hashable | None, prefix: str
-    ) -> ReportColumns:
+    def of(cls, rows: Enriched, choice: Choice, *, amount: Hashable | None) -> ReportColumns:
         """The columns chosen followed by the main added ones; and the other added ones.
 
         Args:
-            frame: the rows.
+            rows: the rows.
             choice: the columns chosen.
             amount: the column of amounts; `None` without a tax.
-            prefix: the prefix of the lookup's columns.
         """
-        kinds, sums = _kinds(prefix), _sums(frame, prefix) | {amount}
-        zips = inputs_of(frame, prefix=prefix)[0].get("zip")
+        frame, prefix = rows.frame, rows.prefix
+        kinds, sums = _kinds(prefix), _sums(rows) | {amount}
+        zips = inputs_of(rows).columns.get("zip")
         columns: dict[Hashable, list[Column]] = {}
         for label, data in (*_index_levels(frame), *_items(frame)):
             kind = kinds.get(str(label))
@@ -215,9 +209,9 @@ def _kinds(prefix: str) -> Mapping[str, str]:
     )
 
 
-def _sums(frame: pd.DataFrame, prefix: str) -> set[Hashable]:
+def _sums(rows: Enriched) -> set[Hashable]:
     """The columns of dollars beside the amounts: those of the tax, and those of an export."""
-    terms = terms_of(frame, prefix)
+    frame, terms = rows.frame, rows.terms
     labels = {terms.get("shipping"), terms.get("exempt")} - {None}
     if export := recognized(frame.columns):
         found = export.found(frame.columns)

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import OF_DELIVERY, codes_in, meaning_of, what_to_do
+from svc_tools.codes import OF_DELIVERY, meaning_of, what_to_do
 from svc_tools.display import counted, exact_dollars
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.added.rates import rates_of, statuses_of
-from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import coded, first_column
-from svc_tools.frames.money import Money, dollars, money, sums_by
+from svc_tools.frames.money import dollars, sums_by
 from svc_tools.frames.review import reviewed
-from svc_tools.frames.row_states import completed, inputs_of, places_of_rows, states_of_rows
+from svc_tools.frames.row_states import inputs_of, places_of, states_of
 from svc_tools.frames.summary import Summary, notes_under, summarize
-from svc_tools.frames.taxes.due import terms_of
-from svc_tools.frames.taxes.taxed_rows import amount_label, goods_of
+from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup.columns import COLUMN_MEANINGS, COLUMNS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
 from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping
     from decimal import Decimal
 
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.review import Review, Reviewed
     from svc_tools.frames.taxes.taxed_rows import Goods
 
@@ -122,80 +120,61 @@ class Code:
 
 
 def facts_of(
-    frame: pd.DataFrame,
+    rows: Enriched,
     *,
     amount: Hashable | Goods | None = None,
     title: str | None = None,
-    prefix: str = "",
     summary: Summary | None = None,
     private: Collection[Hashable] = (),
 ) -> Facts:
     """Gather the contents of a report.
 
     Args:
-        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        rows: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         amount: the column of amounts, or its amounts where they are read already; by default the
             one that the tax was computed from.
         title: the report's title.
-        prefix: the prefix of the lookup's columns.
-        summary: the result of `summarize(frame)`, if you have it.
+        summary: the result of `summarize(rows)`, if you have it.
         private: columns that no place in the report may quote.
 
     Raises:
         ValueError: the frame has not been looked up, or has a tax and no such amounts.
     """
-    require_columns(frame, (f"{prefix}lookup_status",), "look the rates up first: df.svc.lookup()")
-    taxed = f"{prefix}tax" in frame.columns
-    goods = goods_of(frame, prefix, amount_column(frame, amount, prefix), call="report")
+    rows.require("lookup_status")
+    taxed = rows.has("tax")
+    goods = goods_of(rows, amount, call="report")
     if taxed and goods.label is None:
-        column = str(terms_of(frame, prefix).get("amount", "amount"))
-        require_columns(frame, (column,), "name the column of amounts: amount='…'")
-    listed = reviewed(frame, amount=goods, prefix=prefix)
+        column = str(rows.terms.get("amount", "amount"))
+        require_columns(rows.frame, (column,), "name the column of amounts: amount='…'")
+    listed = reviewed(rows, goods)
     review = listed.review
     if private and len(listed.positions):
-        part = completed(frame, prefix=prefix).iloc[listed.positions]
-        places = places_of_rows(part, prefix=prefix, without=private)
+        places = places_of(rows.at(listed.positions), without=private)
         texts = pd.array([place or None for place in places.values], dtype=text_dtype())  # noqa: PD011 - no frame's
-        review.rows[f"{prefix}review_place"] = texts.take(places.codes)
-    summary = summary or summarize(frame, amount=goods, prefix=prefix, review=review)
-    tax = money(frame, f"{prefix}tax")
-    whole = statuses_of(frame, prefix).where(lambda one: Status.of(one).usable)
-    whole &= ~tax.missing
-    stake, stakes_by_state = _stake(frame, prefix)
+        review.rows[rows.label("review_place")] = texts.take(places.codes)
+    stake, stakes_by_state = _stake(rows)
     return Facts(
         title=title or "Sales-tax rates",
-        prefix=prefix,
+        prefix=rows.prefix,
         goods=goods if taxed else None,
-        summary=summary,
-        rows=len(frame),
+        summary=summary or summarize(rows, goods=goods, review=review),
+        rows=len(rows),
         reviewed=listed,
-        figures=_figures(frame, prefix) if taxed else (),
-        levels=_levels(frame, tax, whole, prefix) if taxed else (),
+        figures=_figures(rows) if taxed else (),
+        levels=_levels(rows) if taxed else (),
         stake=stake,
         stakes_by_state=stakes_by_state,
-        due=_due(frame, tax, prefix) if taxed else None,
-        lookup=_lookup_facts(frame, prefix),
-        terms=_tax_terms(frame, prefix) if taxed else (),
-        notes=notes_under(terms_of(frame, prefix)),
+        due=_due(rows) if taxed else None,
+        lookup=_lookup_facts(rows),
+        terms=_tax_terms(rows) if taxed else (),
+        notes=notes_under(rows.terms),
         columns=tuple(
-            (f"{prefix}{name}", meaning)
+            (rows.label(name), meaning)
             for name, meaning in COLUMN_MEANINGS.items()
-            if f"{prefix}{name}" in frame.columns
+            if rows.has(name)
         ),
-        codes=(*_codes(frame, prefix), *_bases(review)),
+        codes=(*_codes(rows), *_bases(review)),
     )
-
-
-def amount_column(
-    frame: pd.DataFrame, amount: Hashable | Goods | None, prefix: str
-) -> Hashable | Goods | None:
-    """The column of amounts: the one named, else the one that the tax was computed from."""
-    if amount is not None or amount_label(frame, prefix, None) is not None:
-        return amount
-    known = str(terms_of(frame, prefix).get("amount", "amount"))
-    # the terms have a label that is not text in its text form
-    same = [name for name in frame.columns if str(name) == known]
-    return same[0] if len(same) == 1 else None
 
 
 def stake_sentence(facts: Facts) -> str | None:
@@ -220,46 +199,45 @@ def stake_sentence(facts: Facts) -> str | None:
     )
 
 
-def _figures(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, Decimal], ...]:
-    with_delivery = ", delivery included" if f"{prefix}shipping_tax" in frame.columns else ""
+def _figures(rows: Enriched) -> tuple[tuple[str, Decimal], ...]:
+    with_delivery = ", delivery included" if rows.has("shipping_tax") else ""
     names = {
         "taxable_amount": f"Taxable amounts{with_delivery}",
         "exempt_amount": f"Exempt amounts{with_delivery}",
         "shipping_tax": "Tax on delivery (in the tax)",
     }
-    sums = [(label, money(frame, f"{prefix}{name}").total()) for name, label in names.items()]
+    sums = [(label, rows.money(name).total()) for name, label in names.items()]
     return tuple((label, total) for label, total in sums if total is not None)
 
 
-def _levels(
-    frame: pd.DataFrame, tax: Money, whole: np.ndarray, prefix: str
-) -> tuple[tuple[str, Decimal], ...]:
-    if f"{prefix}{LEVEL_TAX_COLUMNS[0]}" not in frame.columns:
+def _levels(rows: Enriched) -> tuple[tuple[str, Decimal], ...]:
+    if not rows.has(LEVEL_TAX_COLUMNS[0]):
         return ()
+    tax = rows.money("tax")
+    whole = rows.where(lambda one: one.usable) & ~tax.missing
     labels = ("State", "County", "City", "Districts")
     parts = [
-        (label, money(frame, f"{prefix}{name}").total(whole) or dollars(0))
+        (label, rows.money(name).total(whole) or dollars(0))
         for label, name in zip(labels, LEVEL_TAX_COLUMNS, strict=True)
     ]
     rest = (tax.total(whole) or dollars(0)) - sum(part for _, part in parts)
     return (*parts, ("Not known by level", rest)) if rest else tuple(parts)
 
 
-def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str, Decimal]]:
-    at_stake = money(frame, f"{prefix}at_stake")
+def _stake(rows: Enriched) -> tuple[Stake | None, Mapping[str, Decimal]]:
+    at_stake = rows.money("at_stake")
     if at_stake.missing.all():
         return None, {}
     open_ = at_stake.cents != 0
-    low, high = (money(frame, f"{prefix}{name}") for name in ("tax_low", "tax_high"))
-    ends = (rates_of(frame, f"{prefix}{name}") for name in RANGE_COLUMNS)
-    lowest, highest = (np.where(end.missing, -1, end.units) for end in ends)
-    of_places = open_ & (lowest != highest)
-    doubted = coded(frame, f"{prefix}tax_review").where(
-        lambda cell: not OF_DELIVERY.isdisjoint(codes_in(cell))
+    low, high = map(rows.money, ("tax_low", "tax_high"))
+    lowest, highest = (
+        np.where(end.missing, -1, end.units) for end in map(rows.rates, RANGE_COLUMNS)
     )
+    of_places = open_ & (lowest != highest)
+    doubted = rows.codes("tax_review").having(*OF_DELIVERY)
     none = dollars(0)
-    states = states_of_rows(frame, prefix=prefix)
-    sums = sums_by(states.codes, at_stake.cents, len(states.values))
+    codes, states = states_of(rows)
+    sums = sums_by(codes, at_stake.cents, len(states))
     return (
         Stake(
             int(open_.sum()),
@@ -269,21 +247,21 @@ def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str,
             high.total(open_) or none,
             at_stake.total(open_) or none,
         ),
-        {state: dollars(cents) for state, cents in zip(states.values, sums, strict=True) if cents},
+        {state: dollars(cents) for state, cents in zip(states, sums, strict=True) if cents},
     )
 
 
-def _due(frame: pd.DataFrame, tax: Money, prefix: str) -> Due | None:
-    if f"{prefix}tax_due" not in frame.columns:
+def _due(rows: Enriched) -> Due | None:
+    if not rows.has("tax_due"):
         return None
-    due = money(frame, f"{prefix}tax_due")
-    reasons = coded(frame, f"{prefix}tax_due_reason")
+    due, tax = rows.money("tax_due"), rows.money("tax")
+    reasons = rows.coded("tax_due_reason")
     size = len(reasons.values)
     sums = sums_by(reasons.codes, tax.cents, size)
-    rows = np.bincount(reasons.codes, minlength=size).tolist()
+    counts = np.bincount(reasons.codes, minlength=size).tolist()
     not_due = [
         (reason, counted, dollars(cents))
-        for reason, counted, cents in zip(reasons.values, rows, sums, strict=True)
+        for reason, counted, cents in zip(reasons.values, counts, sums, strict=True)
         if reason and counted
     ]
     return Due(
@@ -297,22 +275,22 @@ _CODED = [one for one in COLUMNS if one.codes]
 _CODED.sort(key=lambda one: not (one.fact or one.outcome))  # the reasons follow what they rest on
 
 
-def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
+def _codes(rows: Enriched) -> tuple[Code, ...]:
     found = []
     for column in _CODED:
         name = column.name
-        if first_column(frame, f"{prefix}{name}") is None:
+        if not rows.has(name):
             continue
         counted: dict[str, int] = {}
-        for cell, rows in coded(frame, f"{prefix}{name}").counts():
-            for code in codes_in(cell):
-                counted[code] = counted.get(code, 0) + rows
+        for codes, count in rows.codes(name).counts():
+            for code in codes:
+                counted[code] = counted.get(code, 0) + count
         often_first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-        for code, rows in often_first:
+        for code, count in often_first:
             # the advice on the service's own codes is with the codes of the review
             done = bool(column.fact) or Status.of(code).usable
             advice = "" if done else what_to_do(code)
-            found.append(Code(f"{prefix}{name}", code, rows, meaning_of(code), advice))
+            found.append(Code(rows.label(name), code, count, meaning_of(code), advice))
     return tuple(found)
 
 
@@ -334,33 +312,33 @@ _NOTED = {
 }
 
 
-def _lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
+def _lookup_facts(rows: Enriched) -> tuple[tuple[str, str], ...]:
     """How the rates were looked up, from the lookup's note on the frame.
 
     A frame that has since been filtered or joined still has the note: its counts are left out.
     """
-    note = Stamp.of(frame).lookups.get(prefix, {})
-    whole = note.get("rows") == len(frame)
+    note = rows.stamp.lookups.get(rows.prefix, {})
+    whole = note.get("rows") == len(rows)
     facts = [
         (label, _shown(note[name]))
         for name, label in _NOTED.items()
         if note.get(name) is not None and (whole or name in {"service", "grain"})
     ]
-    facts += _looked_up_at(frame, prefix)
+    facts += _looked_up_at(rows)
     if whole:
-        street = inputs_of(frame, prefix=prefix)[1].get("address")
+        street = inputs_of(rows).values.get("address")  # noqa: PD011 - no frame's
         facts += [
             ("Noted by the lookup", str(text).replace(f"address {street} for", "one address for"))
             for text in note.get("notes") or ()
         ]
     elif note:
-        rows = f"the lookup was over {_shown(note.get('rows'))} rows, these are {len(frame):,}"
-        facts.append(("Rows", rows))
+        of_lookup = f"the lookup was over {_shown(note.get('rows'))} rows"
+        facts.append(("Rows", f"{of_lookup}, these are {len(rows):,}"))
     return tuple(facts)
 
 
-def _looked_up_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
-    column = first_column(frame, f"{prefix}looked_up_at")
+def _looked_up_at(rows: Enriched) -> list[tuple[str, str]]:
+    column = first_column(rows.frame, rows.label("looked_up_at"))
     if column is None:
         return []
     times = pd.to_datetime(column.dropna(), utc=True, errors="coerce", format="ISO8601").dropna()
@@ -378,9 +356,9 @@ _ROUNDINGS = {
 }
 
 
-def _tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
+def _tax_terms(rows: Enriched) -> tuple[tuple[str, str], ...]:
     """How the tax was computed, from the tax's note on the frame."""
-    terms = terms_of(frame, prefix)
+    terms = rows.terms
     if not terms:
         return (("Terms of the tax", "not recorded on this frame"),)
     return (

@@ -33,7 +33,7 @@ from svc_tools.frames.charting.tile_map import (
     tile_map,
 )
 from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
-from svc_tools.frames.reports.facts import amount_column, facts_of, stake_sentence
+from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.split import parts_table
 from svc_tools.frames.taxes.taxed_rows import goods_of
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
     from pathlib import Path
 
-    import pandas as pd
-
     from svc_tools.display import Column, Head
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.aggregates import Count
     from svc_tools.frames.charting.tile_map import Tile
     from svc_tools.frames.reports.facts import Facts
@@ -57,22 +56,20 @@ _ALL = "a report as .xlsx has them all"
 
 
 def write_page(
-    frame: pd.DataFrame,
+    rows: Enriched,
     path: Path,
     *,
     amount: Hashable | Goods | None = None,
     title: str | None = None,
-    prefix: str = "",
     columns: Sequence[Hashable] | None = None,
 ) -> None:
     """Write an enriched frame's report as one HTML file, whole or not at all.
 
     Args:
-        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        rows: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         path: where to write it; an existing file is replaced.
         amount: the column of amounts, or its amounts; by default those of the tax.
         title: the report's title.
-        prefix: the prefix of the lookup's columns.
         columns: the user's columns to show; by default those that are not personal.
 
     Raises:
@@ -80,30 +77,26 @@ def write_page(
         ValueError: the frame has not been looked up, or has no such amounts or columns.
         FileNotFoundError: the folder does not exist.
     """
-    facts, shown = contents_of(frame, amount=amount, title=title, prefix=prefix, columns=columns)
+    facts, shown = contents_of(rows, amount=amount, title=title, columns=columns)
     with whole_file(path) as draft:
-        draft.write_text(page(facts, shown, len(frame)), encoding="utf-8", newline="\n")
+        draft.write_text(page(facts, shown, len(rows)), encoding="utf-8", newline="\n")
 
 
 def contents_of(
-    frame: pd.DataFrame,
+    rows: Enriched,
     *,
     amount: Hashable | Goods | None,
     title: str | None,
-    prefix: str,
     columns: Sequence[Hashable] | None,
     summary: Summary | None = None,
 ) -> tuple[Facts, ReportColumns]:
     """The contents of a report and its columns; see `write_page`."""
-    choice = Choice.of(frame, columns, prefix)
-    column = amount_column(frame, amount, prefix)
-    goods = goods_of(frame, prefix, column, call="report")  # before cells are left out
-    frame = without_quotes(frame, choice, prefix)
-    facts = facts_of(
-        frame, amount=goods, title=title, prefix=prefix, summary=summary, private=choice.private
-    )
+    choice = Choice.of(rows, columns)
+    goods = goods_of(rows, amount, call="report")  # before cells are left out
+    shown = without_quotes(rows, choice)
+    facts = facts_of(shown, amount=goods, title=title, summary=summary, private=choice.private)
     label = None if facts.goods is None else facts.goods.label
-    return facts, ReportColumns.of(frame, choice, amount=label, prefix=prefix)
+    return facts, ReportColumns.of(shown, choice, amount=label)
 
 
 class _Grid(NamedTuple):

@@ -22,7 +22,7 @@ from svc_tools.extras import require
 from svc_tools.frames.money import money
 from svc_tools.frames.options import AmountOptions
 from svc_tools.frames.reports import xlsx
-from svc_tools.frames.reports.facts import amount_column, stake_sentence
+from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.split import dollars_known
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from svc_tools.display import Head
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.aggregates import Count
     from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.columns import ReportColumns
@@ -52,27 +53,23 @@ _PER_TEXT, _PER_MEANING, _PER_SOURCE_ADVICE = 150, 62, 48
 
 
 def write_report(
-    frame: pd.DataFrame,
+    rows: Enriched,
     path: str | Path,
     *,
     amount: Hashable | None = None,
     title: str | None = None,
-    prefix: str = "",
     columns: Sequence[Hashable] | None = None,
     options: AmountOptions | None = None,
 ) -> Path:
     """Write a report; see `SvcAccessor.report`."""
     path = Path(path)
     suffix = path.suffix.lower()
-    goods: Hashable | Goods | None = amount
-    if options is not None and options != AmountOptions():
-        column = amount_column(frame, amount, prefix)
-        goods = goods_of(frame, prefix, column, options, call="report")
+    goods = goods_of(rows, amount, options or AmountOptions(), call="report")
     if suffix in {".html", ".htm"}:
-        write_page(frame, path, amount=goods, title=title, prefix=prefix, columns=columns)
+        write_page(rows, path, amount=goods, title=title, columns=columns)
     elif suffix == ".xlsx":
         require("A report as .xlsx (unlike one as .html)", "report", "xlsxwriter")
-        write_workbook(frame, path, amount=goods, title=title, prefix=prefix, columns=columns)
+        write_workbook(rows, path, amount=goods, title=title, columns=columns)
     else:
         given = f"ends in {path.suffix!r}" if path.suffix else "has no suffix"
         raise ValueError(
@@ -82,12 +79,11 @@ def write_report(
 
 
 def write_workbook(
-    frame: pd.DataFrame,
+    rows: Enriched,
     path: str | Path,
     *,
     summary: Summary | None = None,
     amount: Hashable | Goods | None = None,
-    prefix: str = "",
     title: str | None = None,
     columns: Sequence[Hashable] | None = None,
 ) -> None:
@@ -99,12 +95,11 @@ def write_workbook(
     a sheet continue on the next one (`Lines 2`).
 
     Args:
-        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        rows: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         path: where to write it, `.xlsx`; an existing file is replaced.
-        summary: the result of `summarize(frame)`, if you have it.
+        summary: the result of `summarize(rows)`, if you have it.
         amount: the column of amounts, or its amounts; by default the one that the tax was computed
             from.
-        prefix: the prefix of the lookup's columns.
         title: the title on the sheet Summary.
         columns: the user's columns to show; by default those that are not personal.
 
@@ -117,20 +112,18 @@ def write_workbook(
     path = Path(path)
     if path.suffix.lower() != ".xlsx":
         raise ValueError(f"path: {path.name!r} must end in .xlsx")
-    if len(frame.columns) > xlsx.MOST_COLUMNS - 10:
+    if len(rows.frame.columns) > xlsx.MOST_COLUMNS - 10:
         raise ValueError(
             f"a sheet holds {xlsx.MOST_COLUMNS:,} columns, the frame has"
-            f" {len(frame.columns):,}: leave columns out, or write it as CSV or Parquet"
+            f" {len(rows.frame.columns):,}: leave columns out, or write it as CSV or Parquet"
         )
-    facts, shown = contents_of(
-        frame, amount=amount, title=title, prefix=prefix, columns=columns, summary=summary
-    )
+    facts, shown = contents_of(rows, amount=amount, title=title, columns=columns, summary=summary)
     with whole_file(path) as draft, open_book(draft, title=facts.title) as book:
         first = book.sheet("Summary")
         lines = book.table(
             "Lines",
             shown.every,
-            len(frame),
+            len(rows),
             frozen_columns=1,
             printed=len(shown.main),
         )
@@ -138,7 +131,7 @@ def write_workbook(
         _flagged(book, "Failures", np.flatnonzero(failed), facts, shown)
         _flagged(book, "Review", np.arange(len(failed)), facts, shown)
         _write_sources(book.sheet("Sources"), facts)
-        write_summary(first, facts, _ties(frame, facts, shown, lines), shown.choice.sentence)
+        write_summary(first, facts, _ties(rows, facts, shown, lines), shown.choice.sentence)
 
 
 _REVIEW_SHOWN = (
@@ -188,7 +181,7 @@ class Ties(NamedTuple):
 
 
 def _ties(
-    frame: pd.DataFrame, facts: Facts, columns: ReportColumns, lines: Sequence[str]
+    rows: Enriched, facts: Facts, columns: ReportColumns, lines: Sequence[str]
 ) -> Ties | None:
     """Where the amounts and the taxes are on the sheets Lines."""
     tax = columns.named(f"{facts.prefix}tax")
@@ -201,10 +194,10 @@ def _ties(
         amounts is not None
         and not any(isinstance(value, str) for value in amounts.unique().tolist())
         and bool((goods.money.missing == amounts.isna().to_numpy()).all())
-        and bool((goods.money.cents == money(frame, goods.label).cents).all())
+        and bool((goods.money.cents == money(rows.frame, goods.label).cents).all())
     )
-    starts = range(0, len(frame), xlsx.MOST_ROWS)
-    lengths = [min(xlsx.MOST_ROWS, len(frame) - start) for start in starts]
+    starts = range(0, len(rows), xlsx.MOST_ROWS)
+    lengths = [min(xlsx.MOST_ROWS, len(rows) - start) for start in starts]
     return Ties(
         tuple(zip(lines, lengths, strict=False)),
         column_letters(amount) if amount is not None and adds_up else None,

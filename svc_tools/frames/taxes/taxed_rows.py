@@ -163,7 +163,10 @@ def amount_label(rows: Enriched, given: Hashable | None) -> Hashable | None:
     for label in (rows.terms.get("amount"), rows.label("sale_amount"), "amount"):
         if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
             return label
-    return None
+    # the terms have a label that is not text in its text form
+    known = str(rows.terms.get("amount", "amount"))
+    same = [label for label in frame.columns if str(label) == known]
+    return same[0] if len(same) == 1 else None
 
 
 class Goods(NamedTuple):
