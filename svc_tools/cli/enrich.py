@@ -330,7 +330,7 @@ def _show_run(console: Console, run: FileRun) -> None:
         print_text(console)
         print_text(console, ("What to do next", "bold"))
         print_table(console, ("", prose()), [("-", text) for text in steps])
-    for table in run.details():
+    for table in run.details(console.width):
         print_text(console)
         show(console, table)
 

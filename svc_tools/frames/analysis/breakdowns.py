@@ -129,17 +129,26 @@ class Breakdown:
         known = [one for one in sums if one is not None]
         return sum(known, dollars(0)) if known else None
 
-    def shown(self) -> Table:
-        """The table for display, without the columns that have no figure."""
+    def shown(self, width: int | None = None) -> Table:
+        """The table for display, without the columns that have no figure.
+
+        Where that is wider than `width`, as many as fit; a line says which ones are left out.
+        """
         made = self.table()
         heads: dict[str, Head] = {name: name.capitalize() for name in self.keys}
-        heads |= {name: number(head) for name, head in _SHOWN.items()}
-        columns = [
-            (name, head)
-            for name, head in heads.items()
-            if name in self.keys or made[name].notna().any()
-        ]
-        return table_of(self.title, made, columns)
+        heads |= {name: number(head) for name, head in _SHOWN.items() if made[name].notna().any()}
+        if not self._sums.has("tax"):
+            del heads["rows_without_tax"]
+        full = table_of(self.title, made, [*heads.items()])
+        left_out: list[str] = []
+        for name in _DISPENSABLE if width is not None else ():
+            if name in heads and _width(full) > (width or 0):
+                left_out.append(_SHOWN[name].lower())
+                del heads[name]
+                full = table_of(self.title, made, [*heads.items()])
+        if left_out:
+            full.more = f"Not shown for lack of room: {', '.join(left_out)}; --json has all."
+        return full
 
     def as_json(self) -> list[dict[str, object]]:
         """The rows of the table in plain values; dollars as text with two decimals."""
@@ -162,6 +171,17 @@ _SHOWN = {
     "rows_to_review": "To review",
     "rows_without_tax": "No tax",
 }
+_DISPENSABLE = ("rows_without_tax", "rows", "rows_to_review", "tax")
+"""What a narrow table lacks first; of the taxes that which is due stays."""
+
+
+def _width(table: Table) -> int:
+    """The characters of a line of a table whose heads are wrapped."""
+    cells = [
+        [*column.head.split(), *(row[at] for row in table.rows)]
+        for at, column in enumerate(table.columns)
+    ]
+    return 2 * len(cells) + sum(max(map(len, column)) for column in cells)
 
 
 class ByMonth(Breakdown):

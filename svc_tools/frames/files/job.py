@@ -550,8 +550,8 @@ def _check_breakdown(name: str, lookup: LookupOptions) -> None:
     """
     if absent := [one for one in BREAKDOWNS[name].needs if one not in lookup.names]:
         raise ValueError(
-            f"{name}: it needs the column {absent[0]!r}, which columns= leaves out; name it there,"
-            " too, or leave columns= out"
+            f"{name}: the lookup leaves out the column {absent[0]!r}, which it needs; name it among"
+            " the columns to add, or add all"
         )
 
 

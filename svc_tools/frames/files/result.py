@@ -156,9 +156,15 @@ class FileRun:
         table = parts_table(by_use, meanings=meanings)
         return Note(_title(self), _sentences(self)), *([table] if by_use else [])
 
-    def details(self) -> list[Table]:
-        """Rows by status and reason, and what to review; nothing where no row was written."""
-        return [] if self.written is None else _details(self.totals)
+    def details(self, width: int | None = None) -> list[Table]:
+        """Rows by status and reason, what to review, and breakdowns that fit a width.
+
+        Nothing where no row was written.
+        """
+        if self.written is None:
+            return []
+        breakdowns = self.totals.breakdowns.values()
+        return [*_details(self.totals), *(made.shown(width) for made in breakdowns)]
 
     @property
     def requested(self) -> str:
@@ -225,7 +231,7 @@ def _details(totals: FileTotals) -> list[Table]:
         table = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS)
         table.more = ". ".join(filter(None, [table.more, totals.estimates])) or None
         tables.append(table)
-    return [*tables, *(made.shown() for made in totals.breakdowns.values())]
+    return tables
 
 
 def _reason_tables(
