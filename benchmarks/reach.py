@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PARTS = {"svc_sdk": "svc_sdk", "svc_tools": "svc_tools", "service": "svc_tools/service"}
 """Folders; a file belongs to the last one that it is in."""
-ZIPS = ("94105", "90012", "92101", "95814", "93721")
+ZIPS = ("94105", "90012", "92101", "95814", "93721", "90210", "94607")
 """One for each operation, so that none is answered from memory."""
 DAYS = ("2026-01-15", "2026-05-15", "2026-09-15")
 """Those of the rows of a file."""
@@ -94,6 +94,17 @@ def operations(folder: Path) -> dict[str, Callable[[str, str], Callable[[], obje
         found = lookup(state, zip5)
         return lambda: found.svc.tax(amount="amount")
 
+    def taxed(state: str, zip5: str) -> pd.DataFrame:
+        return lookup(state, zip5).svc.tax(amount="amount")
+
+    def review(state: str, zip5: str) -> Callable[[], object]:
+        rows = taxed(state, zip5)
+        return rows.svc.review
+
+    def report(state: str, zip5: str) -> Callable[[], object]:
+        rows = taxed(state, zip5)
+        return lambda: rows.svc.report(folder / f"{zip5}.html")
+
     def enrich(state: str, zip5: str) -> Callable[[], object]:
         orders = frame(state, zip5).merge(pd.DataFrame({"order_date": DAYS}), how="cross")
         source, output = folder / f"{zip5}.csv", folder / f"{zip5}-rates.csv"
@@ -103,6 +114,8 @@ def operations(folder: Path) -> dict[str, Callable[[str, str], Callable[[], obje
     return {
         "df.svc.lookup": lambda state, zip5: lambda: lookup(state, zip5),
         "df.svc.tax": tax,
+        "df.svc.review": review,
+        "df.svc.report": report,
         "SVC_RATE": lambda state, zip5: lambda: evaluate(desk, [Call("SVC_RATE", (state, zip5))]),
         "GET /v1/tax/CA": lambda state, zip5: (
             lambda: http.get(f"/v1/tax/{state}", params={"zip": zip5}).raise_for_status()

@@ -80,10 +80,20 @@ def _whole(column: pd.Series, scale: int) -> tuple[np.ndarray, np.ndarray]:
             f"column {column.name!r}: expected decimal128 with {scale} decimals (and at most"
             f" {_EXACT} digits), as a lookup or a tax adds it, not {column.dtype}"
         )
-    parts = [scaled(chunk) for chunk in chunks_of(column.array.__arrow_array__())]
-    values = np.concatenate([part.numbers for part in parts])
-    missing = np.concatenate([part.missing for part in parts])
-    values[missing] = 0
+    parts = [_short_decimals(chunk) for chunk in chunks_of(column.array.__arrow_array__())]
+    if len(parts) == 1:
+        return parts[0]
+    values, missing = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return values, missing
+
+
+def _short_decimals(chunk: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Decimals of few digits as scaled whole numbers, 0 where they are missing."""
+    words = _words(chunk)
+    values = words[:, 0].copy()  # such decimals fit the lower 64 bits
+    missing = _null(chunk)
+    if chunk.null_count:
+        values[missing] = 0
     return values, missing
 
 
@@ -141,18 +151,25 @@ def scaled(chunk: pa.Array) -> Scaled:
     """An Arrow array of decimals as scaled whole numbers; a view where that is possible."""
     if not pa.types.is_decimal128(chunk.type):
         chunk = chunk.cast(pa.decimal128(38, chunk.type.scale))
-    missing = (
-        chunk.is_null().to_numpy(zero_copy_only=False)
-        if chunk.null_count
-        else np.zeros(len(chunk), bool)
-    )
+    words = _words(chunk)
+    values = np.ascontiguousarray(words[:, 0])
+    return Scaled(values, words[:, 1] == values >> 63, _null(chunk), chunk.type.scale)
+
+
+def _words(chunk: pa.Array) -> np.ndarray:
+    """The lower and the upper 64 bits of each decimal; a view."""
     buffer = chunk.buffers()[1]
     if buffer is None:
-        words = np.zeros((len(chunk), 2), np.int64)
-    else:
-        words = np.frombuffer(buffer, np.int64)[2 * chunk.offset :][: 2 * len(chunk)].reshape(-1, 2)
-    values = np.ascontiguousarray(words[:, 0])
-    return Scaled(values, words[:, 1] == values >> 63, missing, chunk.type.scale)
+        return np.zeros((len(chunk), 2), np.int64)
+    return np.frombuffer(buffer, np.int64)[2 * chunk.offset :][: 2 * len(chunk)].reshape(-1, 2)
+
+
+def _null(chunk: pa.Array) -> np.ndarray:
+    """The mask of the missing cells."""
+    if not chunk.null_count:
+        return np.zeros(len(chunk), bool)
+    mask: np.ndarray = chunk.is_null().to_numpy(zero_copy_only=False)
+    return mask
 
 
 class Rows:
@@ -377,12 +394,59 @@ def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded[str]:
     column = first_column(frame, name)
     if column is None:
         return Coded(np.zeros(len(frame), np.int64), (missing,))
-    codes, distinct = pd.factorize(column)
+    codes, distinct = _numbered(column)
     values = [str(value) for value in distinct]
     place = values.index(missing) if missing in values else len(values)
     if place == len(values):
         values.append(missing)
-    return Coded(np.where(codes < 0, place, codes).astype(np.int64), tuple(values))
+    if len(codes) and codes.min() < 0:
+        codes = np.where(codes < 0, place, codes)
+    return Coded(codes.astype(np.int64, copy=False), tuple(values))
+
+
+def _numbered(column: pd.Series) -> tuple[np.ndarray, Iterable[Any]]:
+    """The number of each row's value (-1 where it is missing), and the values as they appear."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = column.cat.codes.to_numpy(), column.cat.categories.tolist()
+    elif isinstance(column.dtype, pd.BooleanDtype):
+        truths = column.array
+        codes = np.where(truths.isna(), -1, truths.to_numpy(bool, na_value=False)).astype(np.int8)
+        values = [False, True]
+    elif (pairs := _of_two_bytes(column)) is not None:
+        codes, values = pairs
+    else:
+        return pd.factorize(column)
+    if len(values) > _FEW:
+        return pd.factorize(column)
+    firsts = [int(np.argmax(codes == number)) for number in range(len(values))]
+    there = [at for at, row in enumerate(firsts) if len(codes) and codes[row] == at]
+    there.sort(key=firsts.__getitem__)
+    numbers = np.full(len(values) + 1, -1, np.int64)
+    numbers[there] = np.arange(len(there))
+    return numbers[codes], [values[at] for at in there]
+
+
+def _of_two_bytes(column: pd.Series) -> tuple[np.ndarray, list[str]] | None:
+    """A column of texts of two bytes, such as states, by its distinct texts; else `None`."""
+    if not is_text(column) or not len(column):
+        return None
+    chunks = chunks_of(pa.array(column.array))
+    if len(chunks) > 1 or chunks[0].null_count:
+        return None
+    offsets = _offsets(chunks[0])
+    if offsets[-1] - offsets[0] != 2 * len(column) or (np.diff(offsets) != 2).any():  # noqa: PLR2004 - two bytes
+        return None
+    held = np.frombuffer(chunks[0].buffers()[2], np.uint8)[int(offsets[0]) : int(offsets[-1])]
+    pairs = held.view(np.uint16)
+    seen = np.zeros(2**16, bool)
+    seen[pairs] = True
+    there, numbers = np.flatnonzero(seen), np.zeros(2**16, np.int16)
+    numbers[there] = np.arange(len(there))
+    return numbers[pairs], [pair.tobytes().decode() for pair in there.astype(np.uint16)]
+
+
+_FEW = 64
+"""So few values are looked for one by one, which is faster than to compare the cells."""
 
 
 def first_column(frame: pd.DataFrame, name: Hashable) -> pd.Series | None:

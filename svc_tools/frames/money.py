@@ -8,9 +8,10 @@ Whether a text has a decimal point or a decimal comma is decided by its column, 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,6 @@ from svc_tools.frames.arrow import (
     scaled,
 )
 from svc_tools.frames.decimal_marks import Unread, plain_number
-from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.arrow import Coded
     from svc_tools.frames.decimal_marks import Mark
 
-
+_Key = TypeVar("_Key")
 LARGEST = 2**63 - 1
 """The largest whole number that the arithmetic holds."""
 _MOST_CENTS = 10**17
@@ -115,6 +115,10 @@ class Money(NamedTuple):
         """The money of these rows."""
         return Money(self.cents[rows], self.missing[rows])
 
+    def where(self, rows: np.ndarray) -> Money:
+        """The money of the rows in the mask; missing in the others."""
+        return Money(self.cents, self.missing | ~rows)
+
     def total(self, rows: np.ndarray | None = None) -> Decimal | None:
         """The exact sum in dollars (of the rows in the mask); `None` where no row has a value."""
         there = ~self.missing if rows is None else ~self.missing & rows
@@ -159,34 +163,49 @@ def dollars_by(codes: np.ndarray, of: Money, size: int) -> list[Decimal | None]:
     return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
 
 
-def totals_by(
-    codes: np.ndarray, size: int, status: Coded[str], sales: Money, tax: Money
-) -> list[Totals]:
-    """The totals of the rows of each code from 0 to `size` - 1."""
-    partial = status.where(lambda one: Status.of(one).partial)
-    whole = status.where(lambda one: Status.of(one).usable) & ~tax.missing
-    open_ = ~partial & ~whole
+class SumsBy(Generic[_Key]):
+    """Rows and dollars by a value, added up exactly over the parts of a table.
 
-    def count(rows: np.ndarray) -> list[int]:
-        counted: list[int] = np.bincount(codes[rows], minlength=size).tolist()
-        return counted
+    Attributes:
+        rows: how many rows each value has, in the order in which the values first occur.
+    """
 
-    def add(of: Money, rows: np.ndarray) -> list[Decimal]:
-        return [dollars(sum_) for sum_ in sums_by(codes[rows], of.cents[rows], size)]
+    def __init__(self) -> None:
+        self.rows: Counter[_Key] = Counter()
+        self._cents: dict[str, dict[_Key, int]] = {}
 
-    fields = zip(
-        count(np.ones(len(codes), bool)),
-        add(sales, whole),
-        add(tax, whole),
-        count(partial),
-        add(sales, partial),
-        add(tax, partial),
-        add(sales, partial & tax.missing),
-        count(open_),
-        add(sales, open_),
-        strict=True,
-    )
-    return [Totals(*one) for one in fields]
+    def add(
+        self, values: Coded[_Key], rows: np.ndarray | None = None, **columns: Money | None
+    ) -> None:
+        """Add a part.
+
+        Args:
+            values: the value of each row.
+            rows: which rows count, as a mask; by default all.
+            **columns: columns of dollars by name; `None` for one that is not known.
+        """
+        for value, count in values.counts(rows):
+            self.rows[value] += count
+        size = len(values.values)
+        for name, of in columns.items():
+            if of is None:
+                continue
+            known = ~of.missing if rows is None else ~of.missing & rows
+            codes, sums = values.codes[known], self._cents.setdefault(name, {})
+            counts = np.bincount(codes, minlength=size).tolist()
+            cents = sums_by(codes, of.cents[known], size)
+            for value, count, added in zip(values.values, counts, cents, strict=True):
+                if count:
+                    sums[value] = sums.get(value, 0) + added
+
+    def has(self, name: str) -> bool:
+        """Whether a column of dollars is known."""
+        return name in self._cents
+
+    def dollars(self, name: str, value: _Key) -> Decimal | None:
+        """The sum of a column over the rows of a value; `None` where none of them has a figure."""
+        cents = self._cents.get(name, {}).get(value)
+        return None if cents is None else dollars(cents)
 
 
 def dollars(whole_cents: int) -> Decimal:
@@ -322,18 +341,26 @@ def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
 
 
 def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
-    usable = np.isfinite(amounts) & (np.abs(amounts) < LARGEST / _CENTS / 2)
-    safe = np.where(usable, amounts, 0.0)
-    cents = np.rint(safe * _CENTS)
-    nearest = cents / _CENTS
-    exact = nearest == safe
-    near = np.abs(nearest - safe) <= _SNAP
+    cents, snapped = np.empty(len(amounts), np.int64), np.empty(len(amounts), bool)
     wrong = _gone(missing, named)
-    for row in np.flatnonzero(~usable & ~missing).tolist():
-        wrong[row] = f"{named}: {float(amounts[row])!r} is out of range"
-    for row in np.flatnonzero(usable & ~(exact | near)).tolist():
-        wrong[row] = f"{named}: {float(amounts[row])!r} {_FRACTION}"
-    return _Read(cents.astype(np.int64), wrong, usable & near & ~exact)
+    for start in range(0, len(amounts), _BLOCK):  # blocks that fit the processor's cache
+        here = slice(start, start + _BLOCK)
+        block, gone = amounts[here], missing[here]
+        usable = np.isfinite(block) & (np.abs(block) < LARGEST / _CENTS / 2)
+        safe = np.where(usable, block, 0.0)
+        whole = np.rint(safe * _CENTS)
+        nearest = whole / _CENTS
+        exact = nearest == safe
+        near = np.abs(nearest - safe) <= _SNAP
+        for row in np.flatnonzero(~usable & ~gone).tolist():
+            wrong[start + row] = f"{named}: {float(block[row])!r} is out of range"
+        for row in np.flatnonzero(usable & ~(exact | near)).tolist():
+            wrong[start + row] = f"{named}: {float(block[row])!r} {_FRACTION}"
+        cents[here], snapped[here] = whole, usable & near & ~exact
+    return _Read(cents, wrong, snapped)
+
+
+_BLOCK = 65_536
 
 
 def _of_decimals(array: pa.Array | pa.ChunkedArray, named: str) -> _Read:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from svc_tools.display import (
 )
 from svc_tools.frames.added.enriched import Enriched, fact
 from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.money import Money, dollars, dollars_by
+from svc_tools.frames.money import SumsBy, dollars
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
@@ -89,44 +88,45 @@ def _use(status: str, reasons: tuple[str, ...]) -> int:
     return USES.index("incomplete" if known.partial else "none")
 
 
-def parts_of(rows: Enriched, goods: Goods) -> tuple[Part, ...]:
-    """The rows and dollars of each use, also of one without rows."""
-    uses = uses_of(rows)
-    counts = np.bincount(uses.codes, minlength=len(USES)).tolist()
-    columns = [rows.money(name) if rows.has(name) else None for name in ("tax", "tax_due")]
-    columns.insert(0, None if goods.label is None else goods.money)
-    sums = [_sums(uses.codes, column, counts) for column in columns]
-    return tuple(Part(*one) for one in zip(USES, counts, *sums, strict=True))
+class PartSums:
+    """The rows and dollars of each use, added up over the parts of a table."""
 
+    def __init__(self) -> None:
+        self._sums: SumsBy[str] | None = None
 
-def _sums(codes: np.ndarray, column: Money | None, rows: Sequence[int]) -> list[Decimal | None]:
-    """The dollars of each use; 0 where it has no row, `None` where no row of it has a figure."""
-    if column is None:
-        return [None] * len(rows)
-    found = dollars_by(codes, column, len(rows))
-    return [one if n else dollars(0) for one, n in zip(found, rows, strict=True)]
+    def add(self, rows: Enriched, goods: Goods) -> None:
+        """Add rows, with their amounts."""
+        self._sums = self._sums or SumsBy()
+        tax, due = (rows.money(one) if rows.has(one) else None for one in ("tax", "tax_due"))
+        sales = None if goods.label is None else goods.money
+        self._sums.add(uses_of(rows), sales=sales, tax=tax, due=due)
 
-
-def parts_joined(parts: Sequence[Part], more: Sequence[Part]) -> tuple[Part, ...]:
-    """The groups of two parts of a table together; of none and one they are those of the one."""
-    if not parts:
-        return tuple(more)
-    return tuple(
-        Part(one.name, one.rows + other.rows, *map(partial(_joined, one, other), _DOLLARS))
-        for one, other in zip(parts, more, strict=True)
-    )
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The four groups, also those without rows; none where nothing was added."""
+        sums = self._sums
+        if sums is None:
+            return ()
+        return tuple(
+            Part(use, sums.rows[use], *(_dollars_of(sums, name, use) for name in _DOLLARS))
+            for use in USES
+        )
 
 
 _DOLLARS = ("sales", "tax", "due")
 
 
-def _joined(one: Part, other: Part, name: str) -> Decimal | None:
-    """The dollars of both: what a part without rows has is not counted."""
-    counted_in = [getattr(part, name) for part in (one, other) if part.rows]
-    known = [value for value in counted_in if value is not None]
-    if not counted_in:
-        return getattr(one, name)  # type: ignore[no-any-return]  # one of its dollars
-    return sum(known, dollars(0)) if known else None
+def _dollars_of(sums: SumsBy[str], name: str, use: str) -> Decimal | None:
+    """The dollars of a use; 0 where it has no row, `None` where no row of it has a figure."""
+    nothing = sums.has(name) and not sums.rows[use]
+    return dollars(0) if nothing else sums.dollars(name, use)
+
+
+def parts_of(rows: Enriched, goods: Goods) -> tuple[Part, ...]:
+    """The rows and dollars of each use, also of one without rows."""
+    sums = PartSums()
+    sums.add(rows, goods)
+    return sums.parts
 
 
 def dollars_known(parts: Sequence[Part]) -> list[tuple[str, list[Decimal | None]]]:

@@ -6,75 +6,49 @@ without reading the rows again.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import CONFIDENCES, OTHER_DATE, unknown_warnings
+from svc_tools.codes import OTHER_DATE
 from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.money import Money, Totals, dollars, sums_by, totals_by
-from svc_tools.frames.review import Review, reviewed
-from svc_tools.frames.review_rows import warnings_counted
-from svc_tools.frames.row_states import states_of
-from svc_tools.frames.split import Part, parts_of
+from svc_tools.frames.aggregates import (
+    Confidences,
+    Reasons,
+    Sources,
+    StateSums,
+    Statuses,
+    Warned,
+    is_rated,
+)
+from svc_tools.frames.money import dollars
+from svc_tools.frames.review import reviewed
+from svc_tools.frames.split import parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
-from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.statuses import Meaning, Status
+from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
     from svc_tools.frames.added.enriched import Enriched
+    from svc_tools.frames.aggregates import (
+        Aggregate,
+        ConfidenceTax,
+        Count,
+        Failure,
+        Source,
+        StateTotals,
+    )
+    from svc_tools.frames.money import Totals
+    from svc_tools.frames.review import Review
+    from svc_tools.frames.split import Part
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 
 _TOP = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many rows have one value of a column."""
-
-    name: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A reason for rows without a rate, and the number of those rows."""
-
-    status: str
-    reason: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where rates came from: source and edition, with the number of their rows.
-
-    `tax` is the tax computed from their whole rates; `None` when the frame has no tax column.
-    """
-
-    source: str
-    edition: str
-    rows: int
-    tax: Decimal | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConfidenceTax:
-    """The rows of one confidence with a whole rate: how many, their sales and their tax."""
-
-    confidence: str
-    rows: int
-    sales: Decimal
-    tax: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +154,6 @@ def _bracketed(*texts: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StateTotals:
-    """The totals of one state; `state` is empty for rows whose state is not known."""
-
-    state: str
-    totals: Totals
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """The rows of an enriched frame, counted and added up.
 
@@ -256,50 +222,40 @@ def summarize(
         goods = goods_of(rows)
     if taxed and goods.label is None:
         require_columns(rows.frame, ("amount",), "name the column of amounts: amount='…'")
-    status, rated = rows.status, rows.where(_is_rated)
-    confidence = rows.coded("confidence", "not stated")
-    warnings = rows.codes("warnings")
     if review is None:
         review = reviewed(rows, goods).review
-    failures = _failures(rows)
-    sales, tax = goods.money, rows.money("tax")
+    statuses, reasons, warned = Statuses(), Reasons(), Warned()
+    confidences, sources, sums = Confidences(), Sources(), StateSums()
+    every: tuple[Aggregate, ...] = (statuses, reasons, warned, confidences, sources)
+    for one in (*every, *([sums] if taxed else [])):
+        one.add(rows, goods)
     places, service = _asked(rows)
-    whole = rows.where(lambda one: one.usable) & ~tax.missing
-    states = states_of(rows)
-    by_state, total = [], None
-    if taxed:
-        by_state = totals_by(states.codes, len(states.values), status, sales, tax)
-        (total,) = totals_by(np.zeros(len(rows), np.int64), 1, status, sales, tax)
+    listed = reasons.failures[:_TOP]
     return Summary(
         rows=len(rows),
         places=places,
         service=service,
         by_use=parts_of(rows, goods) if rows.has("needs_review") else (),
-        by_status=_ordered(status.counts(), STATUSES),
-        by_confidence=_ordered(confidence.counts(rated), CONFIDENCES),
-        by_warning=_by_warning(warnings),
-        unknown_warnings=unknown_warnings_sentence(unknown_warnings(warnings_counted(warnings))),
+        by_status=statuses.counts,
+        by_confidence=confidences.counts,
+        by_warning=warned.counts,
+        unknown_warnings=unknown_warnings_sentence(warned.unknown),
         rests_on=rests_on(rows, goods),
         review=review,
-        failures=failures[:_TOP],
-        other_failures=sum(failure.rows for failure in failures[_TOP:]),
-        sources=_sources(rows, whole if taxed else None),
-        tax_by_confidence=_tax_by_confidence(confidence, whole, sales, tax) if taxed else (),
-        money=total,
-        # rows without a known state sort last, not first
-        states=tuple(
-            StateTotals(code, part)
-            for code, part in sorted(
-                zip(states.values, by_state, strict=False), key=lambda one: (not one[0], one[0])
-            )
-            if part.rows
-        ),
+        failures=listed,
+        other_failures=len(rows) - statuses.rows_where(is_rated) - sum(one.rows for one in listed),
+        sources=sources.found,
+        tax_by_confidence=confidences.taxes if taxed else (),
+        money=sums.total if taxed else None,
+        states=sums.states,
     )
 
 
 def sources_of(rows: Enriched) -> tuple[Source, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
-    return _sources(rows, None)
+    sources = Sources()
+    sources.add(rows)
+    return tuple(replace(one, tax=None) for one in sources.found)
 
 
 def source_sentence(sources: Sequence[Source]) -> str | None:
@@ -318,7 +274,7 @@ def rests_on(rows: Enriched, goods: Goods) -> RestsOn:
     The tax is what is due where that was computed, else all tax: on a row of which none is due,
     nothing rests on its rate.
     """
-    rated, partial = map(rows.where, (_is_rated, _is_partial))
+    rated, partial = map(rows.where, (is_rated, lambda one: one.partial))
     names = ("warnings", "lookup_review_reason")
     dated = np.zeros(len(rows), bool)
     for name in names:
@@ -347,14 +303,6 @@ def rests_on(rows: Enriched, goods: Goods) -> RestsOn:
     )
 
 
-def _is_rated(one: Meaning) -> bool:
-    return one.rated
-
-
-def _is_partial(one: Meaning) -> bool:
-    return one.partial
-
-
 def _asked(rows: Enriched) -> tuple[int | None, str | None]:
     """Distinct places and service, as the lookup stored them with the frame.
 
@@ -367,73 +315,6 @@ def _asked(rows: Enriched) -> tuple[int | None, str | None]:
     # a cached place was requested from the service before
     places = asked + record.get("cached", 0) if isinstance(asked, int) else None
     return places, None if service is None else str(service)
-
-
-def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[Count, ...]:
-    """The counts in a fixed order; values that are not in it come last, by name."""
-    rows = dict(counted)
-    return tuple(
-        Count(name, rows[name])
-        for name in (*order, *sorted(rows.keys() - set(order)))
-        if name in rows
-    )
-
-
-def _by_warning(warnings: Coded[tuple[str, ...]]) -> tuple[Count, ...]:
-    counted: Counter[str] = Counter()
-    for code, rows in warnings_counted(warnings):
-        counted[code] += rows
-    return tuple(
-        Count(name, rows)
-        for name, rows in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    )
-
-
-def _failures(rows: Enriched) -> tuple[Failure, ...]:
-    rated = rows.where(_is_rated)
-    codes, values = combined([rows.status, rows.coded("lookup_error", "no reason given")])
-    counts = np.bincount(codes[~rated], minlength=len(values)).tolist()
-    found = [
-        (names[0], names[1], counted)
-        for names, counted in zip(values, counts, strict=True)
-        if counted
-    ]
-    merged = counted_alike(sorted(found, key=lambda one: (-one[2], *one[:2])))
-    return tuple(Failure(*one) for one in merged)
-
-
-def _sources(rows: Enriched, whole: np.ndarray | None) -> tuple[Source, ...]:
-    """The sources of the rates; with the tax of whole rows, if there is one."""
-    names = ("lookup_source", "lookup_edition")
-    codes, values = combined([rows.coded(name, "not stated") for name in names])
-    counts = np.bincount(codes[rows.where(_is_rated)], minlength=len(values)).tolist()
-    taxes: Sequence[Decimal | None] = [None] * len(values)
-    if whole is not None:
-        sums = sums_by(codes[whole], rows.money("tax").cents[whole], len(values))
-        taxes = [dollars(cents) for cents in sums]
-    found = [
-        Source(source, edition, counted, of_source)
-        for (source, edition), counted, of_source in zip(values, counts, taxes, strict=True)
-        if counted
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.rows, one.source, one.edition)))
-
-
-def _tax_by_confidence(
-    confidence: Coded[str], whole: np.ndarray, sales: Money, tax: Money
-) -> tuple[ConfidenceTax, ...]:
-    size = len(confidence.values)
-    codes = confidence.codes[whole]
-    sums = zip(
-        (dollars(cents) for cents in sums_by(codes, sales.cents[whole], size)),
-        (dollars(cents) for cents in sums_by(codes, tax.cents[whole], size)),
-        strict=True,
-    )
-    by_name = dict(zip(confidence.values, sums, strict=True))
-    return tuple(
-        ConfidenceTax(count.name, count.rows, *by_name[count.name])
-        for count in _ordered(confidence.counts(whole), CONFIDENCES)
-    )
 
 
 RATE_NOTE_SHORT = (

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pandas as pd
-import pyarrow as pa
 import pytest
-from support.frames import enriched, line, money, row, taxed
+from support.frames import enriched, row
 
-from svc_tools.dates import DateTerms
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.analysis.periods import periods_of_rows
 from svc_tools.frames.row_states import states_of
 from svc_tools.text_dtype import text_dtype
 
@@ -123,66 +118,6 @@ def test_reports_count_a_row_in_the_state_that_its_address_names(embedded):
     assert list(found["lookup_status"]) == ["unresolved", "invalid"]
     codes, values = states_of(Enriched(found))
     assert [values[code] for code in codes] == ["CA", ""]
-
-
-DAYS = [date(2026, 5, 31), None, date(1969, 12, 31), date(2026, 6, 1)]
-LATE = time(23, 59)
-MOMENTS = [None if day is None else datetime.combine(day, LATE) for day in DAYS]
-
-
-def of(values, period):
-    (codes, names), _ = periods_of_rows(pd.DataFrame({"sold": values}), "sold", period, DateTerms())
-    return [names[code] for code in codes]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        DAYS,
-        pd.array(DAYS, dtype=pd.ArrowDtype(pa.date32())),
-        pd.to_datetime(MOMENTS),
-        pd.array(MOMENTS, dtype=pd.ArrowDtype(pa.timestamp("us"))),
-        pd.array([None if day is None else str(day) for day in MOMENTS], dtype=text_dtype()),
-        pd.Series([str(day) for day in DAYS], dtype="category"),
-        [day or "?" for day in MOMENTS],
-    ],
-    ids=["dates", "date32", "datetime64", "timestamp", "text", "category", "mixed"],
-)
-def test_every_form_of_date_has_its_period(values):
-    assert of(values, "month") == ["2026-05", "", "1969-12", "2026-06"]
-    assert of(values, "quarter") == ["2026Q2", "", "1969Q4", "2026Q2"]
-    assert of(values, "year") == ["2026", "", "1969", "2026"]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        pd.to_datetime(MOMENTS).tz_localize("America/Chicago"),
-        pd.to_datetime(["2026-06-01 04:59Z", None, "1970-01-01 05:59Z", "2026-06-02 04:59Z"]),
-        ["2026-06-01T04:59:00Z", "", "1970-01-01 05:59:00 UTC", "2026-06-02T04:59:00Z"],
-        ["2026-05-31T23:59:00-05:00", "", "12/31/1969", "June 1, 2026"],
-    ],
-    ids=["of a zone", "utc", "text in UTC", "text with an offset"],
-)
-def test_times_with_a_zone_have_the_period_of_their_date(values):
-    label = "sold"
-    dates = DateTerms(home=ZoneInfo("America/Chicago"))
-    (codes, names), how = periods_of_rows(pd.DataFrame({label: values}), label, "month", dates)
-    assert [names[code] for code in codes] == ["2026-05", "", "1969-12", "2026-06"]
-    if "UTC" in str(values):
-        assert "rows whose month is another one there: 2 of 3" in how[0]
-
-
-@pytest.mark.parametrize("ask", ["reconcile", "filing"])
-def test_rows_in_no_period_are_counted_in_words(ask):
-    sold = ["2026-05-01", "soon", None]
-    frame = taxed([line()] * 3, ["10.00"] * 3, sold=sold, collected=money(["0.89"] * 3))
-    named = {"collected": "collected"} if ask == "reconcile" else {"state": "GA"}
-    made = getattr(frame.svc, ask)(**named, period="month", date="sold")
-    note = "Rows in no period, because their date is missing or cannot be read: 2."
-    assert made.notes == (note,)
-    assert note in str(made)
-    assert getattr(frame.svc, ask)(**named).notes == ()
 
 
 EXPORT = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"

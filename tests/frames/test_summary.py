@@ -8,15 +8,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.frames import enriched, partial, row
 
+from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.aggregates import ConfidenceTax, Count, Failure, Source
 from svc_tools.frames.split import Part
-from svc_tools.frames.summary import (
-    ConfidenceTax,
-    Count,
-    Failure,
-    Resting,
-    Source,
-    summarize,
-)
+from svc_tools.frames.summary import Resting
+from svc_tools.frames.summary import summarize as summarized
+from svc_tools.frames.taxes.taxed_rows import goods_of
+
+
+def summarize(frame, amount=None):
+    rows = Enriched(frame)
+    return summarized(rows, goods=goods_of(rows, amount))
 
 
 def test_every_row_is_counted_by_its_status_in_a_fixed_order():

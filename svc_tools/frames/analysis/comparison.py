@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.frames.arrow import Coded
 from svc_tools.frames.money import Money, dollars, money_column, sums_by
 
 if TYPE_CHECKING:
@@ -190,14 +191,16 @@ class Evidence:
     tax_ranged: np.ndarray
 
 
-def proved_reasons(evidence: Evidence) -> list[str]:
+def proved_reasons(evidence: Evidence) -> Coded[str]:
     """The reason of each row."""
-    reasons = np.full(len(evidence.collected), "rate_differs", object)
-    open_ = np.ones(len(reasons), bool)
+    values = ["rate_differs"]
+    codes = np.zeros(len(evidence.collected), np.int64)
+    open_ = np.ones(len(codes), bool)
     for reason, holds in _proofs(evidence):
-        reasons[open_ & holds] = reason
+        codes[open_ & holds] = len(values)
+        values.append(reason)
         open_ &= ~holds
-    return list(reasons)
+    return Coded(codes, tuple(values))
 
 
 _ROOM = 9 * 10**12

@@ -16,14 +16,12 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
-from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.added.rates import rates_of, statuses_of
-from svc_tools.frames.analysis.periods import periods_of_rows, undated
+from svc_tools.frames.analysis.periods import periods_of, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.results import decode
-from svc_tools.frames.review_rows import codes_of_rows
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.review_rows import review_codes
+from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out
@@ -36,7 +34,6 @@ from svc_tools.frames.taxes.taxed_rows import (
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
 from svc_tools.places import STATES, us_state
-from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
 
     from svc_tools.dates import DateTerms
     from svc_tools.display import Head, Table
+    from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import Goods, TaxedRows
@@ -85,59 +83,48 @@ _ZERO = Decimal("0.00")
 
 
 def filing(
-    frame: pd.DataFrame,
+    rows: Enriched,
     state: str,
     *,
     period: Period | None,
     date: Hashable | None,
     dates: DateTerms,
     amount: Hashable | None,
-    prefix: str,
     options: AmountOptions,
 ) -> Filing:
     """Add up one state's return; see `SvcAccessor.filing` for the meaning of the arguments."""
     code = _code(state)
-    require_columns(
-        frame,
-        (f"{prefix}lookup_status",),
-        "look the rates up first: df.svc.lookup(detail=True), then df.svc.tax(amount='…')",
-    )
-    detail = f"{prefix}lookup_jurisdictions"
-    require_columns(frame, (detail,), "look the rates up with df.svc.lookup(detail=True)")
-    require_one(frame, detail, "lookup")
+    advice = "look the rates up first: df.svc.lookup(detail=True), then df.svc.tax(amount='…')"
+    rows.require("lookup_status", remedy=advice)
+    advice = "look the rates up with df.svc.lookup(detail=True)"
+    rows.require("lookup_jurisdictions", remedy=advice)
     if date is not None and period is None:
         raise ValueError("date: it is for period='month', 'quarter' or 'year'; give that too")
-    states = states_of_rows(frame, prefix=prefix)
+    states = states_of(rows)
     in_state = _of_state(states, code)
-    rows = taxed_rows(frame, prefix)
-    notes = changes_since(frame, rows, prefix)
-    goods = goods_of(frame, prefix, amount, options, call="filing")
-    undue = rows.due.missing
-    at = np.flatnonzero(in_state & ~undue)
-    lines = frame.iloc[at]
-    left = np.flatnonzero(in_state & undue)
-    left_out = _left_out(frame.iloc[left], prefix, goods.of(left))
-    every = np.flatnonzero(in_state)
-    periods, how = Coded(np.zeros(len(lines), np.int64), ("",)), list[str]()
+    undue = taxed_rows(rows).due.missing
+    notes = changes_since(rows)
+    goods = goods_of(rows, amount, options, call="filing")
+    at, left, every = map(np.flatnonzero, (in_state & ~undue, in_state & undue, in_state))
+    lines = rows.at(at)
+    left_out = _left_out(rows.at(left), goods.at(left))
+    periods, how = Coded(np.zeros(len(rows), np.int64), ("",)), list[str]()
     if period is not None:  # of all rows, which decide together how dates are read
-        label = f"{prefix}lookup_as_of" if date is None else date
-        of_rows, how = periods_of_rows(frame, label, period, dates)
-        periods = Coded(of_rows.codes[at], of_rows.values)
-    table, by_level = _filing_table(lines, code, periods, prefix)
+        periods, how = periods_of(rows, period, date, dates)
+    periods = periods.at(at)
+    table, by_level = _filing_table(lines, code, periods)
     if period is None:
         table = table.drop(columns="period")
     return Filing(
         state=code,
         table=table,
         left_out=left_out,
-        lines=lines,
-        totals=_totals(
-            table, lines, left_out, prefix, int(states.where(lambda one: not one).sum())
-        ),
-        rests_on=rests_on(frame.iloc[every], goods=goods.of(every), prefix=prefix),
+        lines=lines.frame,
+        totals=_totals(table, lines, left_out, int(states.where(lambda one: not one).sum())),
+        rests_on=rests_on(rows.at(every), goods.at(every)),
         by_level=by_level,
         period=period,
-        prefix=prefix,
+        prefix=rows.prefix,
         notes=(
             *notes,
             *how,
@@ -182,48 +169,39 @@ def _of_state(states: Coded[str], code: str) -> np.ndarray:
     return in_state
 
 
-def _left_out(rest: pd.DataFrame, prefix: str, goods: Goods) -> pd.DataFrame:
+def _left_out(rest: Enriched, goods: Goods) -> pd.DataFrame:
     """The rows that are not filed, in frame order, with the reason and their sales."""
-    codes, why = taxed_rows(rest, prefix).why
-    details = []
-    for name in ("tax_error", "lookup_error"):
-        of_rows, values = coded(rest, prefix + name)
-        details.append(np.array([*values, ""], object)[of_rows])
-    texts = np.where(details[1] != "", details[1], details[0])
-    sales = sales_of(rest, prefix, goods)
-    tax = money(rest, f"{prefix}tax")
+    codes, why = taxed_rows(rest).why
+    errors, cells = combined([rest.coded("lookup_error"), rest.coded("tax_error")])
+    details = [of_lookup or of_tax or None for of_lookup, of_tax in cells]
+    sales, tax = sales_of(rest, goods), rest.money("tax")
     return pd.DataFrame(
         {
-            "reason": pd.array(why, dtype=text_dtype()).take(codes),
-            "detail": _texts([one or None for one in texts]),
+            "reason": _texts(why).take(codes),
+            "detail": _texts(details).take(errors),
             "sales": decimals(sales.cents, sales.missing, MONEY),
             "tax": decimals(tax.cents, tax.missing, MONEY),
         },
-        index=rest.index,
+        index=rest.frame.index,
     )
 
 
 def _totals(
-    table: pd.DataFrame,
-    lines: pd.DataFrame,
-    left_out: pd.DataFrame,
-    prefix: str,
-    unknown_state_rows: int,
+    table: pd.DataFrame, lines: Enriched, left_out: pd.DataFrame, unknown_state_rows: int
 ) -> FilingTotals:
     uncoded = table["level"].eq(_NO_CODE).to_numpy(bool)
-    tax = f"{prefix}{_tax_column(lines, prefix)}"
-    status = statuses_of(lines, prefix)
-    marked = codes_of_rows(lines, status, prefix).where(bool)
+    taxed = taxed_rows(lines)
+    marked = review_codes(lines).where(bool)
     return FilingTotals(
         rows=len(lines),
-        taxable=_total(lines, f"{prefix}taxable_amount"),
-        exempt=_total(lines, f"{prefix}exempt_amount"),
-        tax=_total(lines, tax),
+        taxable=taxed.taxable.total() or _ZERO,
+        exempt=taxed.exempt.total() or _ZERO,
+        tax=taxed.due.total() or _ZERO,
         no_code_rows=int(table["rows"][uncoded].sum()),
         no_code_tax=_total(table, "tax", uncoded),
-        partial_rows=int(status.where(lambda one: Status.of(one).partial).sum()),
+        partial_rows=int(lines.where(lambda one: one.partial).sum()),
         review_rows=int(marked.sum()),
-        review_tax=_total(lines, tax, marked),
+        review_tax=taxed.due.total(marked) or _ZERO,
         left_out_rows=len(left_out),
         left_out_sales=money(left_out, "sales").total(),
         unknown_state_rows=unknown_state_rows,
@@ -518,24 +496,21 @@ class Filing:
         return tables
 
 
-def _filing_table(
-    lines: pd.DataFrame, state: str, periods: Coded[str], prefix: str
-) -> tuple[pd.DataFrame, bool]:
+def _filing_table(lines: Enriched, state: str, periods: Coded[str]) -> tuple[pd.DataFrame, bool]:
     """The return of some lines, each of which has a tax that is due.
 
     Args:
         lines: the lines, all of one state.
         state: its code.
         periods: the period of each line.
-        prefix: the prefix of the added columns.
 
     Returns:
         The rows, with the columns of `FILING_COLUMNS`; and whether every line was shared out
         level by level, so that each level adds up to its column of the lines.
     """
-    rows = taxed_rows(lines, prefix)
-    codes, shapes = _shapes(lines, rows, state, prefix)
-    level_taxes = {name: money(lines, prefix + name) for name in LEVEL_TAX_COLUMNS}
+    taxed = taxed_rows(lines)
+    codes, shapes = _shapes(lines, state)
+    level_taxes = {name: lines.money(name) for name in LEVEL_TAX_COLUMNS}
     numbered: dict[tuple[str, str, int | None], tuple[int, Part]] = {}  # by the parts' keys
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     by_level = True
@@ -545,7 +520,7 @@ def _filing_table(
         here = np.flatnonzero(place[codes] >= 0)
         own = place[codes[here]]
         parts = list(zip(*(shapes[member] for member in members), strict=True))
-        tax = rows.due.cents[here]
+        tax = taxed.due.cents[here]
         if levels == (_NO_CODE,):
             shares, by_level = [tax], False
         else:
@@ -553,25 +528,23 @@ def _filing_table(
             taxes = {
                 name: (one.cents[here], one.missing[here]) for name, one in level_taxes.items()
             }
-            shares, whole = _shares_of(levels, units, tax, rows.taxable.cents[here], taxes)
+            shares, whole = _shares_of(levels, units, tax, taxed.taxable.cents[here], taxes)
             by_level &= bool(whole.all())
         for each, share in zip(parts, shares, strict=True):
             numbers = [numbered.setdefault(part.key, (len(numbered), part))[0] for part in each]
             pieces.append((here, np.array(numbers, np.int64)[own], share))
-    return _summed(pieces, [part for _, part in numbered.values()], rows, periods), by_level
+    return _summed(pieces, [part for _, part in numbered.values()], taxed, periods), by_level
 
 
-def _shapes(
-    lines: pd.DataFrame, rows: TaxedRows, state: str, prefix: str
-) -> tuple[np.ndarray, list[tuple[Part, ...]]]:
+def _shapes(lines: Enriched, state: str) -> tuple[np.ndarray, list[tuple[Part, ...]]]:
     """The distinct parts of the lines, and the number of each line's."""
-    rates = rates_of(lines, f"{prefix}combined_rate").units
-    distinct, rate_codes = np.unique(rates, return_inverse=True)
-    cells = coded(lines, f"{prefix}lookup_jurisdictions")
+    distinct, rate_codes = np.unique(lines.rates("combined_rate").units, return_inverse=True)
+    cells = lines.coded("lookup_jurisdictions")
     of_rates = Coded(rate_codes, tuple(map(str, distinct.tolist())))
     codes, pairs = combined([cells, of_rates])
     shapes = [parts_of(cell or None, int(rate), state=state) for cell, rate in pairs]
-    off = ~is_product(lines, rows.due.cents, rows.taxable.cents, prefix)
+    taxed = taxed_rows(lines)
+    off = ~is_product(lines, taxed.due, taxed.taxable)
     if off.any():  # a tax that somebody edited: it is not the sum of the parts
         codes = np.where(off, len(shapes), codes)
         shapes.append(_without_code("the tax is not the taxable amount times the rate"))
@@ -723,7 +696,7 @@ def _rank(level: str) -> int:
 def _summed(
     pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
     parts: Sequence[Part],
-    rows: TaxedRows,
+    taxed: TaxedRows,
     periods: Coded[str],
 ) -> pd.DataFrame:
     """The table from pieces: the lines, the number of the part of each, and its cents."""
@@ -735,8 +708,8 @@ def _summed(
     size = len(names) * len(parts)
     codes = of_lines[lines] * len(parts) + which
     counts = np.bincount(codes, minlength=size).tolist()
-    taxable = sums_by(codes, rows.taxable.cents[lines], size)
-    exempt = sums_by(codes, rows.exempt.cents[lines], size)
+    taxable = sums_by(codes, taxed.taxable.cents[lines], size)
+    exempt = sums_by(codes, taxed.exempt.cents[lines], size)
     tax = sums_by(codes, taxes, size)
 
     def order(code: int) -> tuple[bool, str, int, str, str, int]:

@@ -13,7 +13,6 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import codes_of, meaning_of
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number, plain, prose
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.added.rates import rates_of
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
     Compared,
@@ -24,18 +23,17 @@ from svc_tools.frames.analysis.comparison import (
     sums_of,
     without_added,
 )
-from svc_tools.frames.analysis.periods import periods_of_rows, undated
-from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals
+from svc_tools.frames.analysis.periods import periods_of, undated
+from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals, recoded
 from svc_tools.frames.money import (
     LARGEST,
     Money,
     dollars,
     dollars_by,
-    money,
     money_column,
     one_amount,
 )
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RestsOn, rests_on
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.rounding import ROOM
@@ -43,10 +41,10 @@ from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
     goods_of_tax,
-    shipping_of_rows,
+    shipping_of,
     taxed_rows,
 )
-from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
+from svc_tools.lookup.columns import FACTS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -54,6 +52,8 @@ if TYPE_CHECKING:
 
     from svc_tools.dates import DateTerms
     from svc_tools.display import Table
+    from svc_tools.frames.added.enriched import Enriched
+    from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
@@ -71,7 +71,7 @@ LINE_COLUMNS = (
 
 
 def reconcile(
-    frame: pd.DataFrame,
+    rows: Enriched,
     collected: Hashable,
     *,
     tolerance: Decimal | str | int,
@@ -80,7 +80,6 @@ def reconcile(
     date: Hashable | None,
     dates: DateTerms,
     worst: int,
-    prefix: str,
     options: AmountOptions,
 ) -> Reconciliation:
     """Compare; see `SvcAccessor.reconcile` for the meaning of the arguments."""
@@ -89,41 +88,35 @@ def reconcile(
     allowed = one_amount(tolerance, "tolerance")
     if allowed < 0:
         raise ValueError(f"tolerance: {tolerance} is negative; expected 0 dollars or more")
-    rows = taxed_rows(frame, prefix)
-    notes = changes_since(frame, rows, prefix)
-    _check_collected(frame, collected, prefix)
+    taxed = taxed_rows(rows)
+    notes = changes_since(rows)
+    _check_collected(rows, collected)
     if date is not None and period is None:
         raise ValueError("date: it is for period='month', 'quarter' or 'year'; give that too")
-    keys, how = _group_keys(
-        frame, by, period, f"{prefix}lookup_as_of" if date is None else date, dates
-    )
-    source = without_added(frame, [prefix + name for name in LINE_COLUMNS], "a reconciliation")
-    of = column_of(
-        *(frame, prefix, collected, options),
-        call="reconcile",
-        named="collected",
-        of_sales=False,
-    )
-    goods = goods_of_tax(frame, prefix)
-    (cents, wrong, snapped), how_read = _of_rows(of, rows, goods)
-    unknown = np.zeros(len(frame), bool)
+    keys, how = _group_keys(rows, by, period, date, dates)
+    added = [rows.label(name) for name in LINE_COLUMNS]
+    source = without_added(rows.frame, added, "a reconciliation")
+    of = column_of(rows, collected, options, call="reconcile", named="collected", of_sales=False)
+    goods = goods_of_tax(rows)
+    (cents, wrong, snapped), how_read = _of_rows(of, taxed, goods)
+    unknown = np.zeros(len(rows), bool)
     unknown[list(wrong)] = True
-    compared = Compared.of(rows.due, Money(cents, unknown), rows.nothing_due, allowed)
-    reasons = _reasons(frame, rows, compared, wrong, prefix)
-    lines = _lines(source, rows, compared, reasons, prefix)
-    (totals,) = sums_of(compared, np.zeros(len(frame), np.int64), 1)
+    compared = Compared.of(taxed.due, Money(cents, unknown), taxed.nothing_due, allowed)
+    reasons = _reasons(rows, compared, wrong)
+    lines = _lines(source, rows, compared, reasons)
+    (totals,) = sums_of(compared, np.zeros(len(rows), np.int64), 1)
     return Reconciliation(
         collected=str(collected),
-        expected="tax_due" if rows.says_due else "tax",
+        expected="tax_due" if taxed.says_due else "tax",
         tolerance=dollars(allowed),
         totals=totals,
-        by_state=by_state(compared, states_of_rows(frame, prefix=prefix)),
+        by_state=by_state(compared, states_of(rows)),
         by_reason=by_reason(compared, reasons),
         by_group=by_group(compared, keys) if keys else None,
         worst=_worst_rows(lines, compared, worst),
         lines=lines,
-        rests_on=rests_on(frame, goods=goods, prefix=prefix),
-        prefix=prefix,
+        rests_on=rests_on(rows, goods),
+        prefix=rows.prefix,
         snapped=snapped,
         notes=(
             *notes,
@@ -134,7 +127,7 @@ def reconcile(
     )
 
 
-def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, list[str]]:
+def _of_rows(of: ColumnRead, taxed: TaxedRows, goods: Goods) -> tuple[Dollars, list[str]]:
     """What was collected in each row, where its tax is; and what was done to it, in sentences.
 
     What was collected on the whole order counts in the row that has the amounts of the order. Where
@@ -155,9 +148,9 @@ def _of_rows(of: ColumnRead, rows: TaxedRows, goods: Goods) -> tuple[Dollars, li
     read = read._replace(wrong=left)
     if codes is None or not (of.term.once or of.term.head):
         return read, said
-    sold = np.abs(rows.taxable.cents) + np.abs(rows.exempt.cents)
-    sold = np.where(rows.taxable.missing, np.abs(goods.money.cents), sold)
-    weights = order_weights(codes, rows.due, sold)
+    sold = np.abs(taxed.taxable.cents) + np.abs(taxed.exempt.cents)
+    sold = np.where(taxed.taxable.missing, np.abs(goods.money.cents), sold)
+    weights = order_weights(codes, taxed.due, sold)
     shared, several = shared_by_order(codes, read.cents, weights)
     if several:
         said.append(
@@ -225,10 +218,10 @@ def shared_by_order(
     return done, int(np.count_nonzero((rows > 1) & (total != 0)))
 
 
-def _check_collected(frame: pd.DataFrame, label: Hashable, prefix: str) -> None:
-    require_columns(frame, (label,), "name the column: df.svc.reconcile(collected='…')")
-    require_one(frame, label, "collected")
-    if label in {f"{prefix}tax", f"{prefix}tax_due"}:
+def _check_collected(rows: Enriched, label: Hashable) -> None:
+    require_columns(rows.frame, (label,), "name the column: df.svc.reconcile(collected='…')")
+    require_one(rows.frame, label, "collected")
+    if label in {rows.label("tax"), rows.label("tax_due")}:
         raise ValueError(
             f"collected: {label!r} is the tax that was computed; name the column of what was"
             " collected"
@@ -236,17 +229,18 @@ def _check_collected(frame: pd.DataFrame, label: Hashable, prefix: str) -> None:
 
 
 def _group_keys(
-    frame: pd.DataFrame,
+    rows: Enriched,
     by: Hashable | Sequence[Hashable] | None,
     period: Period | None,
-    date: Hashable,
+    date: Hashable | None,
     dates: DateTerms,
 ) -> tuple[dict[Hashable, pd.Series], list[str]]:
     """The columns to group by, under their names: the period first; how dates were read."""
+    frame = rows.frame
     keys: dict[Hashable, pd.Series] = {}
     how: list[str] = []
     if period is not None:
-        (codes, values), how = periods_of_rows(frame, date, period, dates)
+        (codes, values), how = periods_of(rows, period, date, dates)
         names = pd.array([name or None for name in values], dtype=text_dtype())
         keys[period] = pd.Series(names.take(codes), index=frame.index)
     labels = list(by) if isinstance(by, list) else [] if by is None else [by]
@@ -261,58 +255,53 @@ def _group_keys(
     return keys, how
 
 
-def _reasons(
-    frame: pd.DataFrame,
-    rows: TaxedRows,
-    compared: Compared,
-    wrong: dict[int, str],
-    prefix: str,
-) -> Coded[str]:
-    """The reason of each row, as a code into the reasons that occur."""
-    reasons = np.empty(len(frame), object)
-    why = np.array(rows.why.values, object)[rows.why.codes]
-    classes = compared.classes
-    unexpected = compared.rows_of("no_expectation", "not_due")
-    reasons[unexpected] = why[unexpected]
-    idle = compared.rows_of("not_due") & (compared.collected.cents == 0)
-    reasons[idle] = "nothing_due"
+def _reasons(rows: Enriched, compared: Compared, wrong: dict[int, str]) -> Coded[str]:
+    """The reason of each row."""
+    known, why = taxed_rows(rows).why
+    codes, values = known.astype(np.int64), [*why]
+
+    def give(which: np.ndarray, reason: str) -> None:
+        codes[which] = len(values)
+        values.append(reason)
+
+    give(compared.rows_of("not_due") & (compared.collected.cents == 0), "nothing_due")
     within = compared.rows_of("within")
-    reasons[within] = "within_tolerance"
-    reasons[within & (compared.difference.cents == 0)] = "agrees"
-    uncollected = np.flatnonzero(classes == CLASSES.index("no_collected"))
-    empty = frozenset(row for row, why in wrong.items() if _is_blank(why))
-    reasons[uncollected] = [
-        "collected_missing" if row in empty else "collected_unreadable"
-        for row in uncollected.tolist()
-    ]
+    exact = compared.difference.cents == 0
+    give(within & ~exact, "within_tolerance")
+    give(within & exact, "agrees")
+    uncollected = compared.rows_of("no_collected")
+    empty = np.zeros(len(rows), bool)
+    empty[[row for row, why in wrong.items() if _is_blank(why)]] = True
+    give(uncollected & empty, "collected_missing")
+    give(uncollected & ~empty, "collected_unreadable")
     differing = np.flatnonzero(compared.rows_of("over", "under"))
-    reasons[differing] = proved_reasons(_evidence(frame, rows, compared, differing, prefix))
-    codes, values = pd.factorize(reasons)
-    return Coded(codes, tuple(values))
+    numbers, proved = proved_reasons(_evidence(rows, compared, differing))
+    codes[differing] = len(values) + numbers
+    return recoded(codes, (*values, *proved))
 
 
 _PARTS = {one.fact: one.name for one in FACTS if one.name in RATE_COLUMNS[1:]}
 
 
-def _evidence(
-    frame: pd.DataFrame, rows: TaxedRows, compared: Compared, which: np.ndarray, prefix: str
-) -> Evidence:
-    part = frame.iloc[which]
-
+def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence:
     def cents(name: str) -> Money:
-        return money(part, prefix + name)
+        return rows.money(name).at(which)
 
-    parts = {level: rates_of(part, prefix + name) for level, name in _PARTS.items()}
-    low, high = rates_of(part, f"{prefix}rate_low"), rates_of(part, f"{prefix}rate_high")
+    def rates(name: str) -> Rates:
+        return rows.rates(name).at(which)
+
+    taxed = taxed_rows(rows)
+    parts = {level: rates(name) for level, name in _PARTS.items()}
+    low, high = map(rates, RANGE_COLUMNS)
     tax_low, tax_high = cents("tax_low"), cents("tax_high")
     return Evidence(
         collected=compared.collected.cents[which],
         expected=compared.expected.cents[which],
-        taxable=rows.taxable.cents[which],
-        exempt=rows.exempt.cents[which],
-        shipping=shipping_of_rows(frame, prefix)[which],
+        taxable=taxed.taxable.cents[which],
+        exempt=taxed.exempt.cents[which],
+        shipping=shipping_of(rows).cents[which],
         shipping_tax=cents("shipping_tax").cents,
-        rate=rates_of(part, f"{prefix}combined_rate").units,
+        rate=rates("combined_rate").units,
         parts={level: rates.units for level, rates in parts.items()},
         parts_known=~np.any([rates.missing for rates in parts.values()], axis=0),
         low=low.units,
@@ -325,7 +314,7 @@ def _evidence(
 
 
 def _lines(
-    source: pd.DataFrame, rows: TaxedRows, compared: Compared, reasons: Coded[str], prefix: str
+    source: pd.DataFrame, rows: Enriched, compared: Compared, reasons: Coded[str]
 ) -> pd.DataFrame:
     lines = source.assign()  # a copy of its own under pandas 2.3 too
     both = compared.rows_of("over", "under", "within")
@@ -335,10 +324,10 @@ def _lines(
         decimals(compared.difference.cents, compared.difference.missing, MONEY),
         pd.array(CLASSES, dtype=text_dtype()).take(compared.classes),
         pd.array(reasons.values, dtype=text_dtype()).take(reasons.codes),
-        _implied_rate(compared.collected.cents, rows.taxable, both),
+        _implied_rate(compared.collected.cents, taxed_rows(rows).taxable, both),
     )
     for name, column in zip(LINE_COLUMNS, columns, strict=True):
-        lines[prefix + name] = column
+        lines[rows.label(name)] = column
     return lines
 
 

@@ -63,7 +63,6 @@ from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import date_cells
-from svc_tools.frames.review import ReviewCounts
 from svc_tools.frames.taxes.amounts import (
     late_rows,
     rates_known,
@@ -291,7 +290,7 @@ class FileJob:
             writing.amounts_of_rows = self._has_amounts_of_rows()
             if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
                 writing.find_money()
-            totals.review = ReviewCounts(ranked=self._ranked)
+            totals = self._totals()
             seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
                 with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
@@ -330,6 +329,13 @@ class FileJob:
             seconds=time.monotonic() - started,
             computed=self._is_computed,
         )
+
+    def _totals(self) -> FileTotals:
+        """What the rows are added up in."""
+        tax, taxed = self.terms.tax, None
+        if tax is not None:
+            taxed = partial(Meaning.taxed, partial_used=tax.get("partial") == "use")
+        return FileTotals(taxed, ranked=self._ranked)
 
     def _named(self, path: Path) -> Path:
         """The path to write to: an incomplete file never takes the name of a complete one."""
@@ -629,10 +635,6 @@ class _FileWriting:
         """
         held = self._split_lines(split, orders)
         schema = self._schema()
-        taxed = None
-        if self._terms.tax is not None:
-            totals.taxed = 0
-            taxed = partial(Meaning.taxed, partial_used=self._terms.tax.get("partial") == "use")
 
         def joined() -> Iterator[Chunk]:
             number = 0
@@ -641,7 +643,7 @@ class _FileWriting:
                 frame = orders.completed(rows_of(chunk, self._layout.used))
                 marks = orders.marks(frame, partial(rows_of, chunk))
                 enriched = self._enriched(frame, codes, marks, number, held)
-                totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
+                totals.add(Enriched(self._to_count(chunk, enriched), self._terms.lookup.prefix))
                 yield self._joined(chunk, added_columns(enriched, self._layout), schema, kind)
                 if seen is not None:
                     seen.append(self._whole(chunk, enriched))

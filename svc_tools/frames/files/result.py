@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from svc_tools.cells import text_of_formula
-from svc_tools.codes import codes_in, meaning_of, unknown_warnings
+from svc_tools.codes import meaning_of
 from svc_tools.csv_files import FileError
 from svc_tools.display import (
     FIRST_ROW,
@@ -33,44 +31,40 @@ from svc_tools.display import (
     the_service,
     unknown_warnings_sentence,
 )
-from svc_tools.frames.added.rates import statuses_of
-from svc_tools.frames.arrow import coded
+from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.aggregates import (
+    FREQUENT,
+    Complete,
+    Reasons,
+    Statuses,
+    TaxSums,
+    Warned,
+    is_usable,
+)
 from svc_tools.frames.money import dollars
 from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.review import (
-    ReviewCounts,
-    state_reason_table,
-)
-from svc_tools.frames.review_rows import DECIDING, codes_of_rows, warnings_counted
-from svc_tools.frames.split import (
-    GROUPS,
-    parts_joined,
-    parts_of,
-    parts_sentence,
-    parts_table,
-    uses_of,
-)
-from svc_tools.frames.taxes.not_due import (
-    not_due_joined,
-    not_due_of,
-    not_due_of_rows,
-    not_due_sentence,
-)
-from svc_tools.frames.taxes.taxed_rows import goods_of_tax, shipping_of_rows
+from svc_tools.frames.review import ReviewCounts, state_reason_table
+from svc_tools.frames.review_rows import DECIDING, review_codes
+from svc_tools.frames.split import GROUPS, PartSums, parts_sentence, parts_table
+from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
+from svc_tools.frames.taxes.taxed_rows import goods_of_tax
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
-from svc_tools.statuses import Meaning, Status
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
 from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from decimal import Decimal
     from pathlib import Path
 
     from svc_tools.display import Head
+    from svc_tools.frames.aggregates import Aggregate
+    from svc_tools.frames.analysis.breakdowns import Breakdown
     from svc_tools.frames.arrow import Coded
     from svc_tools.frames.review import RankedRows
     from svc_tools.frames.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
+    from svc_tools.statuses import Meaning
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 _LONGEST = 400
@@ -231,7 +225,7 @@ def _details(totals: FileTotals) -> list[Table]:
         table = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS)
         table.more = ". ".join(filter(None, [table.more, totals.estimates])) or None
         tables.append(table)
-    return tables
+    return [*tables, *(made.shown() for made in totals.breakdowns.values())]
 
 
 def _reason_tables(
@@ -247,102 +241,139 @@ def _reason_tables(
 
 _MOST_REASONS = 20_000
 """Distinct reasons counted: those that quote a cell can be as many as the rows."""
-_FREQUENT_REASONS = 1_000
 
 
-@dataclass(slots=True)
 class FileTotals:
-    """Rows by status, their reasons, and dollars where a tax was computed.
+    """What is added up over the chunks of a file, in aggregates that a frame has, too.
+
+    Args:
+        taxed: which statuses should have a tax; `None` where none was requested.
+        ranked: whether the rows to review are listed by dollars, too.
+        breakdowns: the tables that are made on request, by their names.
 
     Attributes:
-        rows: all rows.
-        statuses: rows by `lookup_status`.
-        reasons: rows by status and reason, where there is no whole rate; the rarest may be left
-            out where there are very many.
-        whole: rows with a whole rate, and with a tax where one was requested.
         review: the rows that require review, as `df.svc.review()` counts them.
-        not_due: the rows of which no tax is due from the seller, by reason: none requires review.
-        not_due_open: those of them that `whole` does not count and that have their outcome.
-        unknown_warnings: rows by those warnings of the service whose codes are not known.
-        by_use: the rows by what they can be used for, as `df.svc.split()` counts them: ready, to
-            check, incomplete, and no rate.
-        taxed: rows with a tax; `None` where none was requested.
-        sales: the amounts of those rows.
-        delivery: their delivery; `None` where none is charged separately.
-        tax: their tax.
-        due: the part of it that the seller owes; `None` without a register and channels.
-        at_stake: what lies between the lowest and the highest tax, where places have several
-            candidate rates, or it is in doubt whether delivery is taxed.
-        untaxed: rows that have a rate, by the reason why they have no tax.
+        breakdowns: those tables.
     """
 
-    rows: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    whole: int = 0
-    review: ReviewCounts = field(default_factory=ReviewCounts)
-    not_due: tuple[NotDue, ...] = ()
-    not_due_open: int = 0
-    unknown_warnings: Counter[str] = field(default_factory=Counter)
-    by_use: tuple[Part, ...] = ()
-    taxed: int | None = None
-    sales: Decimal = Decimal("0.00")
-    delivery: Decimal | None = None
-    tax: Decimal = Decimal("0.00")
-    due: Decimal | None = None
-    at_stake: Decimal = Decimal("0.00")
-    untaxed: Counter[str] = field(default_factory=Counter)
-
-    def add(
-        self, frame: pd.DataFrame, prefix: str, *, taxed: Callable[[Meaning], bool] | None
+    def __init__(
+        self,
+        taxed: Callable[[Meaning], bool] | None = None,
+        *,
+        ranked: bool = False,
+        breakdowns: Mapping[str, Breakdown] | None = None,
     ) -> None:
-        """Add the rows of an enriched frame.
+        self.review = ReviewCounts(ranked=ranked)
+        self.breakdowns = breakdowns or {}
+        self._statuses, self._reasons = Statuses(), Reasons(_MOST_REASONS)
+        self._warned, self._complete = Warned(_MOST_REASONS), Complete(taxed=taxed is not None)
+        self._parts, self._not_due = PartSums(), NotDueSums()
+        self._tax, self._has_tax = TaxSums(taxed or is_usable, _MOST_REASONS), taxed is not None
 
-        `taxed` says which statuses should have a tax; `None` where none was requested.
+    def add(self, rows: Enriched) -> None:
+        """Add the rows of a chunk."""
+        goods = goods_of_tax(rows)
+        every: tuple[Aggregate, ...] = (
+            *(self._statuses, self._reasons, self._warned, self._complete),
+            *(self._parts, self._not_due, self.review, *self.breakdowns.values()),
+            *([self._tax] if self._has_tax else []),
+        )
+        for one in every:
+            one.add(rows, goods)
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return self.statuses.total()
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """The rows by `lookup_status`."""
+        return self._statuses.rows
+
+    @property
+    def reasons(self) -> Counter[tuple[str, str]]:
+        """The rows without a whole rate by status and reason.
+
+        The rarest may be left out where there are very many.
         """
-        self.rows += len(frame)
-        status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
-        self.statuses.update(_counts(status))
-        of_rows = statuses_of(frame, prefix)
-        open_rows = ~of_rows.where(lambda one: Status.of(one).usable)
-        if open_rows.any():
-            pairs = zip(status[open_rows].tolist(), error[open_rows].tolist(), strict=True)
-            for (state, why), rows in Counter(pairs).items():
-                self.reasons[state, why if isinstance(why, str) else ""] += rows
-            if len(self.reasons) > _MOST_REASONS:
-                self.reasons = Counter(dict(self.reasons.most_common(_FREQUENT_REASONS)))
-        codes = codes_of_rows(frame, of_rows, prefix)
-        self.review.add(frame, of_rows, codes, prefix)
-        goods = goods_of_tax(frame, prefix)
-        parts = parts_of(frame, uses_of(of_rows, codes), goods=goods, prefix=prefix)
-        self.by_use = parts_joined(self.by_use, parts)
-        self.not_due = not_due_joined(self.not_due, not_due_of(frame, prefix, goods))
-        warned = unknown_warnings(warnings_counted(coded(frame, f"{prefix}warnings")))
-        self.unknown_warnings.update(dict(warned))
-        if len(self.unknown_warnings) > _MOST_REASONS:
-            self.unknown_warnings = Counter(
-                dict(self.unknown_warnings.most_common(_FREQUENT_REASONS))
-            )
-        whole = ~open_rows
-        if taxed is not None:
-            self._add_money(frame, prefix, of_rows.where(lambda one: taxed(Status.of(one))))
-            whole &= frame[f"{prefix}tax"].notna().to_numpy()
-        self.whole += int(whole.sum())
-        done = of_rows.where(lambda one: Status.of(one).settled)
-        not_due = not_due_of_rows(frame, prefix).where(bool)
-        self.not_due_open += int((not_due & ~whole & done).sum())
+        return self._reasons.rows
+
+    @property
+    def whole(self) -> int:
+        """Rows with a whole rate, and with a tax where one was requested."""
+        return self._complete.rows
+
+    @property
+    def not_due_open(self) -> int:
+        """Rows of which no tax is due that `whole` does not count and that have their outcome."""
+        return self._complete.not_due
+
+    @property
+    def not_due(self) -> tuple[NotDue, ...]:
+        """The rows of which no tax is due from the seller, by reason: none requires review."""
+        return self._not_due.found
+
+    @property
+    def unknown_warnings(self) -> Counter[str]:
+        """Those warnings of the service whose codes are not known, with their rows."""
+        return Counter(dict(self._warned.unknown))
+
+    @property
+    def by_use(self) -> tuple[Part, ...]:
+        """The rows by what they can be used for, as `df.svc.split()` counts them."""
+        return self._parts.parts
+
+    @property
+    def taxed(self) -> int | None:
+        """Rows with a tax; `None` where none was requested."""
+        return self._tax.rows if self._has_tax else None
+
+    @property
+    def sales(self) -> Decimal:
+        """The amounts of the rows with a tax."""
+        return self._tax.sales
+
+    @property
+    def delivery(self) -> Decimal | None:
+        """Their delivery; `None` where none is charged separately."""
+        return self._tax.delivery
+
+    @property
+    def tax(self) -> Decimal:
+        """Their tax."""
+        return self._tax.tax
+
+    @property
+    def due(self) -> Decimal | None:
+        """The part of it that the seller owes; `None` without a register and channels."""
+        return self._tax.due
+
+    @property
+    def at_stake(self) -> Decimal:
+        """What lies between the lowest and the highest tax.
+
+        It is there where places have several candidate rates, or it is in doubt whether delivery
+        is taxed.
+        """
+        return self._tax.at_stake
+
+    @property
+    def untaxed(self) -> Counter[str]:
+        """Rows that have a rate, by the reason why they have no tax."""
+        return self._tax.untaxed
 
     def rows_where(self, is_meant: Callable[[Meaning], bool]) -> int:
         """How many rows have a status that is meant."""
-        return sum(rows for name, rows in self.statuses.items() if is_meant(Status.of(name)))
+        return self._statuses.rows_where(is_meant)
 
     def reasons_alike(self) -> list[tuple[str, str, int]]:
         """Why rows have no whole rate; reasons that differ only in the value quoted are one."""
-        return counted_alike((*why, rows) for why, rows in self.reasons.items())
+        return self._reasons.alike
 
     def untaxed_alike(self) -> list[tuple[str, str, int]]:
         """Why rows with a rate have no tax, likewise, without a status."""
-        return counted_alike(("", why, rows) for why, rows in self.untaxed.items())
+        return self._tax.untaxed_alike
 
     @property
     def money(self) -> list[str]:
@@ -362,13 +393,8 @@ class FileTotals:
     @property
     def remarks(self) -> list[str]:
         """What requires no review, in sentences: rows that are not due, and unknown warnings."""
-        warned = unknown_warnings(self.unknown_warnings.items())
-        return [*filter(None, (not_due_sentence(self.not_due), unknown_warnings_sentence(warned)))]
-
-    @property
-    def _warned(self) -> list[dict[str, object]]:
-        found = unknown_warnings(self.unknown_warnings.items())
-        return [{"code": code, "rows": rows} for code, rows in found[:_FREQUENT_REASONS]]
+        warned = unknown_warnings_sentence(self._warned.unknown)
+        return [*filter(None, (not_due_sentence(self.not_due), warned))]
 
     @property
     def estimates(self) -> str | None:
@@ -380,25 +406,6 @@ class FileTotals:
             f"Of these dollars {exact_dollars(estimated)} is an estimate for"
             f" {counted(rows, 'row')} without a tax, at the highest rate found in their state."
         )
-
-    def _add_money(self, frame: pd.DataFrame, prefix: str, rated: np.ndarray) -> None:
-        tax = frame[f"{prefix}tax"]
-        self.taxed = (self.taxed or 0) + int(tax.notna().sum())
-        self.tax += _sum(tax)
-        for name in ("taxable_amount", "exempt_amount"):
-            if prefix + name in frame:
-                self.sales += _sum(frame[prefix + name])
-        if f"{prefix}shipping_tax" in frame:
-            cents = shipping_of_rows(frame, prefix)[tax.notna().to_numpy()].sum()
-            self.delivery = (self.delivery or dollars(0)) + dollars(int(cents))
-            self.sales -= dollars(int(cents))
-        if f"{prefix}tax_due" in frame:
-            self.due = (self.due or Decimal("0.00")) + _sum(frame[f"{prefix}tax_due"])
-        if f"{prefix}at_stake" in frame:
-            self.at_stake += _sum(frame[f"{prefix}at_stake"])
-        self.untaxed.update(_counts(frame.loc[rated, f"{prefix}tax_error"]))
-        if len(self.untaxed) > _MOST_REASONS:
-            self.untaxed = Counter(dict(self.untaxed.most_common(_FREQUENT_REASONS)))
 
     def as_json(self) -> dict[str, object]:
         """Plain values; dollars as text with two decimals."""
@@ -431,10 +438,12 @@ class FileTotals:
                 }
                 for one in self.not_due
             ],
-            "unknown_warnings": self._warned,
+            "unknown_warnings": [
+                {"code": code, "rows": rows} for code, rows in self._warned.unknown[:FREQUENT]
+            ],
             "reasons": [
                 {"status": status, "reason": why, "rows": rows}
-                for status, why, rows in self.reasons_alike()[:_FREQUENT_REASONS]
+                for status, why, rows in self.reasons_alike()[:FREQUENT]
             ],
         }
         if self.taxed is not None:
@@ -447,10 +456,10 @@ class FileTotals:
                 "at_stake": str(self.at_stake),
                 "without_tax": [
                     {"reason": why, "rows": rows}
-                    for _, why, rows in self.untaxed_alike()[:_FREQUENT_REASONS]
+                    for _, why, rows in self.untaxed_alike()[:FREQUENT]
                 ],
             }
-        return values
+        return values | {name: made.as_json() for name, made in self.breakdowns.items()}
 
 
 def _part_as_json(part: Part) -> dict[str, object]:
@@ -458,17 +467,6 @@ def _part_as_json(part: Part) -> dict[str, object]:
     values = {"sales": part.sales, "tax": part.tax, "tax_due": part.due}
     known = {name: str(value) for name, value in values.items() if value is not None}
     return {"rows": part.rows, **known}
-
-
-def _counts(column: pd.Series) -> dict[str, int]:
-    return {str(name): int(rows) for name, rows in column.value_counts().items()}
-
-
-def _sum(column: pd.Series) -> Decimal:
-    """The exact sum of a column of money."""
-    array = pa.array(column.array)
-    total = pc.sum(array.cast(pa.decimal128(38, 2))).as_py()
-    return Decimal("0.00") if total is None else total
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,7 +541,7 @@ def rows_to_review(
             reasons = _reasons(part, read)
             for row, at, code in zip(part.table.to_pylist(), here, reasons.codes, strict=True):
                 status, rate, error, *texts = _texts(row.values())
-                number, why = seen + int(at), codes_in(reasons.values[code])  # noqa: PD011 - no frame's
+                number, why = seen + int(at), reasons.values[code]  # noqa: PD011 - no frame's
                 shown = tuple(texts[len(read) - 3 :])
                 found[number] = ReviewRow(
                     number + FIRST_ROW, wanted[number], shown, status, rate, why, error
@@ -562,12 +560,12 @@ def _taken(chunk: Chunk, rows: np.ndarray) -> Chunk:
     return Chunk(table, stored)
 
 
-def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded[str]:
+def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded[tuple[str, ...]]:
     """The codes for which each row of a chunk requires review."""
     frame = rows_of(chunk, range(len(names)))
     frame.columns = pd.Index(names)
     try:
-        return codes_of_rows(frame, statuses_of(frame, ""), "")
+        return review_codes(Enriched(frame))
     except ValueError as error:  # a flag that is neither true nor false
         raise FileError(str(error)) from None
 

@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Column, Head
     from svc_tools.frames.added.enriched import Enriched
+    from svc_tools.frames.aggregates import Count
     from svc_tools.frames.charting.tile_map import Tile
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
-    from svc_tools.frames.summary import Count, Summary
+    from svc_tools.frames.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 MOST_LINES, MOST_FLAGGED = 500, 100

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Head
     from svc_tools.frames.added.enriched import Enriched
+    from svc_tools.frames.aggregates import Count
     from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.columns import ReportColumns
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
     from svc_tools.frames.review import StateReason
     from svc_tools.frames.split import Part
-    from svc_tools.frames.summary import Count, Summary
+    from svc_tools.frames.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5

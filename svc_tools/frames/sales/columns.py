@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from svc_tools.countries import Country
 from svc_tools.dates import NoDate
 from svc_tools.exports import recognized
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import columns_of_lookups, require_one
 from svc_tools.frames.arrow import is_text
 from svc_tools.frames.columns import (
@@ -227,8 +228,8 @@ def _decided(
         raise ColumnAmbiguous("amount", twice)
     require_answers(frame, answers)
     labels = once
-    prefix = _prefix(frame)
-    reading = Reading() if prefix is None else reading_of(frame, prefix)
+    rows = _looked_up(frame)
+    reading = Reading() if rows is None else reading_of(rows)
     if reading.sums is not None and answers == SalesAnswers(others=answers.others):
         return Decided(reading, (_AS_TAXED,))  # as its tax has read them
     roles = {"state": "state", "country": "country", "date": "as_of"}
@@ -240,7 +241,7 @@ def _decided(
         reading = reading_with_orders(frame, labels, reading, named, answers.order)
     reading = replace(reading, country=columns.get("country"))
     sample = sample_of(frame, reading)
-    rates = None if prefix is None else rates_known(sample, prefix)
+    rates = None if rows is None else rates_known(Enriched(sample, rows.prefix))
     decided = money_of_file(sample, labels, reading, answers, rates=rates, semicolons=semicolons)
     if decided.reading.sums is None and not decided.questions and answers.amount is None:
         usual = [label for label in _AMOUNT.candidates(labels) if label not in answers.others]
@@ -252,11 +253,12 @@ def _decided(
     return decided
 
 
-def _prefix(frame: pd.DataFrame) -> str | None:
-    """The prefix of the first lookup of a frame; `None` without one."""
-    added = columns_of_lookups(frame)
-    status = [str(label) for label in frame.columns if str(label).endswith("lookup_status")]
-    return next((one.removesuffix("lookup_status") for one in status if one in added), None)
+def _looked_up(frame: pd.DataFrame) -> Enriched | None:
+    """The rows with the columns of their first lookup; `None` without one."""
+    added, ending = columns_of_lookups(frame), "lookup_status"
+    status = (str(one) for one in frame.columns if str(one).endswith(ending) and one in added)
+    first = next(status, None)
+    return None if first is None else Enriched(frame, first.removesuffix(ending))
 
 
 _AS_TAXED = "the amounts are read as the tax of the frame has read them"

@@ -21,7 +21,7 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.columns import distinct_values
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from svc_tools.lookup.options import Rounding
 
@@ -139,33 +139,45 @@ def shared_out(total: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarra
     Returns:
         One array of cents for each part; they add up to `total`, row by row.
     """
-    shares = [np.empty(len(total), np.int64) for _ in parts]
+    return _shared(total, len(parts), lambda here: [part[here] for part in parts])
+
+
+def shared_by_rate(
+    total: np.ndarray, amount: np.ndarray, rates: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """Likewise, where the parts are an amount in cents at rates in units of 10^-5."""
+    return _shared(total, len(rates), lambda here: [amount[here] * rate[here] for rate in rates])
+
+
+def _shared(
+    total: np.ndarray, count: int, parts_of: Callable[[slice], list[np.ndarray]]
+) -> list[np.ndarray]:
+    shares = [np.empty(len(total), np.int64) for _ in range(count)]
     for start in range(0, len(total), _BLOCK):  # blocks that fit the processor's cache
         here = slice(start, start + _BLOCK)
-        for share, cents in zip(
-            shares, _block(total[here], [part[here] for part in parts]), strict=True
-        ):
+        for share, cents in zip(shares, _block(total[here], parts_of(here)), strict=True):
             share[here] = cents
     return shares
 
 
 def _block(total: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-    sign = np.where(sum(parts, np.zeros(len(total), np.int64)) < 0, -1, 1)
-    left = total * sign
+    mirrored = sum(parts, np.zeros(len(total), np.int64)) < 0
+    sign = np.where(mirrored, -1, 1) if mirrored.any() else None
+    left = total.copy() if sign is None else total * sign
     shares, rests = [], []
     for part in parts:
-        exact = part * sign
+        exact = part if sign is None else part * sign
         share = exact // UNITS_PER_ONE
-        exact -= share * UNITS_PER_ONE
         left -= share
         shares.append(share)
-        rests.append(exact)
-    return [(share + (_before(number, rests) < left)) * sign for number, share in enumerate(shares)]
+        rests.append(exact - share * UNITS_PER_ONE)
+    given = [share + (_before(number, rests) < left) for number, share in enumerate(shares)]
+    return given if sign is None else [share * sign for share in given]
 
 
 def _before(number: int, rests: Sequence[np.ndarray]) -> np.ndarray:
     """How many parts get a cent that is left over before the part of this number does."""
-    before = np.zeros(len(rests[number]), np.int64)
+    before = np.zeros(len(rests[number]), np.int8)
     for other, rest in enumerate(rests):
         if other != number:
             before += rest >= rests[number] if other < number else rest > rests[number]

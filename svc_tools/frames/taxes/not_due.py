@@ -16,7 +16,7 @@ from svc_tools.exports import named_export, recognized
 from svc_tools.frames.added.enriched import Enriched, fact
 from svc_tools.frames.arrow import Coded, recoded
 from svc_tools.frames.columns import free_labels
-from svc_tools.frames.money import dollars, dollars_by
+from svc_tools.frames.money import SumsBy, dollars
 from svc_tools.frames.results import lookup_of
 from svc_tools.frames.taxes.due import channel_of
 
@@ -81,30 +81,34 @@ def _export_of(rows: Enriched) -> Export | None:
     return recognized(free_labels(rows.frame))
 
 
+class NotDueSums:
+    """The rows of which no tax is due, added up over the parts of a table."""
+
+    def __init__(self) -> None:
+        self._sums: SumsBy[str] = SumsBy()
+
+    def add(self, rows: Enriched, goods: Goods) -> None:
+        """Add rows, with their amounts."""
+        sales = None if goods.label is None else goods.money
+        self._sums.add(not_due_reasons(rows), sales=sales)
+
+    @property
+    def found(self) -> tuple[NotDue, ...]:
+        """Those rows by reason, the most rows first."""
+        sums = self._sums
+        found = [
+            NotDue(reason, rows, sums.dollars("sales", reason))
+            for reason, rows in sums.rows.items()
+            if reason
+        ]
+        return tuple(sorted(found, key=lambda one: (-one.rows, one.reason)))
+
+
 def not_due_of(rows: Enriched, goods: Goods) -> tuple[NotDue, ...]:
     """The rows of which no tax is due, by reason, the most rows first."""
-    codes, reasons = not_due_reasons(rows)
-    counts = np.bincount(codes, minlength=len(reasons)).tolist()
-    sales: list[Decimal | None] = [None] * len(reasons)
-    if goods.label is not None:
-        sales = dollars_by(codes, goods.money, len(reasons))
-    found = [NotDue(*one) for one in zip(reasons, counts, sales, strict=True) if one[0] and one[1]]
-    return _ordered(found)
-
-
-def not_due_joined(*parts: Iterable[NotDue]) -> tuple[NotDue, ...]:
-    """Those of several parts of a table together."""
-    joined: dict[str, NotDue] = {}
-    for reason, rows, sales in (one for part in parts for one in part):
-        before = joined.get(reason, NotDue(reason, 0, None))
-        known = [one for one in (before.sales, sales) if one is not None]
-        total = sum(known, dollars(0)) if known else None
-        joined[reason] = NotDue(reason, before.rows + rows, total)
-    return _ordered(joined.values())
-
-
-def _ordered(found: Iterable[NotDue]) -> tuple[NotDue, ...]:
-    return tuple(sorted(found, key=lambda one: (-one.rows, one.reason)))
+    sums = NotDueSums()
+    sums.add(rows, goods)
+    return sums.found
 
 
 def not_due_sentence(found: Iterable[NotDue]) -> str:

@@ -25,7 +25,7 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, decimals
+from svc_tools.frames.arrow import MONEY, Rows, Texts, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import FailedRowsError, with_columns
 from svc_tools.frames.freeze import changed_rows
@@ -48,7 +48,12 @@ from svc_tools.frames.taxes.due import (
     terms_stored,
     why_not_due,
 )
-from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
+from svc_tools.frames.taxes.invoices import (
+    invoice_codes,
+    shared_by_rate,
+    shared_out,
+    tax_by_invoice,
+)
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import (
     Lines,
@@ -61,7 +66,6 @@ from svc_tools.frames.taxes.tax_lines import (
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS, RANGE_COLUMNS, SALE_COLUMNS, tax_columns
 from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -426,9 +430,11 @@ def _above_cap(lines: Lines, states: tuple[np.ndarray, Sequence[str]]) -> np.nda
     """Which rows are above their state's cap on local tax, and are have a local rate."""
     codes, names = states
     caps = [CAPS[state].cents if state in CAPS else 0 for state in names]
-    cap = np.array([*caps, 0], np.int64)[codes]
-    local = lines.rates.units > lines.levels[0].units  # a part that is missing counts 0
-    over: np.ndarray = (cap > 0) & (np.abs(lines.goods) > cap) & local & (lines.taxable_goods != 0)
+    over = np.zeros(len(codes), bool)
+    if any(caps):
+        cap = np.array([*caps, 0], np.int64)[codes]
+        local = lines.rates.units > lines.levels[0].units  # a part that is missing counts 0
+        over = (cap > 0) & (np.abs(lines.goods) > cap) & local & (lines.taxable_goods != 0)
     return over
 
 
@@ -471,19 +477,19 @@ def _origin(value: object) -> str | None:
 
 def _review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray:
     """A column of codes separated by "; ", in the order of their table; missing where none."""
-    bits = np.zeros(rows, np.int64)
     codes = codes_of("tax_review")
+    bits = np.zeros(rows, np.int32)
     for code, marked in marks.items():
-        bits[marked] |= 1 << codes.index(code)
-    there = np.flatnonzero(np.bincount(bits)).tolist()
+        if marked.any():
+            bits[marked] |= 1 << codes.index(code)
+    at = np.flatnonzero(bits)
+    combined, numbers = np.unique(bits[at]), np.zeros(rows, np.int64)
     cells = [
-        "; ".join(code for place, code in enumerate(codes) if combined >> place & 1) or None
-        for combined in there
+        "; ".join(code for place, code in enumerate(codes) if each >> place & 1)
+        for each in combined.tolist()
     ]
-    number = np.zeros(1 << len(codes), np.int64)
-    number[there] = np.arange(len(there))
-    texts: ExtensionArray = pd.array(cells, dtype=text_dtype())
-    return texts.take(number[bits])
+    numbers[at] = 1 + np.searchsorted(combined, bits[at])
+    return Texts([None, *cells]).at(Rows(numbers))
 
 
 def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> tuple[np.ndarray, np.ndarray]:
@@ -515,14 +521,15 @@ def _money(
     """
     untaxed = lines.reasons.given
     units, taxable = lines.rates.units, lines.taxable
-    known = np.where(untaxed, 0, taxable)
+    known = np.where(untaxed, 0, taxable) if untaxed.any() else taxable
     parts = [level.units for level in lines.levels]
     split = untaxed | (sum(parts) != units)
     for level in lines.levels:
         split |= level.missing
-    levels = shared_out(
-        np.where(split, 0, tax), [np.where(split, 0, known) * part for part in parts]
-    )
+    if split.any():
+        levels = shared_by_rate(np.where(split, 0, tax), np.where(split, 0, known), parts)
+    else:
+        levels = shared_by_rate(tax, known, parts)
     low, high = _tax_range(lines, tax, terms.rounding)
     columns = {
         "tax": decimals(tax, untaxed, MONEY),

@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import DELIVERY_WARNINGS, meaning_of
 from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.arrow import Rows, Texts
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.roles import FlagsAmbiguous
 from svc_tools.statuses import Status
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping
 
+    import pandas as pd
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.config import DeliveryAs
@@ -71,6 +71,8 @@ class Reasons:
     def merge(self, later: Reasons) -> None:
         """Give rows another's reasons if they have none yet."""
         numbers = [0 if text is None else self._number(text) for text in later._texts]
+        if not any(numbers):
+            return
         free = self.codes == 0
         self.codes[free] = np.array(numbers, np.int32)[later.codes[free]]
 
@@ -87,8 +89,7 @@ class Reasons:
 
     def column(self) -> ExtensionArray:
         """The reasons as a column of text, missing without one."""
-        distinct: ExtensionArray = pd.array(self._texts, dtype=text_dtype())
-        return distinct.take(self.codes)
+        return Texts(self._texts).at(Rows(self.codes))
 
     def most_frequent(self) -> tuple[str, int] | None:
         """The most frequent reason and its number of rows; of equally frequent ones the first."""
@@ -250,6 +251,8 @@ def _refuse_too_large(
     The row's own rates decide, so that its tax does not depend on the other rows.
     """
     for name, cents in (("amount", goods), ("shipping", shipping)):
+        if not len(cents) or (cents.max() <= _SURE and cents.min() >= -_SURE):
+            continue
         for row in np.flatnonzero((cents > _SURE) | (cents < -_SURE)).tolist():
             steepest = max(1, *(int(one.units[row]) for one in rates))
             if abs(int(cents[row])) > (LARGEST - UNITS_PER_ONE) // steepest // 2:
