@@ -416,7 +416,7 @@ def _numbered(column: pd.Series) -> tuple[np.ndarray, Iterable[Any]]:
         codes, values = pairs
     else:
         return pd.factorize(column)
-    if len(values) > _FEW:
+    if len(values) > _FEW or not len(codes):
         return pd.factorize(column)
     firsts = [int(np.argmax(codes == number)) for number in range(len(values))]
     there = [at for at, row in enumerate(firsts) if len(codes) and codes[row] == at]

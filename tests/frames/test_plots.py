@@ -54,14 +54,14 @@ def chart(figure):
 
 
 def tiles(frame):
-    return {tile.state: tile for tile in tile_map(summarize(frame)).tiles}
+    return {tile.state: tile for tile in tile_map(summarize(Enriched(frame))).tiles}
 
 
 # the map
 
 
 def test_every_state_and_dc_has_a_tile_of_its_own_place():
-    made = tile_map(summarize(enriched(*MIXED))).tiles
+    made = tile_map(summarize(Enriched(enriched(*MIXED)))).tiles
     assert {tile.state for tile in made} == set(STATES)
     assert len({(tile.column, tile.row) for tile in made}) == len(made) == 51
 
@@ -99,7 +99,7 @@ def test_the_map_shows_each_tax_and_draws_the_kinds_apart():
 
 def test_the_darker_the_more_and_white_letters_on_dark_tiles_only():
     frame = enriched(*(row(code, f"{10 ** (n % 7)}.00") for n, code in enumerate(STATES)))
-    made = tile_map(summarize(frame))
+    made = tile_map(summarize(Enriched(frame)))
     assert {tile.level for tile in made.tiles} == set(range(5))
     by_tax = sorted(made.tiles, key=lambda tile: tile.tax)
     assert [tile.level for tile in by_tax] == sorted(tile.level for tile in by_tax)
@@ -118,7 +118,7 @@ def test_every_tax_is_in_the_class_whose_bounds_hold_it(cents):
         row(code, Decimal(amount).scaleb(-2), "0.99999")
         for code, amount in zip(STATES, cents, strict=False)
     ]
-    made = tile_map(summarize(enriched(*rows)))
+    made = tile_map(summarize(Enriched(enriched(*rows))))
     assert list(made.bounds) == sorted(set(made.bounds))
     assert len(made.bounds) <= 5
     for tile in made.tiles:

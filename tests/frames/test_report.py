@@ -15,6 +15,7 @@ from support.frames import enriched, partial, row
 from support.shops import COLUMNS, columns_of
 
 from svc_tools.frames import SvcAccessor, enrich_file
+from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.summary import RATE_NOTES, summarize
 from svc_tools.text_dtype import text_dtype
@@ -101,7 +102,7 @@ def test_the_page_is_whole_and_says_every_part(page):
 
 def test_the_head_of_the_page_says_what_rests_on_rates_in_doubt(page, tmp_path):
     frame = enriched(*MIXED, row("CA", "50.00", "0.08000", warnings="as_of_after_edition"))
-    sentence = summarize(frame).rests_on.sentence
+    sentence = summarize(Enriched(frame)).rests_on.sentence
     assert "$4.00 of the -$91.87 tax" in sentence
     assert "(1 row, $50.00 of sales)" in sentence
     assert "1 row ($300.00 of sales) has an incomplete rate" in sentence
