@@ -36,7 +36,7 @@ from svc_tools.frames.money import (
 )
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import table_of
+from svc_tools.frames.tables import plain_rows, table_of
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
@@ -479,14 +479,45 @@ class Reconciliation:
 
     def __str__(self) -> str:
         """The reconciliation as text: totals, then the largest differences."""
-        return as_text(Note(self._title, self._sentences), *self._tables)
+        return as_text(*self.parts())
 
     def __repr__(self) -> str:
         """One line: the column, and its rows by class."""
         return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}{self.rests_on.brief}>"
 
     def _repr_html_(self) -> str:
-        return as_html(Note(self._title, self._sentences), *self._tables)
+        return as_html(*self.parts())
+
+    def parts(self) -> tuple[Note | Table, ...]:
+        """The reconciliation for display: totals, then the largest differences."""
+        return Note(self._title, self._sentences), *self._tables
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for a program; dollars and rates as text."""
+        every = {field.name: getattr(self.totals, field.name) for field in fields(Sums)}
+        tables = {"by_state": self.by_state, "by_reason": self.by_reason}
+        tables |= {} if self.by_group is None else {"by_group": self.by_group}
+        of_rows: dict[Hashable, str] = {self.prefix + name: name for name in LINE_COLUMNS}
+        worst = plain_rows(self.worst, of_rows)
+        return {
+            "sentence": self._title,
+            "notes": [*self._sentences],
+            "collected": self.collected,
+            "expected": self.expected,
+            "tolerance": str(self.tolerance),
+            "totals": {
+                name: str(value) if isinstance(value, Decimal) else value
+                for name, value in every.items()
+            },
+            **{
+                name: plain_rows(table, {label: str(label) for label in table.columns})
+                for name, table in tables.items()
+            },
+            "worst": [
+                {"row": label if isinstance(label, int) else str(label), **row}
+                for label, row in zip(self.worst.index.tolist(), worst, strict=True)
+            ],
+        }
 
     @property
     def _title(self) -> str:
@@ -601,7 +632,7 @@ class Reconciliation:
                 self.worst,
                 [(self.prefix + name, head) for name, head in columns],
                 rows=5,
-                labelled="Index",
+                labelled=plain(self.worst.index.name or "Index"),
             )
         )
         return tables

@@ -8,19 +8,29 @@ be read so, because it was edited by hand or by a spreadsheet, stays as it is, a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pandas.api.types import is_object_dtype
 
+from svc_tools.atomic import whole_file
 from svc_tools.csv_files import FORMULA_STARTS, FileError
 from svc_tools.dates import DateTerms, NoDate, decide
 from svc_tools.display import FIRST_ROW
-from svc_tools.frames.arrow import MONEY, RATE, decimals, recoded
-from svc_tools.frames.files.rates import attrs_in
+from svc_tools.frames.arrow import MONEY, RATE, arrow_column, decimals, recoded
+from svc_tools.frames.files.rates import attrs_in, with_attrs
+from svc_tools.frames.files.writing import (
+    as_numbers,
+    as_text,
+    check_columns,
+    check_rows,
+    write_table,
+)
 from svc_tools.frames.lookup_columns import ADDED, added_positions, rates_of, stored, truths_of
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.odd_cells import rows_of
@@ -32,7 +42,8 @@ from svc_tools.tabular import Chunk, cell_text
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from pathlib import Path
 
     from pandas.api.extensions import ExtensionArray
 
@@ -101,7 +112,6 @@ def enriched_file(
         return None
     frame = rows_of(_whole(rows))
     frame.attrs = attrs_in(rows.schema.metadata)
-    frame.index = pd.RangeIndex(FIRST_ROW, FIRST_ROW + len(frame), name="Row")
     found = {
         one: places
         for one, places in added_positions(frame).items()
@@ -115,7 +125,7 @@ def enriched_file(
         if one not in stored(frame, ADDED):  # else the file has the types, too
             unread += _give_types(frame, one, places, dates or DateTerms(), is_csv=is_csv)
     return EnrichedFile(
-        frame=frame,
+        frame=in_rows_of_a_sheet(frame),
         prefix=chosen,
         others=tuple(one for one in found if one != chosen),
         taxed=f"{chosen}tax" in {frame.columns[at] for at in found[chosen]},
@@ -149,10 +159,72 @@ def _whole(rows: Table) -> Chunk:
     return Chunk(pa.concat_tables([chunk.table for chunk in chunks]), stored_cells)
 
 
+def in_rows_of_a_sheet(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame, with the rows of a spreadsheet as its index, in which the names are row 1."""
+    frame.index = pd.RangeIndex(FIRST_ROW, FIRST_ROW + len(frame), name="Row")
+    return frame
+
+
+def write_frame(
+    frame: pd.DataFrame,
+    path: Path,
+    kind: str,
+    *,
+    made: Collection[Hashable] = (),
+    numbers: Collection[Hashable] | None = None,
+) -> list[str]:
+    """Write the rows of a frame to a file of this kind, whole or not at all, without their index.
+
+    Args:
+        frame: the rows.
+        path: the file; an existing one is replaced.
+        kind: `csv`, `xlsx` or `parquet`.
+        made: the columns that are no lookup's and not the user's: in a CSV their texts, and those
+            of a lookup, do not run in a spreadsheet.
+        numbers: the user's columns of amounts, where texts that are money in every cell become
+            numbers in a sheet, as those of a CSV; `None` where they stay text.
+
+    Returns:
+        Sentences on cells that the file cannot hold whole.
+
+    Raises:
+        FileError: such a file cannot hold these columns, or so many rows.
+    """
+    check_columns(kind, Counter(map(str, frame.columns)))
+    check_rows(kind, len(frame))
+    ours = {at for places in added_positions(frame).values() for at in places}
+    ours |= {at for at, label in enumerate(frame.columns) if label in made}
+    arrays: list[pa.ChunkedArray] = []
+    cells: dict[int, list[object]] = {}
+    for at, label in enumerate(frame.columns):
+        column = frame.iloc[:, at]
+        if is_object_dtype(column.dtype):
+            cells[at] = [None if _is_missing(one) else one for one in column.tolist()]
+            texts = [None if one is None else cell_text(one) for one in cells[at]]
+            arrays.append(pa.chunked_array([pa.array(texts, pa.string())]))
+            continue
+        array = arrow_column(column)
+        if at in ours and kind == "csv":
+            array = as_text(array)
+        elif at not in ours and kind == "xlsx" and numbers is not None:
+            array = as_numbers(array, as_written=label in numbers)
+        arrays.append(array)
+    names = zip(map(str, frame.columns), arrays, strict=True)
+    schema = pa.schema([pa.field(name, one.type) for name, one in names])
+    schema = schema.with_metadata(with_attrs(None, frame.attrs))
+    with whole_file(path) as draft:
+        table = pa.Table.from_arrays(arrays, schema=schema)
+        return write_table(kind, draft, schema, [Chunk(table, cells)], len(frame))
+
+
+def _is_missing(cell: Any) -> bool:  # noqa: ANN401 - a cell of any column
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
+
+
 class _Read(NamedTuple):
     """The cells of a column in its type, and the rows with a cell that is not of it."""
 
-    cells: ExtensionArray | pd.Categorical
+    cells: ExtensionArray
     wrong: Sequence[int]
 
 
@@ -203,26 +275,24 @@ class _Reader:
 
     def _days(self, column: pd.Series, name: str) -> _Read | None:
         known = self.dates.style(name, column.name)
-        cells = DateColumn.of(column, known)
+        parsed = DateColumn.of(column, known)
         try:
-            days = cells.days(decide([cells.cells], known))
+            days = parsed.days(decide([parsed.cells], known))
         except DatesAmbiguous:
             return None
         of_values = [None if isinstance(one, NoDate) else one for one in days.each]
-        kind = pd.ArrowDtype(pa.date32())
-        values = pd.array(of_values, dtype=kind)
         wrong = np.array([isinstance(one, NoDate) for one in days.each], bool)
-        return _Read(values.take(days.codes), np.flatnonzero(wrong[days.codes]).tolist())
+        cells_of_rows = _arrow(pa.array(of_values, pa.date32())).take(days.codes)
+        return _Read(cells_of_rows, np.flatnonzero(wrong[days.codes]).tolist())
 
-    def _texts(
-        self, column: pd.Series, name: str, *, in_categories: bool
-    ) -> ExtensionArray | pd.Categorical:
+    def _texts(self, column: pd.Series, name: str, *, in_categories: bool) -> ExtensionArray:
         texts = _coded(column)
         each = [_bare(one) if self.is_csv else one for one in texts.values]  # noqa: PD011 - no frame's
         if name.endswith("resolved_zip"):  # a spreadsheet takes it for a number
             each = [one.zfill(_ZIP) if one.isdecimal() else one for one in each]
         made = _series(texts, each)
-        return made.astype("category").array if in_categories else made.array
+        cells: ExtensionArray = (made.astype("category") if in_categories else made).array
+        return cells
 
 
 _RATE_WITH_COMMA = re.compile(r"0,[0-9]{1,5}")
@@ -249,7 +319,7 @@ def _give_types(
             shown = cell_text(column.iloc[first])
             unread.append(Unread(label, len(read.wrong), FIRST_ROW + first, shown))
         else:
-            frame.isetitem(at, pd.Series(read.cells, frame.index))
+            frame.isetitem(at, read.cells)
     return unread
 
 
@@ -277,9 +347,14 @@ def _moments(column: pd.Series) -> _Read | None:
     try:
         if pa.types.is_timestamp(cells.type) and cells.type.tz is None:
             cells = pc.assume_timezone(cells.cast(pa.timestamp("us")), "UTC")
-        return _Read(pd.array(cells.cast(kind), dtype=pd.ArrowDtype(kind)), ())
+        return _Read(_arrow(cells.cast(kind)), ())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # no figure is made of them
         return None
+
+
+def _arrow(cells: pa.Array | pa.ChunkedArray) -> pd.arrays.ArrowExtensionArray:
+    whole = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+    return pd.arrays.ArrowExtensionArray(whole)
 
 
 def _bare(text: str) -> str:

@@ -1,0 +1,147 @@
+"""`svc-tools reconcile`: the tax collected in a file against the tax of its rows."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from svc_tools.cli.common import Service, explained, grouped
+from svc_tools.cli.enriched import (
+    CONTINUED,
+    EXPLAINED,
+    Output,
+    checked_output,
+    opened,
+    options_of,
+    print_written,
+    show_rows,
+    write_rows,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+_USUAL = "tax_collected"
+"""The column of what was collected in a file that is no known export."""
+
+
+@partial(grouped, given=options_of())
+def reconcile(
+    source: Annotated[Path, typer.Argument(help="A .csv, .tsv, .xlsx or .parquet file.")],
+    output: Output = None,
+    *,
+    collected: Annotated[
+        str | None,
+        typer.Option(help="Column of the tax collected, else that of the export."),
+    ] = None,
+    tolerance: Annotated[
+        str, typer.Option(help="Dollars of difference accepted in a row.")
+    ] = "0.01",
+    by: Annotated[
+        list[str] | None, typer.Option(help="Column to add up by; may be repeated.")
+    ] = None,
+    period: Annotated[
+        str | None, typer.Option(help="month, quarter or year: add up by it, too.")
+    ] = None,
+    worst: Annotated[
+        int, typer.Option(min=0, help="How many of the rows that differ most to list.")
+    ] = 20,
+    given: dict[str, Any],
+    service: Service,
+) -> None:
+    """Compare the tax collected with the tax of each row of a file, exact to the cent.
+
+    A file that svc-tools enrich or df.svc has written is read as it is: nothing is requested; where
+    it has no tax, that is computed of its rates. Any other is enriched
+    first, with the options of svc-tools enrich; its rows are not written.
+    The figures are those of df.svc.reconcile() (docs/RECONCILE.md). With
+    --output every row is written with its difference, whole or not at all.
+
+    Exit codes:
+
+    0 the comparison is whole, whatever it shows
+
+    1 a file was enriched first, and some rows have no outcome: the service failed, or the run
+    ended early (key, quota, deadline)
+
+    2 the command or a file is not usable, or no row of it
+
+    130 interrupted (143 by SIGTERM, 129 by SIGHUP)
+    """
+    with explained(options=EXPLAINED, interrupted=CONTINUED):
+        from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
+        from svc_tools.frames.analysis.reconcile import LINE_COLUMNS  # noqa: PLC0415 - as above
+        from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - as above
+
+        kind = checked_output(output, source, force=given["force"])
+        _check(tolerance, period)
+        rows = opened(
+            source,
+            given,
+            service,
+            Console(stderr=True, highlight=False),
+            ready=partial(_column, collected),
+            needs_tax=True,
+        )
+        label = _column(collected, free_labels(rows.frame))
+        made = SvcAccessor(rows.frame).reconcile(
+            label,
+            tolerance=tolerance,
+            by=[*by] if by else None,
+            period=period,  # type: ignore[arg-type]  # as checked
+            worst=worst,
+            prefix=rows.file.prefix,
+            tz=given.get("tz"),
+            date_format=given.get("date_format"),
+            **rows.answers,
+        )
+        written = ""
+        if output is not None and kind is not None:
+            written = write_rows(rows, made.lines, output, kind, made=LINE_COLUMNS, numbers=[label])
+    console = Console(highlight=False)
+    if given["as_json"]:
+        typer.echo(json.dumps(rows.as_json([], written) | made.as_json(), indent=2))
+    elif not given["quiet"] or rows.stopped is not None:
+        show_rows(console, rows, made.parts(), [])
+        if written:
+            print_written(console, written)
+    raise typer.Exit(rows.exit_code)
+
+
+def _check(tolerance: str, period: str | None) -> None:
+    """Refuse values before anything is requested."""
+    from typing import get_args  # noqa: PLC0415 - with the next
+
+    from svc_tools.frames.analysis.periods import Period  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.money import one_amount  # noqa: PLC0415 - as above
+
+    one_amount(tolerance, "--tolerance")
+    if period is not None and period not in get_args(Period):
+        raise ValueError(f"--period: given {period!r}, expected month, quarter or year")
+
+
+def _column(named: str | None, labels: Sequence[Hashable]) -> Hashable:
+    """The column of what was collected: the one named, else that of the export, else the usual one.
+
+    Raises:
+        ColumnMissing: there is none.
+    """
+    from svc_tools.exports import recognized  # noqa: PLC0415 - few commands read files
+    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - as above
+
+    if named is not None:
+        if named not in labels:
+            raise ColumnMissing("collected", labels)
+        return named
+    export = recognized(labels)
+    found = None if export is None else export.found(labels).get("collected")
+    if found is None and _USUAL in labels:
+        return _USUAL
+    if found is None:
+        raise ColumnMissing("collected", labels)
+    return found

@@ -1,0 +1,137 @@
+"""`svc-tools review`: the rows of a file that require review, the most dollars first."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from svc_tools.cli.common import Service, explained, grouped
+from svc_tools.cli.enriched import (
+    CONTINUED,
+    EXPLAINED,
+    Output,
+    Untaxed,
+    checked_output,
+    opened,
+    options_of,
+    print_written,
+    show_rows,
+    write_rows,
+)
+from svc_tools.display import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from svc_tools.cli.enriched import Rows
+    from svc_tools.frames.review import Review
+
+
+@partial(grouped, given=options_of(Untaxed))
+def review(
+    source: Annotated[Path, typer.Argument(help="A .csv, .tsv, .xlsx or .parquet file.")],
+    output: Output = None,
+    *,
+    amount: Annotated[
+        str | None, typer.Option(help="Column of amounts, else that of the tax.")
+    ] = None,
+    share: Annotated[
+        int, typer.Option(min=1, max=100, help="Percent of the dollars to report on.")
+    ] = 90,
+    given: dict[str, Any],
+    service: Service,
+) -> None:
+    """List the rows of a file that require review, the most dollars first.
+
+    A file that svc-tools enrich or df.svc has written is read as it is: nothing is requested. Any
+    other is enriched first, with the options of svc-tools enrich; its
+    rows are not written. The figures are those of df.svc.review()
+    (docs/RECONCILE.md). With --output the rows that require review are
+    written, whole or not at all.
+
+    Exit codes:
+
+    0 the review is whole, whatever it lists
+
+    1 a file was enriched first, and some rows have no outcome: the service failed, or the run
+    ended early (key, quota, deadline)
+
+    2 the command or a file is not usable, or no row of it
+
+    130 interrupted (143 by SIGTERM, 129 by SIGHUP)
+    """
+    with explained(options=EXPLAINED | {"amount": "--amount"}, interrupted=CONTINUED):
+        from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
+
+        kind = checked_output(output, source, force=given["force"])
+        rows = opened(
+            source,
+            given,
+            service,
+            Console(stderr=True, highlight=False),
+            ready=partial(_check_amount, amount),
+            needs_tax=False,
+        )
+        answers = rows.answers if rows.run is None or amount is not None else {}
+        made = SvcAccessor(rows.frame).review(
+            amount=amount, share=share, prefix=rows.file.prefix, **answers
+        )
+        written = ""
+        if output is not None and kind is not None:
+            written = _written(rows, made, output, kind, amount)
+    _show(rows, made, written, amount, given)
+    raise typer.Exit(rows.exit_code)
+
+
+def _check_amount(amount: str | None, labels: list[Hashable]) -> None:
+    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - few commands read files
+
+    if amount is not None and amount not in labels:
+        raise ColumnMissing("amount", labels, f"there is no column {amount!r}")
+
+
+def _written(rows: Rows, made: Review, output: Path, kind: str, amount: str | None) -> str:
+    from svc_tools.frames.review import REVIEW_COLUMNS  # noqa: PLC0415 - loads pandas
+
+    numbers = [] if amount is None else [amount]
+    return write_rows(rows, made.rows, output, kind, made=REVIEW_COLUMNS, numbers=numbers)
+
+
+def _show(
+    rows: Rows, made: Review, written: str, amount: str | None, given: dict[str, Any]
+) -> None:
+    console = Console(highlight=False)
+    lines = _on_amounts(rows, made, amount)
+    if given["as_json"]:
+        figures = made.as_json()
+        head = rows.as_json(lines, written)
+        typer.echo(json.dumps(head | figures, indent=2))
+    elif not given["quiet"] or rows.stopped is not None:
+        show_rows(console, rows, made.parts(), lines)
+        if written:
+            print_written(console, written)
+
+
+def _on_amounts(rows: Rows, made: Review, amount: str | None) -> list[str]:
+    """What is not known of the amounts, where a figure rests on them."""
+    from svc_tools.frames.taxes.taxed_rows import amount_label  # noqa: PLC0415 - loads pandas
+
+    totals, lines = made.totals, []
+    unknown = amount is None and amount_label(rows.frame, rows.file.prefix, None) is None
+    if unknown and totals.unknown_rows:
+        lines.append(
+            f"Which column holds the amounts is not known: name it with --amount, for the dollars"
+            f" of {counted(totals.unknown_rows, 'row')}."
+        )
+    if totals.estimated and not rows.file.remembers:
+        delivery = f"{rows.file.prefix}sale_shipping" in rows.frame.columns
+        lacks = "" if delivery else "lack the delivery, and "
+        lines.append(
+            f"Estimates {lacks}include exempt sales: the file does not say which they are."
+        )
+    return lines
