@@ -26,6 +26,8 @@ from svc_tools.cli.enriched import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from svc_tools.cli.enriched import Rows
+
 _USUAL = "tax_collected"
 """The column of what was collected in a file that is no known export."""
 
@@ -48,9 +50,12 @@ def reconcile(
     period: Annotated[
         str | None, typer.Option(help="month, quarter or year: add up by it, too.")
     ] = None,
+    date: Annotated[
+        str | None, typer.Option(help="Column of dates for --period, else the day looked up.")
+    ] = None,
     worst: Annotated[
         int, typer.Option(min=0, help="How many of the rows that differ most to list.")
-    ] = 20,
+    ] = 10,
     given: dict[str, Any],
     service: Service,
 ) -> None:
@@ -79,7 +84,7 @@ def reconcile(
         from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - as above
 
         kind = checked_output(output, source, force=given["force"])
-        _check(tolerance, period)
+        _check(tolerance, period, date)
         rows = opened(
             source,
             given,
@@ -89,11 +94,14 @@ def reconcile(
             needs_tax=True,
         )
         label = _column(collected, free_labels(rows.frame))
+        if period is not None and date is None:
+            _require_days(rows)
         made = SvcAccessor(rows.frame).reconcile(
             label,
             tolerance=tolerance,
             by=[*by] if by else None,
             period=period,  # type: ignore[arg-type]  # as checked
+            date=date,
             worst=worst,
             prefix=rows.file.prefix,
             tz=given.get("tz"),
@@ -107,13 +115,13 @@ def reconcile(
     if given["as_json"]:
         typer.echo(json.dumps(rows.as_json([], written) | made.as_json(), indent=2))
     elif not given["quiet"] or rows.stopped is not None:
-        show_rows(console, rows, made.parts(), [])
+        show_rows(console, rows, made.parts(width=console.width, worst=worst), [])
         if written:
             print_written(console, written)
     raise typer.Exit(rows.exit_code)
 
 
-def _check(tolerance: str, period: str | None) -> None:
+def _check(tolerance: str, period: str | None, date: str | None) -> None:
     """Refuse values before anything is requested."""
     from typing import get_args  # noqa: PLC0415 - with the next
 
@@ -123,6 +131,17 @@ def _check(tolerance: str, period: str | None) -> None:
     one_amount(tolerance, "--tolerance")
     if period is not None and period not in get_args(Period):
         raise ValueError(f"--period: given {period!r}, expected month, quarter or year")
+    if date is not None and period is None:
+        raise ValueError("--date is for --period month, quarter or year; give that too")
+
+
+def _require_days(rows: Rows) -> None:
+    """Refuse periods where the lookup left out the days."""
+    days = f"{rows.file.prefix}lookup_as_of"
+    if days not in rows.frame.columns:
+        raise ValueError(
+            f"--period: {rows.name} has no column {days!r}; name a column of dates with --date"
+        )
 
 
 def _column(named: str | None, labels: Sequence[Hashable]) -> Hashable:

@@ -131,7 +131,5 @@ def _on_amounts(rows: Rows, made: Review, amount: str | None) -> list[str]:
     if totals.estimated and not rows.file.remembers:
         delivery = f"{rows.file.prefix}sale_shipping" in rows.frame.columns
         lacks = "" if delivery else "lack the delivery, and "
-        lines.append(
-            f"Estimates {lacks}include exempt sales: the file does not say which they are."
-        )
+        lines.append(f"Estimates {lacks}include exempt sales: the file does not say which.")
     return lines

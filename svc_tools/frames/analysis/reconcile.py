@@ -488,9 +488,15 @@ class Reconciliation:
     def _repr_html_(self) -> str:
         return as_html(*self.parts())
 
-    def parts(self) -> tuple[Note | Table, ...]:
-        """The reconciliation for display: totals, then the largest differences."""
-        return Note(self._title, self._sentences), *self._tables
+    def parts(self, *, width: int | None = None, worst: int = 5) -> tuple[Note | Table, ...]:
+        """The reconciliation for display: totals, then the largest differences.
+
+        Args:
+            width: the characters of a line; where they are few, the tables have fewer columns, and
+                what the reasons state stands below. By default there is room for all.
+            worst: how many of the worst rows to show.
+        """
+        return Note(self._title, self._sentences), *self._tables(width or _WIDE, worst)
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program; dollars and rates as text."""
@@ -578,8 +584,7 @@ class Reconciliation:
             texts.append(f"Floats read as the whole cent they are nearest to: {self.snapped:,}.")
         return [*texts, *self.notes]
 
-    @property
-    def _tables(self) -> Sequence[Table]:
+    def _tables(self, width: int, worst: int) -> Sequence[Table]:
         measures = (
             ("rows", number("Rows")),
             ("expected", number("Expected")),
@@ -588,6 +593,19 @@ class Reconciliation:
             ("over", number("Over")),
             ("under", number("Under")),
         )
+        meant = ("meaning", prose("What it states"))
+        by_reason = (("class", "Class"), ("reason", "Reason"), *measures[:4], meant)
+        of_rows = (
+            ("expected_tax", number("Expected")),
+            ("collected_tax", number("Collected")),
+            ("tax_difference", number("Difference")),
+            ("difference_reason", "Reason"),
+            ("implied_rate", number("Implied rate")),
+        )
+        if width < _WIDE:
+            by_reason = by_reason[:-1]
+        if width < _NARROW:
+            measures, by_reason, of_rows = measures[:4], by_reason[1::2], of_rows[1:4]
         largest = self.by_state.sort_values("difference", key=_size, kind="stable")
         tables = [
             table_of(
@@ -596,18 +614,12 @@ class Reconciliation:
                 (("state", "State"), *measures),
                 rows=10,
             ),
-            table_of(
-                "By reason",
-                self.by_reason,
-                (
-                    ("class", "Class"),
-                    ("reason", "Reason"),
-                    *measures[:4],
-                    ("meaning", prose("What it states")),
-                ),
-                rows=15,
-            ),
+            table_of("By reason", self.by_reason, by_reason, rows=_MOST_REASONS),
         ]
+        if width < _WIDE:
+            heads = (("reason", "Reason"), meant)
+            shown = self.by_reason.iloc[:_MOST_REASONS].drop_duplicates("reason")
+            tables.append(table_of("What the reasons state", shown, heads))
         if self.by_group is not None:
             keys = list(self.by_group.columns)[: -len(self.by_state.columns) + 1]
             named = [(key, plain(key)) for key in keys]
@@ -619,23 +631,22 @@ class Reconciliation:
                     rows=10,
                 )
             )
-        columns = (
-            ("expected_tax", number("Expected")),
-            ("collected_tax", number("Collected")),
-            ("tax_difference", number("Difference")),
-            ("difference_reason", "Reason"),
-            ("implied_rate", number("Implied rate")),
-        )
         tables.append(
             table_of(
                 "Rows with the largest differences",
                 self.worst,
-                [(self.prefix + name, head) for name, head in columns],
-                rows=5,
+                [(self.prefix + name, head) for name, head in of_rows],
+                rows=worst,
                 labelled=plain(self.worst.index.name or "Index"),
             )
         )
         return tables
+
+
+_MOST_REASONS = 15
+"""Lines of the table by reason that are shown."""
+_WIDE, _NARROW = 110, 66
+"""Characters with room for what a reason states, and with room for the parts of a difference."""
 
 
 def _size(column: pd.Series) -> pd.Series:
