@@ -35,7 +35,7 @@ from svc_tools.lookup.options import (
 from svc_tools.progress import say, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     import pandas as pd
@@ -126,7 +126,7 @@ class Rows:
     def title(self) -> str:
         """The file and its size, with a mark first where it is not complete."""
         early = "" if self.stopped is None else "INCOMPLETE: "
-        before = ", enriched before" if self.run is None else ""
+        before = ", already enriched" if self.run is None else ""
         return f"{early}{plain(self.name)}: {counted(len(self.frame), 'row')}{before}"
 
     @property
@@ -144,7 +144,7 @@ class Rows:
         return {
             "file": self.name,
             "rows": len(self.frame),
-            "enriched_before": self.run is None,
+            "already_enriched": self.run is None,
             "prefix": self.file.prefix,
             "complete": self.stopped is None,
             "stopped": self.stopped,
@@ -279,7 +279,8 @@ def _refuse_idle(names: Collection[str], source: Path) -> None:
     rows: dict[str, Any] = {}
     for kind in (Untaxed, Reading, TaxOptions, LookupOptions):
         rows |= option_rows(kind)
-    if flags := [flag_of(name, rows[name]) for name in rows if name in names]:
+    idle = (flag_of(name, row) for name, row in rows.items() if name in names)
+    if flags := ["--no-resume" if flag == "--resume" else flag for flag in idle]:
         what = "is" if len(flags) == 1 else "are"
         raise ValueError(
             f"{source.name} is enriched already, and {', '.join(flags)} {what} for a file that is"
@@ -308,7 +309,7 @@ def _taxed(found: EnrichedFile, given: Mapping[str, Any]) -> tuple[EnrichedFile,
     }
     frame = SvcAccessor(found.frame).tax(**arguments)
     frame.index = found.frame.index
-    note = "The file has no tax: it is computed of its rates, and nothing is looked up again."
+    note = "The file has no tax: it is computed from its rates, and nothing is looked up again."
     return replace(found, frame=frame, taxed=True), [note]
 
 
@@ -323,11 +324,13 @@ def _which(found: EnrichedFile) -> list[str]:
     """Which lookup is read, where that is not plain."""
     if not found.prefix and not found.others:
         return []
-    what = f"with the prefix {found.prefix!r}" if found.prefix else "without a prefix"
-    line = f"Read is the lookup {what}"
+
+    def named(prefix: str) -> str:
+        return f"with the prefix {prefix!r}" if prefix else "without a prefix"
+
+    line = f"These are the figures of the lookup {named(found.prefix)}"
     if found.others:
-        there = ", ".join(one or "none" for one in found.others)
-        line += f" (--prefix names another; the file has also: {there})"
+        line += f"; the file also has one {' and one '.join(map(named, found.others))} (--prefix)"
     return [f"{line}."]
 
 
@@ -350,6 +353,21 @@ def _not_known(found: EnrichedFile) -> list[str]:
         more = f" and {counted(len(found.unread) - 3, 'more column')}" if found.unread[3:] else ""
         lines.append(f"Cells that cannot be read count as missing: {shown}{more}.")
     return lines
+
+
+def require_column(flag: str, label: str, labels: Sequence[Hashable]) -> None:
+    """Refuse a name that no column has.
+
+    Raises:
+        ValueError: it names the option and the columns.
+    """
+    if label not in labels:
+        there = ", ".join(map(str, labels[:_MOST_SHOWN])) or "none"
+        more = ", …" if len(labels) > _MOST_SHOWN else ""
+        raise ValueError(f"{flag}: there is no column {label!r} (there are: {there}{more})")
+
+
+_MOST_SHOWN = 20
 
 
 def show_rows(

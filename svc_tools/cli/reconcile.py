@@ -19,6 +19,7 @@ from svc_tools.cli.enriched import (
     opened,
     options_of,
     print_written,
+    require_column,
     show_rows,
     write_rows,
 )
@@ -62,7 +63,7 @@ def reconcile(
     """Compare the tax collected with the tax of each row of a file, exact to the cent.
 
     A file that svc-tools enrich or df.svc has written is read as it is: nothing is requested; where
-    it has no tax, that is computed of its rates. Any other is enriched
+    it has no tax, that is computed from its rates. Any other is enriched
     first, with the options of svc-tools enrich; its rows are not written.
     The figures are those of df.svc.reconcile() (docs/RECONCILE.md). With
     --output every row is written with its difference, whole or not at all.
@@ -154,8 +155,7 @@ def _column(named: str | None, labels: Sequence[Hashable]) -> Hashable:
     from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - as above
 
     if named is not None:
-        if named not in labels:
-            raise ColumnMissing("collected", labels)
+        require_column("--collected", named, labels)
         return named
     export = recognized(labels)
     found = None if export is None else export.found(labels).get("collected")

@@ -20,6 +20,7 @@ from svc_tools.cli.enriched import (
     opened,
     options_of,
     print_written,
+    require_column,
     show_rows,
     write_rows,
 )
@@ -89,10 +90,8 @@ def review(
 
 
 def _check_amount(amount: str | None, labels: list[Hashable]) -> None:
-    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - few commands read files
-
-    if amount is not None and amount not in labels:
-        raise ColumnMissing("amount", labels, f"there is no column {amount!r}")
+    if amount is not None:
+        require_column("--amount", amount, labels)
 
 
 def _written(rows: Rows, made: Review, output: Path, kind: str, amount: str | None) -> str:

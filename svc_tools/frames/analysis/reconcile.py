@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.dates import DateTerms
-    from svc_tools.display import Table
+    from svc_tools.display import Head, Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
@@ -585,27 +585,29 @@ class Reconciliation:
         return [*texts, *self.notes]
 
     def _tables(self, width: int, worst: int) -> Sequence[Table]:
-        measures = (
+        measures: list[tuple[Hashable, Head]] = [
             ("rows", number("Rows")),
             ("expected", number("Expected")),
             ("collected", number("Collected")),
             ("difference", number("Difference")),
             ("over", number("Over")),
             ("under", number("Under")),
-        )
-        meant = ("meaning", prose("What it states"))
-        by_reason = (("class", "Class"), ("reason", "Reason"), *measures[:4], meant)
-        of_rows = (
+        ]
+        of_rows: list[tuple[str, Head]] = [
             ("expected_tax", number("Expected")),
             ("collected_tax", number("Collected")),
             ("tax_difference", number("Difference")),
             ("difference_reason", "Reason"),
             ("implied_rate", number("Implied rate")),
-        )
+        ]
+        reason: tuple[Hashable, Head] = ("reason", "Reason")
+        meant: tuple[Hashable, Head] = ("meaning", prose("What it states"))
+        by_reason = [("class", "Class"), reason, *measures[:4], meant]
         if width < _WIDE:
             by_reason = by_reason[:-1]
         if width < _NARROW:
-            measures, by_reason, of_rows = measures[:4], by_reason[1::2], of_rows[1:4]
+            by_reason, of_rows = [reason, *measures[2:4]], of_rows[1:4]
+            measures = measures[:4]
         largest = self.by_state.sort_values("difference", key=_size, kind="stable")
         tables = [
             table_of(
@@ -617,9 +619,8 @@ class Reconciliation:
             table_of("By reason", self.by_reason, by_reason, rows=_MOST_REASONS),
         ]
         if width < _WIDE:
-            heads = (("reason", "Reason"), meant)
             shown = self.by_reason.iloc[:_MOST_REASONS].drop_duplicates("reason")
-            tables.append(table_of("What the reasons state", shown, heads))
+            tables.append(table_of("What the reasons state", shown, [reason, meant]))
         if self.by_group is not None:
             keys = list(self.by_group.columns)[: -len(self.by_state.columns) + 1]
             named = [(key, plain(key)) for key in keys]
