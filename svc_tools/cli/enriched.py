@@ -6,13 +6,15 @@ as `svc-tools enrich` does it, with the same options, questions and notes; its r
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from rich.console import Console
 
 from svc_tools.cli.answers import answers, in_python, parameters
 from svc_tools.cli.common import ASKS, INTERRUPTED, NO_RESULT
@@ -39,12 +41,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     import pandas as pd
-    from rich.console import Console
 
     from svc_tools.cli.common import Service
     from svc_tools.display import Table as ShownTable
+    from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.files.enriched_file import EnrichedFile
     from svc_tools.frames.files.result import FileRun
+    from svc_tools.frames.review import Review
     from svc_tools.tabular import Table
 
 Output: TypeAlias = Annotated[
@@ -139,7 +142,7 @@ class Rows:
         """That of the command: 1 where lookups failed or were not attempted."""
         return 0 if self.run is None or self.run.settled else NO_RESULT
 
-    def as_json(self, further: Iterable[str], written: str) -> dict[str, object]:
+    def as_json(self, further: Iterable[str]) -> dict[str, object]:
         """What the rows are as plain values, and what is not known of them."""
         return {
             "file": self.name,
@@ -149,7 +152,6 @@ class Rows:
             "complete": self.stopped is None,
             "stopped": self.stopped,
             "lines": [*self.lines, *further],
-            "output": written or None,
         }
 
 
@@ -157,7 +159,6 @@ def opened(
     source: Path,
     given: dict[str, Any],
     service: Service,
-    console: Console,
     *,
     ready: Callable[[list[Hashable]], object],
     needs_tax: bool,
@@ -168,7 +169,6 @@ def opened(
         source: the file.
         given: the options that were given.
         service: the service, for a file that is not enriched.
-        console: where progress is shown.
         ready: refuses the user's columns where one is missing, before anything is requested.
         needs_tax: whether rows without a tax are of no use.
 
@@ -182,6 +182,7 @@ def opened(
     from svc_tools.tabular import open_table  # noqa: PLC0415 - loads Arrow
 
     run = Run(**in_python(Run, given))
+    console = Console(stderr=True, highlight=False)
     progress = FileProgress(console, shown=not run.quiet)
     files = FileOptions(**in_python(FileOptions, given), progress=progress)
     files = replace(files, delimiter=DELIMITERS.get(files.delimiter or "", files.delimiter))
@@ -370,15 +371,6 @@ def require_column(flag: str, label: str, labels: Sequence[Hashable]) -> None:
 _MOST_SHOWN = 20
 
 
-def show_rows(
-    console: Console, rows: Rows, parts: Iterable[Note | ShownTable], further: Iterable[str]
-) -> None:
-    """Print what the rows are and what is not known of them, then their figures."""
-    show(console, Note(rows.title, [*rows.lines, *further]))
-    print_text(console)
-    show(console, *parts)
-
-
 def checked_output(output: Path | None, source: Path, *, force: bool) -> str | None:
     """The kind of the file that is written, before anything is read; `None` for none."""
     if output is None:
@@ -388,27 +380,58 @@ def checked_output(output: Path | None, source: Path, *, force: bool) -> str | N
     return check_output(output, source, force=force)
 
 
+class Written(NamedTuple):
+    """Where rows were written to, if anywhere, and what there is to say about it."""
+
+    path: Path | None = None
+    notes: Sequence[str] = ()
+
+
 def write_rows(
     rows: Rows,
     frame: pd.DataFrame,
-    output: Path,
-    kind: str,
+    output: Path | None,
+    kind: str | None,
     *,
     made: Iterable[str],
     numbers: Iterable[Hashable],
-) -> str:
-    """Write rows with the columns of a result; says so, or why nothing is written."""
+) -> Written:
+    """Write rows with the columns of a result, where that is requested and they are complete."""
     from svc_tools.frames.files.enriched_file import write_frame  # noqa: PLC0415 - loads pandas
 
+    if output is None or kind is None:
+        return Written()
     if rows.stopped is not None:
-        return f"Not written, because the rows are incomplete: {output}"
+        return Written(None, [f"Not written, because the rows are incomplete: {output}"])
     columns = {rows.file.prefix + name for name in made}
     of_text = {*numbers} if rows.from_csv else None
-    notes = write_frame(frame, output, kind, made=columns, numbers=of_text)
-    return " ".join([f"Written: {output}", *notes])
+    return Written(output, write_frame(frame, output, kind, made=columns, numbers=of_text))
 
 
-def print_written(console: Console, written: str) -> None:
-    """Print where the rows are, in a line that is there to be copied."""
+def show_figures(
+    rows: Rows,
+    figures: Review | Reconciliation,
+    parts: Iterable[Note | ShownTable],
+    *,
+    written: Written,
+    given: Mapping[str, Any],
+    lines: Sequence[str] = (),
+) -> None:
+    """Print what the rows are and what is not known of them, their figures, and where they are."""
+    if given["as_json"]:
+        head = rows.as_json([*lines, *written.notes])
+        output = {"output": None if written.path is None else str(written.path)}
+        typer.echo(json.dumps(head | output | figures.as_json(), indent=2))
+        return
+    if given["quiet"] and rows.stopped is None:
+        return
+    console = Console(highlight=False)
+    show(console, Note(rows.title, [*rows.lines, *lines]))
     print_text(console)
-    print_line(console, written)
+    show(console, *parts)
+    if written.path is not None or written.notes:
+        print_text(console)
+    if written.path is not None:
+        print_line(console, f"Written: {written.path}")
+    for note in written.notes:
+        print_text(console, note)

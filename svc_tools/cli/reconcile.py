@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,9 +17,8 @@ from svc_tools.cli.enriched import (
     checked_output,
     opened,
     options_of,
-    print_written,
     require_column,
-    show_rows,
+    show_figures,
     write_rows,
 )
 
@@ -86,14 +84,8 @@ def reconcile(
 
         kind = checked_output(output, source, force=given["force"])
         _check(tolerance, period, date)
-        rows = opened(
-            source,
-            given,
-            service,
-            Console(stderr=True, highlight=False),
-            ready=partial(_column, collected),
-            needs_tax=True,
-        )
+        ready = partial(_column, collected)
+        rows = opened(source, given, service, ready=ready, needs_tax=True)
         label = _column(collected, free_labels(rows.frame))
         if period is not None and date is None:
             _require_days(rows)
@@ -109,16 +101,9 @@ def reconcile(
             date_format=given.get("date_format"),
             **rows.answers,
         )
-        written = ""
-        if output is not None and kind is not None:
-            written = write_rows(rows, made.lines, output, kind, made=LINE_COLUMNS, numbers=[label])
-    console = Console(highlight=False)
-    if given["as_json"]:
-        typer.echo(json.dumps(rows.as_json([], written) | made.as_json(), indent=2))
-    elif not given["quiet"] or rows.stopped is not None:
-        show_rows(console, rows, made.parts(width=console.width, worst=worst), [])
-        if written:
-            print_written(console, written)
+        written = write_rows(rows, made.lines, output, kind, made=LINE_COLUMNS, numbers=[label])
+    parts = made.parts(width=Console().width, worst=worst)
+    show_figures(rows, made, parts, written=written, given=given)
     raise typer.Exit(rows.exit_code)
 
 

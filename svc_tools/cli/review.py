@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from svc_tools.cli.common import Service, explained, grouped
 from svc_tools.cli.enriched import (
@@ -19,9 +17,8 @@ from svc_tools.cli.enriched import (
     checked_output,
     opened,
     options_of,
-    print_written,
     require_column,
-    show_rows,
+    show_figures,
     write_rows,
 )
 from svc_tools.display import counted
@@ -68,52 +65,25 @@ def review(
     """
     with explained(options=EXPLAINED | {"amount": "--amount"}, interrupted=CONTINUED):
         from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
+        from svc_tools.frames.review import REVIEW_COLUMNS  # noqa: PLC0415 - as above
 
         kind = checked_output(output, source, force=given["force"])
-        rows = opened(
-            source,
-            given,
-            service,
-            Console(stderr=True, highlight=False),
-            ready=partial(_check_amount, amount),
-            needs_tax=False,
-        )
+        ready = partial(_check_amount, amount)
+        rows = opened(source, given, service, ready=ready, needs_tax=False)
         answers = rows.answers if rows.run is None or amount is not None else {}
         made = SvcAccessor(rows.frame).review(
             amount=amount, share=share, prefix=rows.file.prefix, **answers
         )
-        written = ""
-        if output is not None and kind is not None:
-            written = _written(rows, made, output, kind, amount)
-    _show(rows, made, written, amount, given)
+        lines = _on_amounts(rows, made, amount)
+        numbers = [] if amount is None else [amount]
+        written = write_rows(rows, made.rows, output, kind, made=REVIEW_COLUMNS, numbers=numbers)
+    show_figures(rows, made, made.parts(), written=written, given=given, lines=lines)
     raise typer.Exit(rows.exit_code)
 
 
 def _check_amount(amount: str | None, labels: list[Hashable]) -> None:
     if amount is not None:
         require_column("--amount", amount, labels)
-
-
-def _written(rows: Rows, made: Review, output: Path, kind: str, amount: str | None) -> str:
-    from svc_tools.frames.review import REVIEW_COLUMNS  # noqa: PLC0415 - loads pandas
-
-    numbers = [] if amount is None else [amount]
-    return write_rows(rows, made.rows, output, kind, made=REVIEW_COLUMNS, numbers=numbers)
-
-
-def _show(
-    rows: Rows, made: Review, written: str, amount: str | None, given: dict[str, Any]
-) -> None:
-    console = Console(highlight=False)
-    lines = _on_amounts(rows, made, amount)
-    if given["as_json"]:
-        figures = made.as_json()
-        head = rows.as_json(lines, written)
-        typer.echo(json.dumps(head | figures, indent=2))
-    elif not given["quiet"] or rows.stopped is not None:
-        show_rows(console, rows, made.parts(), lines)
-        if written:
-            print_written(console, written)
 
 
 def _on_amounts(rows: Rows, made: Review, amount: str | None) -> list[str]:

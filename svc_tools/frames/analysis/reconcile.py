@@ -301,6 +301,7 @@ def _evidence(
     def cents(name: str) -> Money:
         return money(part, prefix + name)
 
+    rate = rates_of(part, f"{prefix}combined_rate")
     parts = {level: rates_of(part, prefix + name) for level, name in _PARTS.items()}
     low, high = rates_of(part, f"{prefix}rate_low"), rates_of(part, f"{prefix}rate_high")
     tax_low, tax_high = cents("tax_low"), cents("tax_high")
@@ -311,7 +312,8 @@ def _evidence(
         exempt=rows.exempt.cents[which],
         shipping=shipping_of_rows(frame, prefix)[which],
         shipping_tax=cents("shipping_tax").cents,
-        rate=rates_of(part, f"{prefix}combined_rate").units,
+        rate=rate.units,
+        rate_known=~rate.missing,
         parts={level: rates.units for level, rates in parts.items()},
         parts_known=~np.any([rates.missing for rates in parts.values()], axis=0),
         low=low.units,

@@ -36,7 +36,7 @@ from svc_tools.frames.money import whole_cents
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import DateColumn
 from svc_tools.frames.taxes.due import terms_of
-from svc_tools.lookup.columns import COLUMNS
+from svc_tools.lookup.columns import COLUMNS, RATES
 from svc_tools.roles import DatesAmbiguous
 from svc_tools.tabular import Chunk, cell_text
 from svc_tools.text_dtype import text_dtype
@@ -106,7 +106,8 @@ def enriched_file(
         dates: what is said of how the days are read that a spreadsheet has written.
 
     Raises:
-        FileError: the file has other lookups, or several, and none with this prefix.
+        FileError: the file has other lookups, or several, and none with this prefix; or a rate in
+            it is a percentage.
     """
     if not any(label.endswith(_STATUS) for label in rows.schema.names):
         return None
@@ -124,6 +125,7 @@ def enriched_file(
     for one, places in found.items():
         if one not in stored(frame, ADDED):  # else the file has the types, too
             unread += _give_types(frame, one, places, dates or DateTerms(), is_csv=is_csv)
+    _refuse_percentages(unread, name)
     return EnrichedFile(
         frame=in_rows_of_a_sheet(frame),
         prefix=chosen,
@@ -132,6 +134,25 @@ def enriched_file(
         remembers=bool(terms_of(frame, chosen)) or chosen in stored(frame, ADDED),
         unread=tuple(one for one in unread if one.label.startswith(chosen)),
     )
+
+
+_PERCENTAGE = re.compile(r"[0-9.,]+\s*%|[1-9][0-9]*(?:[.,][0-9]+)?")
+
+
+def _refuse_percentages(unread: Sequence[Unread], name: str) -> None:
+    """Refuse a file whose rates a spreadsheet has made percentages, which it may have rounded.
+
+    Where 8.25 stands for 0.0825, the 0.5 of another row is no half either.
+    """
+    rates = [one for one in unread if one.label.endswith((*RATES,))]
+    for one in rates:
+        if _PERCENTAGE.fullmatch(one.cell.strip()):
+            raise FileError(
+                f"{name}: {one.label!r} in row {one.row:,} is {one.cell!r}, which may be a rounded"
+                " percentage; rates are fractions such as 0.08250. Use the file as it was written,"
+                " or enrich it again",
+                "rates",
+            )
 
 
 def _chosen(found: Collection[str], wanted: str, name: str) -> str:
