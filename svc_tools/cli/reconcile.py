@@ -60,18 +60,19 @@ def reconcile(
 ) -> None:
     """Compare the tax collected with the tax of each row of a file, exact to the cent.
 
-    A file that svc-tools enrich or df.svc has written is read as it is: nothing is requested; where
-    it has no tax, that is computed from its rates. Any other is enriched
-    first, with the options of svc-tools enrich; its rows are not written.
-    The figures are those of df.svc.reconcile() (docs/RECONCILE.md). With
-    --output every row is written with its difference, whole or not at all.
+    A file that svc-tools enrich or df.svc has written is read as it is, and
+    nothing is requested; where it has no tax, that is computed from its
+    rates. Any other is enriched first, with the options of svc-tools enrich;
+    its rows are not written. The figures are those of df.svc.reconcile()
+    (docs/RECONCILE.md). With --output every row is written with its
+    difference, whole or not at all.
 
     Exit codes:
 
     0 the comparison is whole, whatever it shows
 
-    1 a file was enriched first, and some rows have no outcome: the service failed, or the run
-    ended early (key, quota, deadline)
+    1 a file was enriched first, and some rows have no outcome: the service
+    failed, or the run ended early (key, quota, deadline)
 
     2 the command or a file is not usable, or no row of it
 

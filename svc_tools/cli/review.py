@@ -46,18 +46,18 @@ def review(
 ) -> None:
     """List the rows of a file that require review, the most dollars first.
 
-    A file that svc-tools enrich or df.svc has written is read as it is: nothing is requested. Any
-    other is enriched first, with the options of svc-tools enrich; its
-    rows are not written. The figures are those of df.svc.review()
-    (docs/RECONCILE.md). With --output the rows that require review are
-    written, whole or not at all.
+    A file that svc-tools enrich or df.svc has written is read as it is, and
+    nothing is requested. Any other is enriched first, with the options of
+    svc-tools enrich; its rows are not written. The figures are those of
+    df.svc.review() (docs/RECONCILE.md). With --output the rows that require
+    review are written, whole or not at all.
 
     Exit codes:
 
     0 the review is whole, whatever it lists
 
-    1 a file was enriched first, and some rows have no outcome: the service failed, or the run
-    ended early (key, quota, deadline)
+    1 a file was enriched first, and some rows have no outcome: the service
+    failed, or the run ended early (key, quota, deadline)
 
     2 the command or a file is not usable, or no row of it
 
