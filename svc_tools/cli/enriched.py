@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
-from svc_tools.cli.answers import answers, in_python, parameters
+from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import ASKS, INTERRUPTED, NO_RESULT
 from svc_tools.cli.enrich import DELIMITERS, FileProgress, Run, looked_up, terms_of
 from svc_tools.display import Note, counted, plain, print_line, print_text, printable, show
@@ -256,6 +256,8 @@ def _enriched_before(
     typed = _typed(given)
     of_tax = typed & {*option_rows(TaxOptions)} - _AS_READ
     wants_tax = not found.taxed and (needs_tax or bool(of_tax))
+    if {*(given.get("without") or ())} <= {*option_rows(AmountOptions)}:
+        typed.discard("without")
     _refuse_idle(typed - _AS_READ - (_OF_TAX if wants_tax else set()), source)
     lines = [*_which(found), *_not_known(found)]
     if wants_tax:
@@ -292,8 +294,10 @@ def _refuse_idle(names: Collection[str], source: Path) -> None:
 
 def _of_amounts(given: Mapping[str, Any]) -> dict[str, Any]:
     """How a column of amounts is read, as it was given."""
-    of_tax = in_python(TaxOptions, given)
-    return {name: of_tax[name] for name in option_rows(AmountOptions) if of_tax.get(name)}
+    names, run = option_rows(AmountOptions), Run(**in_python(Run, given))
+    left_out, of_tax = run.left_out(names), in_python(TaxOptions, given)
+    refuse_both([name for name in names if of_tax.get(name)], left_out)
+    return {**left_out, **{name: of_tax[name] for name in names if of_tax.get(name)}}
 
 
 def _taxed(found: EnrichedFile, given: Mapping[str, Any]) -> tuple[EnrichedFile, list[str]]:
@@ -302,7 +306,7 @@ def _taxed(found: EnrichedFile, given: Mapping[str, Any]) -> tuple[EnrichedFile,
 
     run = Run(**in_python(Run, given))
     arguments: dict[str, Any] = {
-        **run.left_out(names_of_tax()),
+        **run.left_out(optional_columns(TaxOptions)),
         **in_python(TaxOptions, given),
         "layout": given.get("layout"),
         "prefix": found.prefix,
@@ -312,13 +316,6 @@ def _taxed(found: EnrichedFile, given: Mapping[str, Any]) -> tuple[EnrichedFile,
     frame.index = found.frame.index
     note = "The file has no tax: it is computed from its rates, and nothing is looked up again."
     return replace(found, frame=frame, taxed=True), [note]
-
-
-def names_of_tax() -> list[str]:
-    """The options of a tax that `--without` leaves out."""
-    from svc_tools.cli.answers import optional_columns  # noqa: PLC0415 - with the module
-
-    return optional_columns(TaxOptions)
 
 
 def _which(found: EnrichedFile) -> list[str]:

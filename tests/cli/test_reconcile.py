@@ -159,8 +159,17 @@ def test_a_column_of_the_order_is_a_question_that_an_option_answers(tmp_path):
     source, output = write(tmp_path / "in.csv", rows), tmp_path / "out.csv"
     command = ("enrich", source, "-o", output, "--tax", "amount", "--embedded", "--quiet")
     assert svc_tools(*command).returncode == 0
-    summary = told(output, "--collected", "Order Tax", "--once", "Order Tax")
+    collected = ("--collected", "Order Tax")
+    asked = svc_tools("reconcile", output, *collected)
+    assert asked.returncode == 2
+    assert '--once "Order Tax"' in asked.stderr
+    summary = told(output, *collected, "--once", "Order Tax")
     assert summary["totals"]["collected"] == "1.65"
+    assert told(output, *collected, "--without", "once")["totals"]["collected"] == "3.30"
+    refused = svc_tools("reconcile", output, *collected, "--without", "shipping")
+    assert (refused.returncode, "--without" in refused.stderr) == (2, True)
+    first = ("--tax", "amount", *collected, "--once", "Order Tax", "--embedded")
+    assert told(source, *first)["totals"] == summary["totals"]
 
 
 def test_of_a_file_that_was_changed_since_the_rows_are_refused(files, tmp_path):

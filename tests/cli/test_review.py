@@ -161,6 +161,8 @@ def test_amounts_that_are_not_known_are_asked_for_by_name(files, tmp_path):
     assert not any("--amount" in line for line in summary["lines"])
     done = svc_tools("review", output, "--amount", "Gross")
     assert (done.returncode, "Gross" in done.stderr) == (2, True)
+    done = svc_tools("review", output, "--order", "order")  # of which column?
+    assert (done.returncode, "--amount" in done.stderr) == (2, True)
 
 
 def test_a_file_without_a_tax_is_reviewed_without_unless_its_tax_is_requested(files):

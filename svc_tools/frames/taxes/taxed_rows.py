@@ -202,6 +202,7 @@ def goods_of(
 
     Raises:
         ColumnAmbiguous: the column leaves open how it is read; it has all questions.
+        ColumnMissing: there are answers, and no column of the user's that they are about.
         ValueError: the column named is missing, or several have its name.
     """
     if isinstance(amount, Goods):
@@ -211,8 +212,11 @@ def goods_of(
         str(terms_of(frame, prefix).get("amount")),
         f"{prefix}sale_amount",
     }
-    if (of_tax or label not in free_labels(frame)) and options == _PLAIN:
+    own = free_labels(frame)
+    if (of_tax or label not in own) and options == _PLAIN:
         return Goods(label, money(frame, label))
+    if label not in own:
+        raise ColumnMissing("amount", own)
     return Goods(label, column_of(frame, prefix, label, options, call=call).read.money)
 
 
