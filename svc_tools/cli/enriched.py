@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
-from svc_tools.cli.common import ASKS, INTERRUPTED, NO_RESULT
+from svc_tools.cli.common import ASKS, NO_RESULT
 from svc_tools.cli.enrich import DELIMITERS, FileProgress, Run, looked_up, terms_of
 from svc_tools.display import Note, counted, plain, print_line, print_text, printable, show
 from svc_tools.lookup.options import (
@@ -221,12 +221,11 @@ def _enriched_now(  # noqa: PLR0917 - what a file is enriched with
         if needs_tax and job.terms.tax is None:
             raise ColumnMissing("amount", table.schema.names)
         looked_up(job, run, files, service)
+        if job.interrupted:
+            raise KeyboardInterrupt
         frame, made = job.frame(started)
         if not run.quiet:
             say(note for note in made.notes if note not in job.notes)
-    if made.interrupted:
-        typer.echo(f"\nInterrupted. {CONTINUED}", err=True)
-        raise typer.Exit(INTERRUPTED)
     prefix = job.terms.lookup.prefix
     taxed = f"{prefix}tax" in frame.columns
     lines = [f"{printable(made.read)}.", made.requested]

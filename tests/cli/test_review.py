@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import openpyxl
@@ -12,6 +16,8 @@ import pytest
 from support.command import svc_tools
 from support.enriched import KINDS, ROWS, enriched_files, write
 from support.faults import KEY, answer, echo, echoing, serving
+from support.systems import posix
+from support.waiting import until
 
 from svc_tools import svc
 
@@ -266,3 +272,30 @@ def test_cached_results_are_not_requested_again(account, files):
     requested = len(faults.seen)
     assert figures(told(files["plain"], **environment)) == figures(first)
     assert len(faults.seen) == requested
+
+
+@posix
+@pytest.mark.parametrize(("how", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupted_run_shows_and_writes_nothing(account, files, tmp_path, how, code):
+    faults, environment = account
+
+    def hang(seen):
+        faults.over.wait(60)
+        return echo(seen)
+
+    faults.will(hang)
+    output = tmp_path / "out.csv"
+    command = [sys.executable, "-m", "svc_tools", "review", files["plain"], "-o", output]
+    with subprocess.Popen(
+        [*map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    ) as process:
+        until(lambda: faults.seen, what="a request")
+        process.send_signal(getattr(signal, how))
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, output.exists()) == (code, "", False)
+    assert "Interrupted" in err
+    assert "Traceback" not in err

@@ -251,6 +251,11 @@ class FileJob:
         """Whether every place was looked up, as far as the service let it."""
         return self._results is not None and self._results.stopped is None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user interrupted the lookups."""
+        return self._results is not None and self._results.stopped == INTERRUPTED
+
     def answer(self, tax: Mapping[str, Any] | None) -> None:
         """Compute the tax by other arguments from now on; the results so far are used.
 
