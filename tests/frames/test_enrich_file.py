@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
+from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
