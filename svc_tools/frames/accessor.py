@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.analysis.breakdowns import ByMonth
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import LookupFailedError, enrich, make_plan
@@ -28,6 +29,7 @@ from svc_tools.frames.plain import plain
 from svc_tools.frames.review import review
 from svc_tools.frames.split import split
 from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
+from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -499,6 +501,47 @@ class SvcAccessor:
         options = options_of(AmountOptions, "split", answers)
         rows = Enriched(self._readable, prefix)
         return split(rows, self._frame, amount=amount, options=options)
+
+    @takes(AmountArguments, AmountOptions)
+    def by_month(
+        self,
+        *,
+        amount: Hashable | None = None,
+        date: Hashable | None = None,
+        tz: str | dt.tzinfo | None = None,
+        date_format: str | None = None,
+        prefix: str = "",
+        **answers: Unpack[AmountArguments],
+    ) -> pd.DataFrame:
+        """Add up rows, sales and tax by state and month, exact to the cent.
+
+        Each row is in one line, and an order's amount counts once, so that the lines add up to the
+        totals. Rows without a known state, or without a month, come last, with a missing one.
+
+        Args:
+            amount: the column of amounts; by default that of the tax, else `amount` if there is
+                one. Without amounts the sales are missing.
+            date: the column of dates; by default the date of the lookup.
+            tz: as for `lookup`.
+            date_format: as for `lookup`.
+            prefix: the prefix of the lookup.
+
+        Returns:
+            A new frame: `state`, `month` (such as 2026-05), `rows`, `rows_with_tax`, `sales`,
+            `taxable`, `exempt`, `tax`, `tax_due`, `rows_to_review`, `rows_without_tax`. A sum is
+            missing where no row has a figure. `attrs["svc_by_month"]` has the notes on the dates.
+
+        Raises:
+            ValueError: the frame has not been looked up, or a column is missing; or the lookup was
+                by quarter, and the dates of the sales are not known.
+        """
+        rows, options = (
+            Enriched(self._readable, prefix),
+            options_of(AmountOptions, "by_month", answers),
+        )
+        made = ByMonth(date, dates_of(date_format, tz))
+        made.add(rows, goods_of(rows, amount, options, call="by_month"))
+        return made.table()
 
     def plain(self) -> pd.DataFrame:
         """Return a copy in the standard types of pandas, for what takes no exact decimals.

@@ -39,7 +39,7 @@ _Reason = TypeVar("_Reason", str, tuple[str, str])
 class Aggregate(Protocol):
     """What is added up over the parts of a table."""
 
-    def add(self, rows: Enriched, goods: Goods) -> None:
+    def add(self, rows: Enriched, goods: Goods, /) -> None:
         """Add rows, with their amounts."""
 
 
@@ -219,9 +219,9 @@ class Confidences:
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add rows, with their amounts."""
         confidence, tax = rows.coded("confidence", "not stated"), rows.money("tax")
-        self._rated.add(confidence, rows.where(is_rated))
+        self._rated.add(confidence, {}, rows.where(is_rated))
         whole = rows.where(is_usable) & ~tax.missing
-        self._whole.add(confidence, whole, sales=goods.money, tax=tax)
+        self._whole.add(confidence, {"sales": goods.money, "tax": tax}, whole)
 
     @property
     def counts(self) -> tuple[Count, ...]:
@@ -248,7 +248,7 @@ class Sources:
         names = ("lookup_source", "lookup_edition")
         codes, values = combined([rows.coded(name, "not stated") for name in names])
         tax = rows.money("tax").where(rows.where(is_usable)) if rows.has("tax") else None
-        self._sums.add(Coded(codes, tuple(values)), rows.where(is_rated), tax=tax)
+        self._sums.add(Coded(codes, tuple(values)), {"tax": tax}, rows.where(is_rated))
 
     @property
     def found(self) -> tuple[Source, ...]:
@@ -273,11 +273,11 @@ class StateSums:
         partial = rows.where(lambda one: one.partial)
         groups = np.select(
             [partial & ~tax.missing, partial, rows.where(is_usable) & ~tax.missing],
-            [_GROUPS.index(name) for name in ("partial", "untaxed", "whole")],
+            [_GROUPS.index(name) for name in ("lower_bound", "untaxed", "whole")],
             _GROUPS.index("open"),
         )
         codes, values = combined([states_of(rows), Coded(groups, _GROUPS)])
-        self._sums.add(Coded(codes, tuple(values)), sales=goods.money, tax=tax)
+        self._sums.add(Coded(codes, tuple(values)), {"sales": goods.money, "tax": tax})
 
     @property
     def total(self) -> Totals:
@@ -302,16 +302,16 @@ class StateSums:
             rows=rows(*_GROUPS),
             taxed_sales=sum_of("sales", "whole"),
             tax=sum_of("tax", "whole"),
-            partial_rows=rows("partial", "untaxed"),
-            partial_sales=sum_of("sales", "partial", "untaxed"),
-            partial_tax=sum_of("tax", "partial"),
+            partial_rows=rows("lower_bound", "untaxed"),
+            partial_sales=sum_of("sales", "lower_bound", "untaxed"),
+            partial_tax=sum_of("tax", "lower_bound"),
             untaxed_sales=sum_of("sales", "untaxed"),
             open_rows=rows("open"),
             open_sales=sum_of("sales", "open"),
         )
 
 
-_GROUPS = ("whole", "partial", "untaxed", "open")
+_GROUPS = ("whole", "lower_bound", "untaxed", "open")
 """What `Totals` keeps apart: partial rates with a tax, and without."""
 
 

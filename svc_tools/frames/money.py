@@ -175,14 +175,17 @@ class SumsBy(Generic[_Key]):
         self._cents: dict[str, dict[_Key, int]] = {}
 
     def add(
-        self, values: Coded[_Key], rows: np.ndarray | None = None, **columns: Money | None
+        self,
+        values: Coded[_Key],
+        columns: Mapping[str, Money | None],
+        rows: np.ndarray | None = None,
     ) -> None:
         """Add a part.
 
         Args:
             values: the value of each row.
+            columns: columns of dollars by name; `None` for one that is not known.
             rows: which rows count, as a mask; by default all.
-            **columns: columns of dollars by name; `None` for one that is not known.
         """
         for value, count in values.counts(rows):
             self.rows[value] += count

@@ -16,12 +16,12 @@ from svc_tools.frames.lookup.deciding import SalesAnswers
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.lookup.sums import Answers
 from svc_tools.lookup.options import AmountOptions as AmountOptions
+from svc_tools.lookup.options import BreakdownArguments, option_rows
 from svc_tools.lookup.options import ExposureOptions as ExposureOptions
 from svc_tools.lookup.options import FileOptions as FileOptions
 from svc_tools.lookup.options import LookupOptions as LookupOptions
 from svc_tools.lookup.options import TaxOptions as TaxOptions
 from svc_tools.lookup.options import dates_of as dates_of
-from svc_tools.lookup.options import option_rows
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -92,7 +92,7 @@ class LookupArguments(SharedArguments, total=False):
     layout: SalesLayout | str | Path | None
 
 
-class FileArguments(SharedArguments, total=False):
+class FileArguments(SharedArguments, BreakdownArguments, total=False):
     """The arguments of `enrich_file()` after `lookup` and `tax`; it documents them."""
 
     sheet: str | None

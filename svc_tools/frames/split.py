@@ -99,7 +99,7 @@ class PartSums:
         self._sums = self._sums or SumsBy()
         tax, due = (rows.money(one) if rows.has(one) else None for one in ("tax", "tax_due"))
         sales = None if goods.label is None else goods.money
-        self._sums.add(uses_of(rows), sales=sales, tax=tax, due=due)
+        self._sums.add(uses_of(rows), {"sales": sales, "tax": tax, "due": due})
 
     @property
     def parts(self) -> tuple[Part, ...]:

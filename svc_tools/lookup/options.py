@@ -13,7 +13,7 @@ import warnings
 from dataclasses import Field, dataclass, field, fields, replace
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from svc_sdk import Svc
 from svc_tools.config import DELIVERIES, seller_zone
@@ -55,14 +55,15 @@ Road: TypeAlias = Literal["frame", "file", "command", "dask", "polars", "panel"]
 """A way to a lookup, a tax or an exposure."""
 WrittenAs: TypeAlias = Literal["", "names", "yes or no", "parts"]
 """How a command writes what is no single text: names with commas between them, and so on."""
-Fact: TypeAlias = Literal["column", "answer", "table", "optional", "figures"]
+Fact: TypeAlias = Literal["column", "answer", "table", "optional", "figures", "breakdown"]
 """What the code asks of the options, and so does not have to list:
 
 - column: it names a column that nothing else reads, beside the amounts;
 - answer: it answers a question about the columns;
 - table: the table of a recognized export has that answer;
 - optional: it can be left out, though its column would be found;
-- figures: it decides the figures of a tax.
+- figures: it decides the figures of a tax;
+- breakdown: it requests the table of that name.
 """
 
 _Value = TypeVar("_Value")
@@ -464,6 +465,12 @@ class AmountOptions:
         _check_money(self.once)
 
 
+class BreakdownArguments(TypedDict, total=False):
+    """The breakdowns of `FileOptions`, as editors know them."""
+
+    by_month: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
     """The arguments of `enrich_file()` about its files and its run, which documents them."""
@@ -487,6 +494,9 @@ class FileOptions:
         True, "Use the results in the cache.", RUN, after="locked",
         not_on={"panel": "it always does"})
     progress: Progress | None = option(None, "Shows the stages of the run.", not_on=_SHOWN)
+    by_month: bool = option(
+        False, "Sums by state and month.", FILES, after="report_columns", says=("breakdown",),
+        not_on=_SELDOM)
     stop: threading.Event | None = option(
         None, "Ends the run once another thread sets it.",
         not_on={"command": "Ctrl+C", "panel": "a button"})
@@ -496,6 +506,14 @@ class FileOptions:
     def reading(self) -> dict[str, str | None]:
         """How a table is opened."""
         return {"sheet": self.sheet, "delimiter": self.delimiter, "encoding": self.encoding}
+
+    @property
+    def breakdowns(self) -> tuple[str, ...]:
+        """The tables of sums that are requested, by name."""
+        rows = option_rows(FileOptions)
+        return tuple(
+            name for name in rows if "breakdown" in rows[name].says and getattr(self, name)
+        )
 
 
 def _check_choices(options: LookupOptions | TaxOptions | ExposureOptions | AmountOptions) -> None:

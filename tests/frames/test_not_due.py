@@ -145,9 +145,9 @@ def test_the_rows_of_a_file_in_parts_are_those_of_the_frame(drawn, data):
     made = frame.svc.review()
     assert not {at for at, yes in enumerate(market) if yes} & {*made.rows.index}
     at = data.draw(st.integers(0, len(lines)))
-    totals = FileTotals()
+    totals = FileTotals(lambda status: status.usable)
     for part in (frame.iloc[:at], frame.iloc[at:]):
-        totals.add(part, "", taxed=lambda status: status.usable)
+        totals.add(Enriched(part))
     assert (totals.not_due, totals.review.rows) == (made.not_due, len(made.rows))
     assert totals.review.groups() == made.state_reasons
     assert sum(one.rows for one in made.not_due) == sum(market)

@@ -79,7 +79,7 @@ class FileRun:
 
     Attributes:
         source: the file that was read.
-        output: the file that was requested.
+        output: the file that was requested; `None` where the rows became a frame.
         written: where the rows are; `None` where nothing was written.
         service: the service or lock file used.
         places: distinct places and dates.
@@ -97,7 +97,7 @@ class FileRun:
     """
 
     source: Path
-    output: Path
+    output: Path | None
     written: Path | None
     service: str
     places: int
@@ -156,9 +156,15 @@ class FileRun:
         table = parts_table(by_use, meanings=meanings)
         return Note(_title(self), _sentences(self)), *([table] if by_use else [])
 
-    def details(self) -> list[Table]:
-        """Rows by status and reason, and what to review; nothing where no row was written."""
-        return [] if self.written is None else _details(self.totals)
+    def details(self, width: int | None = None) -> list[Table]:
+        """Rows by status and reason, what to review, and breakdowns that fit a width.
+
+        Nothing where no row was written.
+        """
+        if self.written is None:
+            return []
+        breakdowns = self.totals.breakdowns.values()
+        return [*_details(self.totals), *(made.shown(width) for made in breakdowns)]
 
     @property
     def requested(self) -> str:
@@ -225,7 +231,7 @@ def _details(totals: FileTotals) -> list[Table]:
         table = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS)
         table.more = ". ".join(filter(None, [table.more, totals.estimates])) or None
         tables.append(table)
-    return [*tables, *(made.shown() for made in totals.breakdowns.values())]
+    return tables
 
 
 def _reason_tables(
@@ -273,11 +279,9 @@ class FileTotals:
     def add(self, rows: Enriched) -> None:
         """Add the rows of a chunk."""
         goods = goods_of_tax(rows)
-        every: tuple[Aggregate, ...] = (
-            *(self._statuses, self._reasons, self._warned, self._complete),
-            *(self._parts, self._not_due, self.review, *self.breakdowns.values()),
-            *([self._tax] if self._has_tax else []),
-        )
+        every: list[Aggregate] = [self._statuses, self._reasons, self._warned, self._complete]
+        every += [self._parts, self._not_due, self.review, *self.breakdowns.values()]
+        every += [self._tax] if self._has_tax else []
         for one in every:
             one.add(rows, goods)
 

@@ -90,7 +90,7 @@ class NotDueSums:
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add rows, with their amounts."""
         sales = None if goods.label is None else goods.money
-        self._sums.add(not_due_reasons(rows), sales=sales)
+        self._sums.add(not_due_reasons(rows), {"sales": sales})
 
     @property
     def found(self) -> tuple[NotDue, ...]:
