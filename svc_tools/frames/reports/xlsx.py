@@ -572,7 +572,7 @@ class _Painter:
         return np.fromiter(heights, np.int64)
 
 
-def _texts(cells: Iterable[str]) -> pa.Array:
+def _texts(cells: Iterable[str | None]) -> pa.Array:
     return pa.array(list(cells), _TEXT)
 
 
