@@ -12,7 +12,8 @@ from svc_tools.frames.added import rates
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.stamp import KEY
 from svc_tools.frames.options import TaxOptions
-from svc_tools.frames.reports.report import write_report
+from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.summary import summarize
 
 SUFFIXES = (".xlsx", ".html")
 STREET = "12 Elm Street"
@@ -72,10 +73,10 @@ def test_a_report_reads_each_column_of_rates_and_the_terms_once(taxed, counted, 
     assert counted["terms"] == 1
 
 
-def test_rows_that_one_report_has_read_are_not_read_for_the_next(taxed, counted, tmp_path):
+def test_what_a_summary_has_read_is_not_read_again_for_a_report(taxed, counted, tmp_path):
     rows = Enriched(taxed)
-    for suffix in SUFFIXES:
-        write_report(rows, tmp_path / f"report{suffix}")
+    summary = summarize(rows)
+    write_workbook(rows, tmp_path / "report.xlsx", summary=summary)
     assert {times for key, times in counted.items() if key[0] == "rates"} == {1}
 
 
