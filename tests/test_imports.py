@@ -424,7 +424,7 @@ def test_the_help_of_all_commands_is_that_of_each():
     from svc_tools.cli.app import app  # noqa: PLC0415 - the other tests load it in processes
 
     commands = typer.main.get_command(app).commands
-    assert len(commands) == 10
+    assert len(commands) == 12
     for name, later in commands.items():
         command = later.load()
         assert command.name == name

@@ -66,9 +66,7 @@ ONE_CODE = {
     ("lookup/reviewing.py", "code == 'several_rates'"),
     ("lookup/reviewing.py", "'address_not_matched' in found.warnings"),
     ("frames/review_rows.py", "code == 'place_input_mismatch'"),
-    ("frames/review_rows.py", "'place_input_mismatch' in codes_in(cell)"),
     ("frames/review_rows.py", "code != 'no_tax'"),
-    ("frames/review_rows.py", "'address_not_matched' in codes_in(cell)"),
     ("frames/taxes/taxed_rows.py", "'freight_taxable_unknown' in review"),
     # where the tax finds the reason
     ("frames/taxes/tax.py", "Dict: freight_taxable_unknown over_cap partial_rate"),

@@ -14,6 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 _HELP = {
     "lookup": "Look up the rate of one place.",
     "enrich": "Add the rate and the tax to every row of a file.",
+    "review": "List the rows of a file that require review, the most dollars first.",
+    "reconcile": "Compare the tax collected with the tax of each row of a file, exact to the cent.",
     "panel": "Serve the panel as a page on this machine until Ctrl+C, and open the browser.",
     "serve": "Serve the embedded service until Ctrl+C.",
     "demo": "See the main job done: orders with messy places, their rates and tax, three files.",

@@ -141,12 +141,12 @@ def enrich(
         run, files = Run(**in_python(Run, given)), FileOptions(**in_python(FileOptions, given))
         files = replace(
             files,
-            delimiter=_DELIMITERS.get(files.delimiter or "", files.delimiter),
+            delimiter=DELIMITERS.get(files.delimiter or "", files.delimiter),
             force=files.force or run.plan,
             progress=FileProgress(console, shown=not run.quiet),
         )
-        with FileJob(source, output, _terms(given, run, files), files) as job:
-            if not _looked_up(job, run, files, service):
+        with FileJob(source, output, terms_of(given, run, files), files) as job:
+            if not looked_up(job, run, files, service):
                 return
             result = job.finish(started)
             if not run.quiet:
@@ -156,7 +156,8 @@ def enrich(
     raise typer.Exit(_exit_code(result, strict=run.strict))
 
 
-def _terms(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
+def terms_of(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
+    """The lookup and the tax by the options that were given."""
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
 
     of_lookup, left_out = in_python(LookupOptions, given), run.left_out(ROLES)
@@ -167,7 +168,7 @@ def _terms(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
     return Terms.of("enrich", {**of_lookup, **left_out}, tax, files.layout)
 
 
-def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> bool:
+def looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> bool:
     """Look the places of the file up; with --plan only show what that takes."""
     from svc_tools.frames.lookup.sources import LockSource, source_for  # noqa: PLC0415 - loads pandas
     from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - as above
@@ -197,7 +198,8 @@ def _looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> 
         return True
 
 
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+"""Words for what separates the cells of a CSV."""
 _FILE_OPTIONS = {
     **ASKS,
     "exists": "--force",
@@ -356,9 +358,10 @@ def _next_steps(run: FileRun) -> list[str]:
     elif totals.rows_where(lambda one: one.failed):
         only = "" if run.computed else ": it looks up only what failed"
         steps.append(f"Run the same command again (with --force){only}.")
-    former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
-    if run.stopped is None and former.exists():
-        steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
+    if run.output is not None and run.stopped is None:
+        former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
+        if former.exists():
+            steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
     if any(why.startswith("as_of: '") for _, why in totals.reasons):
         steps.append("Correct the dates that cannot be read, or give their form: --date-format.")
     if totals.review.rows or totals.rows > totals.rows_where(lambda one: one.usable):

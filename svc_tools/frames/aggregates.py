@@ -273,7 +273,7 @@ class StateSums:
         partial = rows.where(lambda one: one.partial)
         groups = np.select(
             [partial & ~tax.missing, partial, rows.where(is_usable) & ~tax.missing],
-            [_GROUPS.index(name) for name in ("partial", "untaxed", "whole")],
+            [_GROUPS.index(name) for name in ("lower_bound", "untaxed", "whole")],
             _GROUPS.index("open"),
         )
         codes, values = combined([states_of(rows), Coded(groups, _GROUPS)])
@@ -302,16 +302,16 @@ class StateSums:
             rows=rows(*_GROUPS),
             taxed_sales=sum_of("sales", "whole"),
             tax=sum_of("tax", "whole"),
-            partial_rows=rows("partial", "untaxed"),
-            partial_sales=sum_of("sales", "partial", "untaxed"),
-            partial_tax=sum_of("tax", "partial"),
+            partial_rows=rows("lower_bound", "untaxed"),
+            partial_sales=sum_of("sales", "lower_bound", "untaxed"),
+            partial_tax=sum_of("tax", "lower_bound"),
             untaxed_sales=sum_of("sales", "untaxed"),
             open_rows=rows("open"),
             open_sales=sum_of("sales", "open"),
         )
 
 
-_GROUPS = ("whole", "partial", "untaxed", "open")
+_GROUPS = ("whole", "lower_bound", "untaxed", "open")
 """What `Totals` keeps apart: partial rates with a tax, and without."""
 
 

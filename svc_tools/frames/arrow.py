@@ -491,6 +491,19 @@ def frame_of(chunk: Chunk, positions: Sequence[int] | None = None) -> pd.DataFra
     return frame
 
 
+def arrow_column(column: pd.Series) -> pa.ChunkedArray:
+    """A column of a frame as a file holds it: categories as their texts."""
+    array = pa.array(column.array)
+    if isinstance(array, pa.Array):
+        array = pa.chunked_array([array])
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array, kind = array.cast(kind.value_type), kind.value_type
+    if pa.types.is_null(kind) or pa.types.is_large_string(kind):
+        return array.cast(pa.string())
+    return array
+
+
 def texts_of_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column with the texts of its cells that are written as formulas, `="02138"`."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

@@ -6,7 +6,7 @@ summaries and reports; `ReviewCounts` groups those of a file that is read in par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +24,7 @@ from svc_tools.display import (
     counted,
     exact_dollars,
     number,
+    plain,
     prose,
 )
 from svc_tools.frames.added.enriched import Enriched
@@ -42,7 +43,7 @@ from svc_tools.frames.review_rows import (
     why_review,
 )
 from svc_tools.frames.row_states import places_of, states_of
-from svc_tools.frames.tables import table_of
+from svc_tools.frames.tables import plain_rows, table_of
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
@@ -482,14 +483,43 @@ class Review:
 
     def __str__(self) -> str:
         """The review as text: the sentence, reasons, places, rows."""
-        return as_text(Note(self.sentence, self._sentences), *self._tables)
+        return as_text(*self.parts())
 
     def __repr__(self) -> str:
         """One line: the sentence."""
         return f"<Review: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        return as_html(Note(self.sentence, self._sentences), *self._tables)
+        return as_html(*self.parts())
+
+    def parts(self) -> tuple[Note | Table, ...]:
+        """The review for display: the sentence, reasons, places, rows."""
+        return Note(self.sentence, self._sentences), *self._tables
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for a program; dollars as text with two decimals."""
+        every = {field.name: getattr(self.totals, field.name) for field in fields(self.totals)}
+        tables = {"by_state": self.by_state, "groups": self.groups}
+        return {
+            "sentence": self.sentence,
+            "notes": [*self._sentences],
+            "totals": {
+                name: str(value) if isinstance(value, Decimal) else value
+                for name, value in every.items()
+            },
+            **{
+                name: plain_rows(table, {label: str(label) for label in table.columns})
+                for name, table in tables.items()
+            },
+            "not_due": [
+                {
+                    "reason": one.reason,
+                    "rows": one.rows,
+                    "sales": None if one.sales is None else str(one.sales),
+                }
+                for one in self.not_due
+            ],
+        }
 
     @property
     def _sentences(self) -> Sequence[str]:
@@ -498,15 +528,14 @@ class Review:
             sentences.append(
                 f"The estimate of {exact_dollars(sums.estimated)} is what is taxable of the sales"
                 f" of {counted(sums.estimated_rows, 'row')} without a tax, at the highest rate"
-                " that the frame has for their state: it orders the rows, and is not their tax."
+                " found for their state: it orders the rows, and is not their tax."
             )
             listed = Enriched(self.rows, self.prefix)
             basis = listed.coded("review_basis").where("estimate".__eq__)
             if rows := int((basis & listed.where(lambda one: one.partial)).sum()):
                 sentences.append(
-                    f"The rate of {counted(rows, 'row')} of them is partial: where their state has"
-                    " no whole rate in the frame, the tax is at least that, and local tax comes on"
-                    " top."
+                    f"The rate of {counted(rows, 'row')} of them is partial: where no whole rate of"
+                    " their state was found, the tax is at least that, and local tax comes on top."
                 )
         if sums.unknown_rows and sums.dollars:
             sentences.append(f"In no sum: {counted(sums.unknown_rows, 'row')} without a figure.")
@@ -537,7 +566,7 @@ class Review:
                 self.rows,
                 [(self.prefix + name, head) for name, head in of_rows],
                 rows=10,
-                labelled="Index",
+                labelled=plain(self.rows.index.name or "Index"),
             ),
         )
 

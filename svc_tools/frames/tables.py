@@ -10,7 +10,7 @@ import pandas as pd
 from svc_tools.display import NOTHING, Column, Table, exact_dollars, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.display import Head
 
@@ -47,6 +47,21 @@ def table_of(
         title,
         f"and {left_out:,} more" if left_out else None,
     )
+
+
+def plain_rows(frame: pd.DataFrame, labels: Mapping[Hashable, str]) -> list[dict[str, object]]:
+    """Rows of a frame as plain values for a program: by label, the name that each value has.
+
+    Exact decimals are text, and what is missing is `None`.
+    """
+    columns = [map(_plain, frame[label].tolist()) for label in labels]
+    return [dict(zip(labels.values(), row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _plain(value: Any) -> object:  # noqa: ANN401 - a cell of any column
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return None
+    return value if isinstance(value, str | int | bool) else str(value)
 
 
 def _is_prose(head: Head) -> bool:

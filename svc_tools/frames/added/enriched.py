@@ -46,24 +46,31 @@ class Enriched:
     Columns are named without the prefix; one that the frame lacks is missing throughout.
 
     Attributes:
-        frame: the rows, with all columns.
         prefix: the prefix of the lookup's columns.
         stamp: what the frame remembers.
     """
 
-    __slots__ = ("_at", "_facts", "_whole", "frame", "prefix", "stamp")
+    __slots__ = ("_at", "_facts", "_frame", "_whole", "prefix", "stamp")
 
     def __init__(self, frame: pd.DataFrame, prefix: str = "") -> None:
-        self.frame, self.prefix, self.stamp = frame, prefix, Stamp.of(frame)
+        self.prefix, self.stamp = prefix, Stamp.of(frame)
+        self._frame: pd.DataFrame | None = frame
         self._facts: dict[Hashable, Any] = {}
         self._whole: Enriched | None = None
         self._at = np.zeros(0, np.int64)
 
     def at(self, rows: np.ndarray) -> Enriched:
         """Some of the rows, by position; what is known of all of them is not read again."""
-        part = Enriched(self.frame.iloc[rows], self.prefix)
-        part._whole, part._at = self, rows
+        part = Enriched(self._every.frame, self.prefix)
+        part._frame, part._whole, part._at = None, self, rows
         return part
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows, with all columns: a copy of some rows is made where it is needed."""
+        if self._frame is None:
+            self._frame = self.part_of(self._every.frame)
+        return self._frame
 
     def part_of(self, every: pd.DataFrame) -> pd.DataFrame:
         """These rows of a frame that has a row for each of all rows."""
@@ -82,7 +89,7 @@ class Enriched:
 
     def __len__(self) -> int:
         """How many rows there are."""
-        return len(self.frame)
+        return len(self.frame) if self._whole is None else len(self._at)
 
     def label(self, name: str) -> str:
         """The label of an added column."""
@@ -90,7 +97,8 @@ class Enriched:
 
     def has(self, *names: str) -> bool:
         """Whether the frame has all of these added columns."""
-        return all(self.prefix + name in self.frame.columns for name in names)
+        columns = self._every.frame.columns
+        return all(self.prefix + name in columns for name in names)
 
     def require(self, *names: str, remedy: str = LOOKUP_FIRST, argument: str = "lookup") -> Self:
         """Refuse a frame that lacks one of these added columns, or has one of them twice.
@@ -99,9 +107,10 @@ class Enriched:
             ValueError: it names the columns, and the remedy.
         """
         labels = tuple(self.prefix + name for name in names)
-        require_columns(self.frame, labels, remedy)
+        frame = self._every.frame
+        require_columns(frame, labels, remedy)
         for label in labels:
-            require_one(self.frame, label, argument)
+            require_one(frame, label, argument)
         return self
 
     @property

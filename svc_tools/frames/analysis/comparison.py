@@ -60,7 +60,7 @@ class Compared:
 
     def rows_of(self, *names: str) -> np.ndarray:
         """The rows of these classes, as a mask."""
-        rows: np.ndarray = np.isin(self.classes, [CLASSES.index(name) for name in names])
+        rows: np.ndarray = np.logical_or.reduce([self.classes == CLASSES.index(n) for n in names])
         return rows
 
 
@@ -164,6 +164,7 @@ class Evidence:
         shipping: the delivery charge; 0 where it is zero or not known.
         shipping_tax: the part of the tax that is for delivery.
         rate: the combined rate.
+        rate_known: where it can be read: one that was edited by hand is no rate of 0.
         parts: the rates of state, county, city and districts, by name.
         parts_known: where all of them are known.
         low: the lowest rate of the places that fit.
@@ -181,6 +182,7 @@ class Evidence:
     shipping: np.ndarray
     shipping_tax: np.ndarray
     rate: np.ndarray
+    rate_known: np.ndarray
     parts: Mapping[str, np.ndarray]
     parts_known: np.ndarray
     low: np.ndarray
@@ -224,24 +226,24 @@ def _proofs(row: Evidence) -> Iterator[tuple[str, np.ndarray]]:
     yield "collected_nothing", row.collected == 0
     yield "sign_differs", row.collected == -row.expected
     yield "collected_on_exempt", (base == 0) & (row.exempt != 0)
-    yield "collected_at_zero_rate", row.rate == 0
+    yield "collected_at_zero_rate", row.rate_known & (row.rate == 0)
     yield "collected_without_sale", base == 0
-    yield "rounding", equals(base, row.rate)
+    yield "rounding", row.rate_known & equals(base, row.rate)
     yield "at_state_rate_only", row.parts_known & equals(base, row.parts["state"])
+    of_parts = row.parts_known & row.rate_known
     for count in (1, 2):
         for left_out in combinations(("county", "city", "districts"), count):
             rest = row.rate - sum(row.parts[level] for level in left_out)
-            yield f"without_{'_'.join(left_out)}", row.parts_known & equals(base, rest)
+            yield f"without_{'_'.join(left_out)}", of_parts & equals(base, rest)
     yield "at_rate_low", row.ranged & equals(base, row.low)
     yield "at_rate_high", row.ranged & equals(base, row.high)
-    goods_alone = (row.collected == row.expected - row.shipping_tax) | equals(
-        base - row.shipping, row.rate
-    )
+    goods_alone = row.rate_known & equals(base - row.shipping, row.rate)
+    goods_alone |= row.collected == row.expected - row.shipping_tax
     yield "without_shipping", (row.shipping_tax != 0) & goods_alone
-    untaxed = (row.shipping != 0) & (row.shipping_tax == 0)
+    untaxed = row.rate_known & (row.shipping != 0) & (row.shipping_tax == 0)
     yield "on_shipping_too", untaxed & equals(base + row.shipping, row.rate)
-    yield "on_exempt_too", (row.exempt != 0) & equals(whole, row.rate)
-    yield "tax_included", _from_gross(row, small)
+    yield "on_exempt_too", row.rate_known & (row.exempt != 0) & equals(whole, row.rate)
+    yield "tax_included", row.rate_known & _from_gross(row, small)
     lies_between = (row.tax_low <= row.collected) & (row.collected <= row.tax_high)
     yield "within_range", row.tax_ranged & (row.tax_low < row.tax_high) & lies_between
 

@@ -35,7 +35,7 @@ from svc_tools.frames.money import (
 )
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import table_of
+from svc_tools.frames.tables import plain_rows, table_of
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.dates import DateTerms
-    from svc_tools.display import Table
+    from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.analysis.periods import Period
@@ -291,6 +291,7 @@ def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence
         return rows.rates(name).at(which)
 
     taxed = taxed_rows(rows)
+    rate = rates("combined_rate")
     parts = {level: rates(name) for level, name in _PARTS.items()}
     low, high = map(rates, RANGE_COLUMNS)
     tax_low, tax_high = cents("tax_low"), cents("tax_high")
@@ -301,7 +302,8 @@ def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence
         exempt=taxed.exempt.cents[which],
         shipping=shipping_of(rows).cents[which],
         shipping_tax=cents("shipping_tax").cents,
-        rate=rates("combined_rate").units,
+        rate=rate.units,
+        rate_known=~rate.missing,
         parts={level: rates.units for level, rates in parts.items()},
         parts_known=~np.any([rates.missing for rates in parts.values()], axis=0),
         low=low.units,
@@ -469,14 +471,51 @@ class Reconciliation:
 
     def __str__(self) -> str:
         """The reconciliation as text: totals, then the largest differences."""
-        return as_text(Note(self._title, self._sentences), *self._tables)
+        return as_text(*self.parts())
 
     def __repr__(self) -> str:
         """One line: the column, and its rows by class."""
         return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}{self.rests_on.brief}>"
 
     def _repr_html_(self) -> str:
-        return as_html(Note(self._title, self._sentences), *self._tables)
+        return as_html(*self.parts())
+
+    def parts(self, *, width: int | None = None, worst: int = 5) -> tuple[Note | Table, ...]:
+        """The reconciliation for display: totals, then the largest differences.
+
+        Args:
+            width: the characters of a line; where they are few, the tables have fewer columns, and
+                what the reasons state stands below. By default there is room for all.
+            worst: how many of the worst rows to show.
+        """
+        return Note(self._title, self._sentences), *self._tables(width or _WIDE, worst)
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for a program; dollars and rates as text."""
+        every = {field.name: getattr(self.totals, field.name) for field in fields(Sums)}
+        tables = {"by_state": self.by_state, "by_reason": self.by_reason}
+        tables |= {} if self.by_group is None else {"by_group": self.by_group}
+        of_rows: dict[Hashable, str] = {self.prefix + name: name for name in LINE_COLUMNS}
+        worst = plain_rows(self.worst, of_rows)
+        return {
+            "sentence": self._title,
+            "notes": [*self._sentences],
+            "collected": self.collected,
+            "expected": self.expected,
+            "tolerance": str(self.tolerance),
+            "totals": {
+                name: str(value) if isinstance(value, Decimal) else value
+                for name, value in every.items()
+            },
+            **{
+                name: plain_rows(table, {label: str(label) for label in table.columns})
+                for name, table in tables.items()
+            },
+            "worst": [
+                {"row": label if isinstance(label, int) else str(label), **row}
+                for label, row in zip(self.worst.index.tolist(), worst, strict=True)
+            ],
+        }
 
     @property
     def _title(self) -> str:
@@ -537,16 +576,30 @@ class Reconciliation:
             texts.append(f"Floats read as the whole cent they are nearest to: {self.snapped:,}.")
         return [*texts, *self.notes]
 
-    @property
-    def _tables(self) -> Sequence[Table]:
-        measures = (
+    def _tables(self, width: int, worst: int) -> Sequence[Table]:
+        measures: list[tuple[Hashable, Head]] = [
             ("rows", number("Rows")),
             ("expected", number("Expected")),
             ("collected", number("Collected")),
             ("difference", number("Difference")),
             ("over", number("Over")),
             ("under", number("Under")),
-        )
+        ]
+        of_rows: list[tuple[str, Head]] = [
+            ("expected_tax", number("Expected")),
+            ("collected_tax", number("Collected")),
+            ("tax_difference", number("Difference")),
+            ("difference_reason", "Reason"),
+            ("implied_rate", number("Implied rate")),
+        ]
+        reason: tuple[Hashable, Head] = ("reason", "Reason")
+        meant: tuple[Hashable, Head] = ("meaning", prose("What it states"))
+        by_reason = [("class", "Class"), reason, *measures[:4], meant]
+        if width < _WIDE:
+            by_reason = by_reason[:-1]
+        if width < _NARROW:
+            by_reason, of_rows = [reason, *measures[2:4]], of_rows[1:4]
+            measures = measures[:4]
         largest = self.by_state.sort_values("difference", key=_size, kind="stable")
         tables = [
             table_of(
@@ -555,18 +608,11 @@ class Reconciliation:
                 (("state", "State"), *measures),
                 rows=10,
             ),
-            table_of(
-                "By reason",
-                self.by_reason,
-                (
-                    ("class", "Class"),
-                    ("reason", "Reason"),
-                    *measures[:4],
-                    ("meaning", prose("What it states")),
-                ),
-                rows=15,
-            ),
+            table_of("By reason", self.by_reason, by_reason, rows=_MOST_REASONS),
         ]
+        if width < _WIDE:
+            shown = self.by_reason.iloc[:_MOST_REASONS].drop_duplicates("reason")
+            tables.append(table_of("What the reasons state", shown, [reason, meant]))
         if self.by_group is not None:
             keys = list(self.by_group.columns)[: -len(self.by_state.columns) + 1]
             named = [(key, plain(key)) for key in keys]
@@ -578,23 +624,22 @@ class Reconciliation:
                     rows=10,
                 )
             )
-        columns = (
-            ("expected_tax", number("Expected")),
-            ("collected_tax", number("Collected")),
-            ("tax_difference", number("Difference")),
-            ("difference_reason", "Reason"),
-            ("implied_rate", number("Implied rate")),
-        )
         tables.append(
             table_of(
                 "Rows with the largest differences",
                 self.worst,
-                [(self.prefix + name, head) for name, head in columns],
-                rows=5,
-                labelled="Index",
+                [(self.prefix + name, head) for name, head in of_rows],
+                rows=worst,
+                labelled=plain(self.worst.index.name or "Index"),
             )
         )
         return tables
+
+
+_MOST_REASONS = 15
+"""Lines of the table by reason that are shown."""
+_WIDE, _NARROW = 110, 66
+"""Characters with room for what a reason states, and with room for the parts of a difference."""
 
 
 def _size(column: pd.Series) -> pd.Series:

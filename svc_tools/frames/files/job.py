@@ -95,7 +95,8 @@ if TYPE_CHECKING:
 class FileJob:
     """A file to enrich, step by step: `survey`, `plan`, `resolve`, `finish`. See `enrich_file`.
 
-    Where `ranked`, the totals list the rows to review by dollars, too.
+    Without an output `frame` takes the place of `finish`. Where `ranked`, the totals list the rows
+    to review by dollars, too.
     """
 
     layout: Layout
@@ -104,28 +105,31 @@ class FileJob:
     def __init__(
         self,
         source: Path,
-        output: Path,
+        output: Path | None,
         terms: Terms,
         files: FileOptions,
         *,
         ranked: bool = False,
+        rows: Table | None = None,
     ) -> None:
         self._ranked, force = ranked, files.force
-        self.source, self.output, self.report_columns = source, output, files.report_columns
+        self.source, self._output, self.report_columns = source, output, files.report_columns
         self.report = None if files.report is None else Path(files.report)
         self._save_layout = None if files.save_layout is None else Path(files.save_layout)
         self._progress, self._late = files.progress, Late()
         self._breakdowns = files.breakdowns
         for name in self._breakdowns:
             _check_breakdown(name, terms.lookup)
-        self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
+        self.kind = "frame" if output is None else "csv"
+        if output is not None and str(output) != "-":
+            self.kind = check_output(output, source, force=force)
         if self.report is not None:
-            check_report(self.report, source, output, force=force)
+            check_report(self.report, source, self.output, force=force)
         if self._save_layout is not None:
             check_saved_layout(self._save_layout, source, force=force)
         # a workbook is read whole to know its columns
         with stage(self._progress, "Reading", None, "rows"):
-            self.rows = open_table(source, **files.reading)
+            self.rows = rows or open_table(source, **files.reading)
         try:
             first = self._first()
             self._given = terms
@@ -153,6 +157,17 @@ class FileJob:
         """Close the file."""
         self.rows.close()
 
+    @property
+    def output(self) -> Path:
+        """The file that is written.
+
+        Raises:
+            RuntimeError: there is none: the rows become a frame.
+        """
+        if self._output is None:
+            raise RuntimeError("output: no file is written, the rows become a frame")
+        return self._output
+
     def aim(self, output: Path, *, force: bool = False) -> None:
         """Write to another file from now on, of any kind; the results so far are used.
 
@@ -162,7 +177,7 @@ class FileJob:
         kind = check_output(output, self.source, force=force)
         check_columns(kind, self._names())
         check_rows(kind, self.surveyed.rows)
-        self.output, self.kind = output, kind
+        self._output, self.kind = output, kind
 
     def survey(self, stop: threading.Event | None = None) -> Survey:
         """Read the file once: count its rows and collect its distinct places.
@@ -240,6 +255,11 @@ class FileJob:
         """Whether every place was looked up, as far as the service let it."""
         return self._results is not None and self._results.stopped is None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user interrupted the lookups."""
+        return self._results is not None and self._results.stopped == INTERRUPTED
+
     def answer(self, tax: Mapping[str, Any] | None) -> None:
         """Compute the tax by other arguments from now on; the results so far are used.
 
@@ -267,34 +287,16 @@ class FileJob:
             FileError: a row cannot be read any more, or the output cannot be written; the results
                 are in the cache.
         """
-        if self._results is None:
-            raise RuntimeError("finish: nothing was looked up yet; call resolve() first")
-        self._decide()
-        results, stopped = self._results, self._results.stopped
+        results = self._decided()
+        stopped = results.stopped
         target: Path | None = self._named(self.output)
         if stopped == INTERRUPTED and self._is_stored and str(self.output) != "-":
             target = None
         if not self.surveyed.whole:
             target, stopped = None, stopped or STOPPED
-        totals, notes = FileTotals(), [*self.notes, *self._of_source, *self._of_rates]
+        totals, notes = FileTotals(), self._every_note
         if target is not None:
-            stamp = stamp_of(
-                *(self.layout, self.terms, results),
-                rows=self.surveyed.rows,
-                notes=notes,
-                before=self.rows.schema.metadata,
-            )
-            columns = ResultColumns(results, detail=self.terms.lookup.detail)
-            writing = _FileWriting(
-                *(self.rows, self.layout, self.terms),
-                columns=columns,
-                codes=self.surveyed.codes,
-                stamp=stamp,
-            )
-            writing.amounts_of_rows = self._has_amounts_of_rows()
-            if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
-                writing.find_money()
-            totals = self._totals()
+            totals, writing = self._totals(), self._writing(results)
             seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
                 with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
@@ -314,12 +316,75 @@ class FileJob:
             notes = [*notes, *writing.notes]
             notes += [note for one in totals.breakdowns.values() for note in one.notes]
             if self.report is not None and target is not None and seen:
-                self._report(self._named(self.report), target, seen, stamp)
+                self._report(self._named(self.report), target, seen, writing.stamp)
             self._keep_layout()
+        return self._run(started, results, totals, written=target, stopped=stopped, notes=notes)
+
+    def frame(self, started: float) -> tuple[pd.DataFrame, FileRun]:
+        """The rows with their results as one frame, instead of a file; and their totals.
+
+        It has every column of the file that is passed on, then the added ones, and remembers what
+        the frame of `df.svc.lookup()` and `df.svc.tax()` does.
+
+        Args:
+            started: when the run began, by `time.monotonic()`.
+
+        Raises:
+            FileError: a row cannot be read any more; the results are in the cache.
+        """
+        results = self._decided()
+        totals, writing = self._totals(), self._writing(results)
+        with stage(self._progress, "Joining", self.surveyed.rows, "rows") as shown:
+            frame = writing.frame(totals, self._split, self._orders, advance=shown.advance)
+        notes = [*self._every_note, *writing.notes]
+        stopped = results.stopped
+        run = self._run(started, results, totals, written=None, stopped=stopped, notes=notes)
+        return frame, run
+
+    def _decided(self) -> Results:
+        """The results, by which is decided what was open about the amounts."""
+        if self._results is None:
+            raise RuntimeError("nothing was looked up yet; call resolve() first")
+        self._decide()
+        return self._results
+
+    @property
+    def _every_note(self) -> list[str]:
+        return [*self.notes, *self._of_source, *self._of_rates]
+
+    def _writing(self, results: Results) -> _FileWriting:
+        """What joins the rows with their results."""
+        rows, notes = self.surveyed.rows, self._every_note
+        writing = _FileWriting(
+            *(self.rows, self.layout, self.terms),
+            columns=ResultColumns(results, detail=self.terms.lookup.detail),
+            codes=self.surveyed.codes,
+            stamp=stamp_of(
+                *(self.layout, self.terms, results),
+                rows=rows,
+                notes=notes,
+                before=self.rows.schema.metadata,
+            ),
+        )
+        writing.amounts_of_rows = self._has_amounts_of_rows()
+        if self.kind == "xlsx" and kind_to_read(self.source) == "csv":
+            writing.find_money()
+        return writing
+
+    def _run(
+        self,
+        started: float,
+        results: Results,
+        totals: FileTotals,
+        *,
+        written: Path | None,
+        stopped: str | None,
+        notes: list[str],
+    ) -> FileRun:
         return FileRun(
             source=self.source,
-            output=self.output,
-            written=target,
+            output=self._output,
+            written=written,
             service=results.service.name,
             places=len(results.wanted),
             cached=results.cached,
@@ -620,7 +685,7 @@ class _FileWriting:
         stamp: Stamp,
     ) -> None:
         self._rows, self._layout, self._terms = rows, layout, terms
-        self._columns, self._codes, self._stamp = columns, codes, stamp
+        self._columns, self._codes, self.stamp = columns, codes, stamp
         # what was looked up, how, and by what it is taxed
         self._counted = stamp.put(terms.lookup.prefix, readings=layout.reading.as_plain())
         self._counts = Counts()
@@ -652,21 +717,13 @@ class _FileWriting:
         They are added to `totals`. The enriched rows, with all their columns, are appended to the
         list `seen`, if given.
         """
-        held = self._split_lines(split, orders)
         schema = self._schema()
 
         def joined() -> Iterator[Chunk]:
-            number = 0
-            orders.begin()
-            for chunk, codes in zip(self._rows.chunks(), self._codes, strict=True):
-                frame = orders.completed(rows_of(chunk, self._layout.used))
-                marks = orders.marks(frame, partial(rows_of, chunk))
-                enriched = self._enriched(frame, codes, marks, number, held)
-                totals.add(Enriched(self._to_count(chunk, enriched), self._terms.lookup.prefix))
+            for chunk, enriched in self._enriched_chunks(totals, split, orders):
                 yield self._joined(chunk, added_columns(enriched, self._layout), schema, kind)
                 if seen is not None:
                     seen.append(self._whole(chunk, enriched))
-                number += len(enriched)
                 advance(len(enriched))
 
         with _whole_output(target) as place:
@@ -674,6 +731,45 @@ class _FileWriting:
             # before the file takes its name: later rows may show what the first ones did not
             refuse_if_open(self._counts, self._layout.reading)
         self.notes += self._counts.sentences(self._layout.reading)
+
+    def frame(
+        self,
+        totals: FileTotals,
+        split: SplitInvoices,
+        orders: OrderIndex,
+        *,
+        advance: Callable[[int], object],
+    ) -> pd.DataFrame:
+        """The rows as one frame; they are added to `totals`."""
+        parts = []
+        for chunk, enriched in self._enriched_chunks(totals, split, orders):
+            parts.append(self._whole(chunk, enriched))
+            advance(len(enriched))
+        refuse_if_open(self._counts, self._layout.reading)
+        self.notes += self._counts.sentences(self._layout.reading)
+        if not parts:  # a file without rows has all columns, too
+            empty = Chunk(self._rows.schema.empty_table())
+            taken = rows_of(empty, self._layout.used)
+            codes, marks = np.zeros(0, np.int64), orders.marks(taken, partial(rows_of, empty))
+            parts = [self._whole(empty, self._rated(taken, codes, marks))]
+        frame = _stacked(parts).reset_index(drop=True)
+        self._counted.write(frame)
+        return frame
+
+    def _enriched_chunks(
+        self, totals: FileTotals, split: SplitInvoices, orders: OrderIndex
+    ) -> Iterator[tuple[Chunk, pd.DataFrame]]:
+        """The chunks of the file, each with its enriched rows, which are added to `totals`."""
+        held = self._split_lines(split, orders)
+        number = 0
+        orders.begin()
+        for chunk, codes in zip(self._rows.chunks(), self._codes, strict=True):
+            frame = orders.completed(rows_of(chunk, self._layout.used))
+            marks = orders.marks(frame, partial(rows_of, chunk))
+            enriched = self._enriched(frame, codes, marks, number, held)
+            totals.add(Enriched(self._to_count(chunk, enriched), self._terms.lookup.prefix))
+            yield chunk, enriched
+            number += len(enriched)
 
     def _split_lines(self, split: SplitInvoices, orders: OrderIndex) -> pd.DataFrame | None:
         """The lines of the invoices that lie in several chunks, with their tax."""
@@ -731,7 +827,7 @@ class _FileWriting:
             for position in self._layout.passed
             for field in [self._rows.schema.field(position)]
         ]
-        metadata = with_stamp(self._rows.schema.metadata, self._stamp)
+        metadata = with_stamp(self._rows.schema.metadata, self.stamp)
         return pa.schema([*passed, *added], metadata)
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, RATE
+from svc_tools.frames.arrow import MONEY, RATE, arrow_column
 from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
@@ -294,19 +294,7 @@ def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list
 def added_columns(enriched: pd.DataFrame, layout: Layout) -> pa.Table:
     """The columns that are added to the file, in their order."""
     labels = [one.name for one in layout.added]
-    return pa.table([_arrow_column(enriched[label]) for label in labels], labels)
-
-
-def _arrow_column(column: pd.Series) -> pa.ChunkedArray:
-    array = pa.array(column.array)
-    if isinstance(array, pa.Array):
-        array = pa.chunked_array([array])
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        array, kind = array.cast(kind.value_type), kind.value_type
-    if pa.types.is_null(kind) or pa.types.is_large_string(kind):
-        return array.cast(pa.string())
-    return array
+    return pa.table([arrow_column(enriched[label]) for label in labels], labels)
 
 
 class SplitInvoices:

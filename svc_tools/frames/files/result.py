@@ -79,7 +79,7 @@ class FileRun:
 
     Attributes:
         source: the file that was read.
-        output: the file that was requested.
+        output: the file that was requested; `None` where the rows became a frame.
         written: where the rows are; `None` where nothing was written.
         service: the service or lock file used.
         places: distinct places and dates.
@@ -97,7 +97,7 @@ class FileRun:
     """
 
     source: Path
-    output: Path
+    output: Path | None
     written: Path | None
     service: str
     places: int

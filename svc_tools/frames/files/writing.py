@@ -315,6 +315,20 @@ def _is_money(column: pa.ChunkedArray, *, as_written: bool) -> bool:
     return fits and len(wrong) == int(column.null_count)
 
 
+def as_numbers(column: pa.ChunkedArray, *, as_written: bool) -> pa.ChunkedArray:
+    """A column of text as decimals where it is money in every cell; else as it is.
+
+    Args:
+        column: the cells.
+        as_written: whether it is read as amounts, however they are written; else each cell has to
+            be written with both cents.
+    """
+    if not pa.types.is_string(column.type):
+        return column
+    some = column.null_count < len(column)
+    return as_money(column) if some and _is_money(column, as_written=as_written) else column
+
+
 def as_money(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column that is money in every cell as decimals; an empty cell is missing."""
     missing = column.is_null().combine_chunks().to_numpy(zero_copy_only=False)

@@ -125,6 +125,8 @@ class Survey:
 
     def codes_at(self, numbers: Sequence[int]) -> np.ndarray:
         """The number of the query of some rows, by their numbers in the table."""
+        if not self.codes:  # a file without rows
+            return np.zeros(0, np.int64)
         codes: np.ndarray = np.concatenate(self.codes)[[*numbers]]
         return codes
 

@@ -206,6 +206,7 @@ def goods_of(
 
     Raises:
         ColumnAmbiguous: the column leaves open how it is read; it has all questions.
+        ColumnMissing: there are answers, and no column of the user's that they are about.
         ValueError: the column named is missing, or several have its name.
     """
     if isinstance(amount, Goods):
@@ -215,8 +216,11 @@ def goods_of(
         str(rows.terms.get("amount")),
         rows.label("sale_amount"),
     }
-    if (of_tax or label not in free_labels(rows.frame)) and options == _PLAIN:
+    own = free_labels(rows.frame)
+    if (of_tax or label not in own) and options == _PLAIN:
         return Goods(label, money(rows.frame, label))
+    if label not in own:
+        raise ColumnMissing("amount", own)
     return Goods(label, column_of(rows, label, options, call=call).read.money)
 
 
