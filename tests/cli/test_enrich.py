@@ -91,9 +91,7 @@ def test_every_row_with_a_tax_is_exit_code_0_and_the_summary_says_it(account, or
     assert max(map(len, done.stdout.splitlines())) <= max(80, len(f"Written: {output}"))
 
 
-def test_sums_by_state_and_month_are_a_last_table_that_fits_and_part_of_the_json(
-    orders, tmp_path
-):
+def test_sums_by_state_and_month_are_a_last_table_that_fits_and_part_of_the_json(orders, tmp_path):
     command = ("enrich", orders, "-o", tmp_path / "a.csv", "--embedded", "--force", "--by-month")
     for width, line in ((80, "TX 2026-05 120 $12,000.00"), (50, "TX 2026-05 $12,000.00")):
         done = svc_tools(*command, COLUMNS=str(width))
