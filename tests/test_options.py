@@ -69,7 +69,7 @@ METHODS = {
         ExposureOptions: [SvcAccessor.exposure],
         AmountOptions: [
             *(SvcAccessor.reconcile, SvcAccessor.filing, SvcAccessor.review),
-            *(SvcAccessor.split, SvcAccessor.report),
+            *(SvcAccessor.split, SvcAccessor.by_month, SvcAccessor.report),
         ],
     },
     "file": {
@@ -211,8 +211,8 @@ HELP = {
         " ship-from once contains-tax contains-shipping part refunds order currency decimal"
     ),
     "Files": (
-        "prefix columns detail sheet delimiter encoding report report-columns layout save-layout"
-        " force"
+        "prefix columns detail sheet delimiter encoding report report-columns by-month layout"
+        " save-layout force"
     ),
     "The run": "locked plan price resume concurrency deadline yes json quiet strict",
 }
@@ -377,6 +377,7 @@ VALUES = {
     "encoding": "cp1252",
     "report": "report.html",
     "report_columns": ["combined_rate"],
+    "by_month": True,
     "layout": "shop.toml",
     "save_layout": "kept.toml",
     "force": True,
@@ -491,6 +492,7 @@ FACTS = {
     "table": "once contains_tax contains_shipping parts order currency decimal",
     "figures": "amount shipping delivery exempt taxable invoice rounding partial",
     "optional": "shipping taxable channel once order currency",
+    "breakdown": "",
 }
 
 

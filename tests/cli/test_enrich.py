@@ -91,6 +91,22 @@ def test_every_row_with_a_tax_is_exit_code_0_and_the_summary_says_it(account, or
     assert max(map(len, done.stdout.splitlines())) <= max(80, len(f"Written: {output}"))
 
 
+def test_sums_by_state_and_month_are_a_last_table_that_fits_and_part_of_the_json(orders, tmp_path):
+    command = ("enrich", orders, "-o", tmp_path / "a.csv", "--embedded", "--force", "--by-month")
+    for width, line in ((80, "TX 2026-05 120 $12,000.00"), (50, "TX 2026-05 $12,000.00")):
+        done = svc_tools(*command, COLUMNS=str(width))
+        assert done.returncode == 0
+        *_, table = done.stdout.partition("By state and month")
+        assert line in " ".join(table.split())
+        assert max(map(len, table.splitlines())) <= width
+    told = json.loads(svc_tools(*command, "--json").stdout)
+    (one,) = told["by_month"]
+    assert (one["state"], one["month"], one["rows"]) == ("TX", "2026-05", 120)
+    assert (one["sales"], one["tax"]) == ("12000.00", told["tax"])
+    assert one["rows_with_tax"] + one["rows_without_tax"] == 120
+    assert svc_tools(*command, "--columns", "short").returncode == 2
+
+
 def test_with_a_register_the_summary_says_how_much_of_the_tax_is_due(account, orders, tmp_path):
     register = tmp_path / "nexus.csv"
     register.write_text("state,nexus_type,registered_at\nCA,physical,\n")

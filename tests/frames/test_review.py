@@ -260,14 +260,14 @@ def test_nothing_is_at_stake_in_a_wholly_exempt_sale_without_a_rate():
 BEFORE, AFTER = "as_of_before_history", "as_of_after_edition"
 
 
-def reviewed_of(frame, prefix=""):
+def positioned(frame, prefix=""):
     rows = Enriched(frame, prefix)
     return reviewed(rows, goods_of(rows))
 
 
 def listed(frame, prefix=""):
     """(position, first code, why, what to do, failed) of each row of the review, in order."""
-    made = reviewed_of(frame, prefix)
+    made = positioned(frame, prefix)
     names = ("review_reasons", "review_why", "review_to_do")
     columns = [made.review.rows[prefix + name].tolist() for name in names]
     return [
@@ -343,7 +343,7 @@ def test_rows_group_by_state_and_reason_with_their_exact_dollars():
         row("TX", "0.00", "0.08250", confidence="low"),
         row(),
     )
-    made = reviewed_of(frame).review
+    made = positioned(frame).review
     groups = [(one.state, one.reason, one.rows, one.dollars) for one in made.state_reasons]
     assert groups == [
         ("NJ", BEFORE, 2, Decimal("6.64")),
@@ -380,7 +380,7 @@ def test_estimates_are_those_of_the_whole_frame_however_it_is_parted():
         row("LA", "1.00", "0.11450"),
     ]
     frame = enriched(*rows)
-    whole = reviewed_of(frame).review
+    whole = positioned(frame).review
     first = whole.state_reasons[0]
     assert (first.state, first.reason, first.rows) == ("LA", "partial", 42)
     assert first.dollars == whole.rows.loc[range(42), "review_dollars"].sum()
@@ -401,7 +401,7 @@ def test_an_estimate_is_never_below_the_least_tax_of_its_row():
     frame["tax_low"] = pd.array(
         [Decimal("0.51"), Decimal("1.00"), Decimal("6.63")], dtype=frame["tax_low"].dtype
     )
-    whole = reviewed_of(frame).review
+    whole = positioned(frame).review
     assert whole.state_reasons[0].dollars == Decimal("1.51")
     for size in (1, 3):
         assert in_parts(frame, size).groups() == whole.state_reasons
@@ -435,7 +435,7 @@ def test_the_other_prefix_of_a_lookup_is_named():
 def test_an_address_that_was_given_is_looked_up_with_the_state():
     rates = {"rate_low": "0.06000", "rate_high": "0.07000"}
     given = row("TX", **rates, warnings="address_not_matched", zip="75001")
-    made = reviewed_of(enriched(given)).review
+    made = positioned(enriched(given)).review
     (group,) = made.state_reasons
     page = lookup_page("TX")
     assert group.advice == (
@@ -445,7 +445,7 @@ def test_an_address_that_was_given_is_looked_up_with_the_state():
     assert made.groups["to_do"].tolist() == [group.advice]
     assert made.groups["where"].tolist() == [page]
     both = enriched(given, row("TX", **rates))
-    made = reviewed_of(both).review
+    made = positioned(both).review
     (group,) = made.state_reasons
     assert f"where that was given already, look it up at {page}." in group.advice
     assert in_parts(both, 1).groups() == made.state_reasons
@@ -458,7 +458,7 @@ def test_a_partial_row_that_was_taxed_on_request_is_to_review_not_failed():
 
 
 def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
-    made = reviewed_of(enriched(row("AK", rate=None))).review
+    made = positioned(enriched(row("AK", rate=None))).review
     assert "borough" in made.state_reasons[0].advice
     for code in CODES:
         assert "the state" not in what_to_do(code, "AK").replace("the state's", "")
@@ -466,5 +466,5 @@ def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
 
 def test_a_missing_tax_is_more_urgent_than_a_doubtful_date():
     frame = enriched(row(amount=None, confidence="low", warnings="as_of_before_history"))
-    (group,) = reviewed_of(frame).review.state_reasons
+    (group,) = positioned(frame).review.state_reasons
     assert group.reason == "no_tax"
