@@ -122,6 +122,13 @@ def is_text(column: pd.Series) -> bool:
     )
 
 
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers or moments by its type, and so no words."""
+    return pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(
+        column.dtype
+    )
+
+
 def bytes_of(texts: pa.Array) -> bytes:
     """All texts of an Arrow array, one behind the other: what is not in it no text has."""
     data = texts.buffers()[2]

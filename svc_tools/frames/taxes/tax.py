@@ -571,17 +571,21 @@ def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_With
     in_doubt = lines.in_doubt
     rows = np.flatnonzero((untaxed | several | in_doubt) & ~refused)
     if len(rows):
-        goods, open_ = lines.taxable_goods[rows], in_doubt[rows]
-        without = np.where(open_, 0, lines.taxable_shipping[rows])
-        with_it = np.where(open_, lines.shipping_if_taxed[rows], without)
-        low[rows] = rounded_tax(goods + without, bottom.numbers[rows], rounding)
-        high[rows] = rounded_tax(goods + with_it, top.numbers[rows], rounding)
-        sure = rows[~untaxed[rows]]
-        below = high[sure] < low[sure]  # a refund: more is further below zero
-        below |= (high[sure] == low[sure]) & (lines.taxable[sure] < 0)
-        nearer, further = np.minimum(low[sure], tax[sure]), np.maximum(high[sure], tax[sure])
-        low[sure] = np.where(below, np.maximum(low[sure], tax[sure]), nearer)
-        high[sure] = np.where(below, np.minimum(high[sure], tax[sure]), further)
+        goods, delivery = lines.taxable_goods[rows], lines.taxable_shipping[rows]
+        without, with_it = delivery, delivery
+        if in_doubt.any():
+            open_ = in_doubt[rows]
+            without = np.where(open_, 0, delivery)
+            with_it = np.where(open_, lines.shipping_if_taxed[rows], without)
+        least = rounded_tax(goods + without, bottom.numbers[rows], rounding)
+        most = rounded_tax(goods + with_it, top.numbers[rows], rounding)
+        taxed, own = ~untaxed[rows], tax[rows]
+        # a refund: more is further below zero
+        below = (most < least) | ((most == least) & (lines.taxable[rows] < 0))
+        nearer = np.where(below, np.maximum(least, own), np.minimum(least, own))
+        further = np.where(below, np.minimum(most, own), np.maximum(most, own))
+        low[rows] = np.where(taxed, nearer, least)
+        high[rows] = np.where(taxed, further, most)
     return _WithGaps(low, no_low), _WithGaps(high, no_high)
 
 
