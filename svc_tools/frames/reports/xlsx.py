@@ -1,8 +1,8 @@
 """Workbooks: sheets laid out cell by cell, and tables of any length.
 
 XlsxWriter writes the sheets that are laid out. The rows of tables are written here as the sheets'
-XML, each distinct text once: with XlsxWriter, cell by cell, a sheet of 400,000 rows and 45 columns
-takes 87 seconds instead of 14.
+XML, column by column and each distinct text once: cell by cell, a sheet of 400,000 rows takes many
+times as long.
 
 Text stays text: one that a spreadsheet could take for a formula is marked as text in its cell's
 format, so that it does not become one when somebody edits the cell. A number keeps all its digits
@@ -510,7 +510,7 @@ _REMEMBERED = 65_536
 
 
 class _Painter:
-    """The cells of one column in XML; each distinct text or date is written once."""
+    """The cells of one column in XML: numbers in bulk, each distinct text or date once."""
 
     def __init__(self, head: Head, styles: Mapping[str, str]) -> None:
         self._head, self._styles = head, styles
