@@ -61,6 +61,9 @@ def changed_rows(rows: Enriched) -> int | None:
         return None
     if not all(label in rows.frame.columns for label in lookup.inputs.columns.values()):
         return None
+    if lookup.rows is not None and lookup.rows.are_those_of(rows.frame):
+        outcomes, of_query = lookup.results.of_queries(lookup.results.queries)
+        return _of_other_rates(rows, _units_of(outcomes)[of_query][lookup.rows.codes])
     placed = Orders(rows.frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
     return sum(_changes_of(rows, Survey.of(placed, lookup.inputs), lookup.results))
 
@@ -68,16 +71,24 @@ def changed_rows(rows: Enriched) -> int | None:
 def _changes_of(rows: Enriched, survey: Survey, results: Results) -> _Changed:
     """Compare the places, dates and rates of the rows with the results of the lookup."""
     outcomes, of_query = results.of_queries(survey.queries)
-    found = [_NO_RATE if one.found is None else one.found.combined for one in outcomes]
-    units = np.array([*found, _NOT_LOOKED_UP], np.int64)[of_query]
+    units = _units_of(outcomes)[of_query]
     not_looked_up = int(survey.queries.rows[units == _NOT_LOOKED_UP].sum())
+    return _Changed(not_looked_up, _of_other_rates(rows, units[survey.codes[0]]))
+
+
+def _units_of(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """The rate of each outcome; the last one is that of what was not looked up."""
+    found = [_NO_RATE if one.found is None else one.found.combined for one in outcomes]
+    return np.array([*found, _NOT_LOOKED_UP], np.int64)
+
+
+def _of_other_rates(rows: Enriched, expected: np.ndarray) -> int:
+    """How many rows have another rate than was found for them."""
     if not rows.has("combined_rate"):
-        return _Changed(not_looked_up, 0)
-    expected = units[survey.codes[0]]
+        return 0
     rates = rows.rates("combined_rate")
     there = np.where(rates.missing, _NO_RATE, rates.units)
-    other = (there != expected) & (expected != _NOT_LOOKED_UP)
-    return _Changed(not_looked_up, int(np.count_nonzero(other)))
+    return int(np.count_nonzero((there != expected) & (expected != _NOT_LOOKED_UP)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import Source
 from svc_tools.dates import DateStyle
@@ -33,9 +37,7 @@ from svc_tools.frames.lookup.sources import ServiceName
 from svc_tools.lookup import Component
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    import pandas as pd
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.frames.lookup.sources import Results
     from svc_tools.places import Grain
@@ -53,6 +55,7 @@ class UsedLookup:
         detail: whether the responses were the detailed ones.
         grain: whether days themselves were looked up, or the first ones of their periods.
         results: what was found; `None` for a frame that was read from a file.
+        rows: the columns of its queries, and the query of each row; `None` where not known.
     """
 
     prefix: str
@@ -62,12 +65,69 @@ class UsedLookup:
     detail: bool
     grain: Grain
     results: Results | None
+    rows: QueryRows | None = None
 
     @classmethod
-    def by(cls, prefix: str, inputs: Inputs, results: Results, *, detail: bool) -> Self:
+    def by(
+        cls,
+        prefix: str,
+        inputs: Inputs,
+        results: Results,
+        *,
+        detail: bool,
+        rows: QueryRows | None = None,
+    ) -> Self:
         """The lookup with these results."""
         of = (results.source, results.service)
-        return cls(prefix, inputs, *of, detail, results.grain, results)
+        return cls(prefix, inputs, *of, detail, results.grain, results, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRows:
+    """The cells that were looked up, and the query of each row."""
+
+    cells: Mapping[Hashable, pa.ChunkedArray | np.ndarray]
+    codes: np.ndarray
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, labels: Collection[Hashable], codes: np.ndarray
+    ) -> Self | None:
+        """Those of a frame; `None` where a column is missing, twice there, or of Python objects."""
+        if not frame.columns.is_unique or not {*labels} <= {*frame.columns}:
+            return None
+        cells = {label: _cells_of(frame[label]) for label in labels}
+        known = {label: held for label, held in cells.items() if held is not None}
+        if len(known) < len(cells):
+            return None
+        kind = np.min_scalar_type(int(codes.max(initial=0)))
+        held = {
+            label: one.copy() if isinstance(one, np.ndarray) else one
+            for label, one in known.items()
+        }
+        return cls(held, codes.astype(kind, copy=False))
+
+    def are_those_of(self, frame: pd.DataFrame) -> bool:
+        """Whether a frame has the same cells in each row."""
+        return len(frame) == len(self.codes) and all(
+            _are_same(held, _cells_of(frame[label])) for label, held in self.cells.items()
+        )
+
+
+def _cells_of(column: pd.Series) -> pa.ChunkedArray | np.ndarray | None:
+    """The cells of a column as Arrow has them, which never change, or as plain numbers."""
+    if isinstance(column.array, pd.arrays.ArrowExtensionArray | pd.arrays.ArrowStringArray):
+        held = column.array.__arrow_array__()
+        return held if isinstance(held, pa.ChunkedArray) else None
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufM":
+        return column.to_numpy()
+    return None
+
+
+def _are_same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
+    return one is other
 
 
 def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:

@@ -1,7 +1,9 @@
 """What is known of enriched rows is read once: columns of rates, terms of the tax, the stamp."""
 
 import copy
+import io
 import sys
+import warnings
 from collections import Counter
 
 import pandas as pd
@@ -92,3 +94,26 @@ def test_an_address_that_is_left_out_is_not_quoted_though_it_is_read_already(tax
     assert "(not shown)" in text
     assert STREET not in text
     assert taxed["lookup_error"].str.contains(STREET).any()
+
+
+def test_a_column_of_the_users_with_the_name_of_a_tax_is_no_tax(embedded):
+    frame = pd.DataFrame({"zip": ["78701", "10001"], "amount": [10.0, 20.0], "tax": ["n/a", "x"]})
+    looked = frame.svc.lookup(client=embedded, progress=False)
+    review, split = looked.svc.review(), looked.svc.split()
+    assert review.totals.of_sales or not review.totals.rows
+    assert [part.tax for part in split.parts] == [None] * 4
+    with pytest.raises(ValueError, match="'tax'"):
+        looked.svc.reconcile(collected="tax")
+    back = pd.read_csv(io.StringIO(looked.to_csv(index=False)), dtype=str)
+    assert [part.rows for part in back.svc.split().parts] == [part.rows for part in split.parts]
+
+
+def test_a_place_that_is_changed_in_its_memory_is_still_noticed_by_the_tax(embedded):
+    frame = pd.DataFrame({"zip": [78701, 10001, 94105], "amount": [10.0, 20.0, 30.0]})
+    looked = frame.svc.lookup(client=embedded, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        looked.svc.tax(progress=False)
+    looked["zip"].array[0] = 90210
+    with pytest.warns(UserWarning, match="1 of 3 rows have another place"):
+        looked.svc.tax(progress=False)

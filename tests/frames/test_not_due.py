@@ -127,6 +127,7 @@ def test_what_an_export_marks_as_not_taxable_is_no_line_of_a_state_where_no_tax_
     frame = taxed([line()], ["100.00"], terms={"channel": "channel"}, channel=["direct"])
     for name, text in own.items():
         frame[name] = pd.array([Decimal(text)], dtype=frame["tax"].dtype)
+        frame.attrs["svc"]["columns"][""][name] = str(frame["tax"].dtype)
     assert len(frame.svc.review().state_reasons) == 1
     frame["tax_due_reason"] = "marketplace_facilitated"
     frame["tax_due"] = frame["tax_due"].where([False])

@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.codes import codes_in
-from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.names import known_labels, require_columns, require_one
 from svc_tools.frames.added.rates import Rates, rates_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import Coded, coded, recoded
 from svc_tools.frames.money import Money, money
+from svc_tools.lookup.columns import TAXES
 from svc_tools.statuses import Meaning, Status
 from svc_tools.text_dtype import text_dtype
 
@@ -40,6 +41,10 @@ LOOKUP_FIRST = "look the rates up first: df.svc.lookup()"
 TAX_FIRST = "compute the tax first: df.svc.tax(amount='…')"
 
 
+_NO_LABEL = object()
+"""A label that no frame has."""
+
+
 class Enriched:
     """The rows of a frame that was looked up.
 
@@ -50,7 +55,7 @@ class Enriched:
         stamp: what the frame remembers.
     """
 
-    __slots__ = ("_at", "_facts", "_frame", "_whole", "prefix", "stamp")
+    __slots__ = ("_added", "_at", "_facts", "_frame", "_whole", "prefix", "stamp")
 
     def __init__(self, frame: pd.DataFrame, prefix: str = "") -> None:
         self.prefix, self.stamp = prefix, Stamp.of(frame)
@@ -58,6 +63,7 @@ class Enriched:
         self._facts: dict[Hashable, Any] = {}
         self._whole: Enriched | None = None
         self._at = np.zeros(0, np.int64)
+        self._added: frozenset[Hashable] | None = None
 
     def at(self, rows: np.ndarray) -> Enriched:
         """Some of the rows, by position; what is known of all of them is not read again."""
@@ -98,7 +104,21 @@ class Enriched:
     def has(self, *names: str) -> bool:
         """Whether the frame has all of these added columns."""
         columns = self._every.frame.columns
-        return all(self.prefix + name in columns for name in names)
+        return all(self.prefix + name in columns and not self._is_own(name) for name in names)
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a column with the name of one of a tax is the user's: their frame has no tax."""
+        if name not in TAXES:
+            return False
+        if self._whole is not None:
+            return self._whole._is_own(name)  # noqa: SLF001 - of the same class
+        if self._added is None:
+            self._added = known_labels(self.frame, self.prefix) or frozenset(self.frame.columns)
+        return self.prefix + name not in self._added
+
+    def _named(self, name: str) -> Hashable:
+        """The label of an added column; one that no frame has, where it is the user's."""
+        return _NO_LABEL if self._is_own(name) else self.prefix + name
 
     def require(self, *names: str, remedy: str = LOOKUP_FIRST, argument: str = "lookup") -> Self:
         """Refuse a frame that lacks one of these added columns, or has one of them twice.
@@ -108,6 +128,9 @@ class Enriched:
         """
         labels = tuple(self.prefix + name for name in names)
         frame = self._every.frame
+        own = [label for name in names if (label := self.prefix + name) and self._is_own(name)]
+        if there := [label for label in own if label in frame.columns]:
+            raise ValueError(f"the column {there[0]!r} is yours, not that of a tax; {remedy}")
         require_columns(frame, labels, remedy)
         for label in labels:
             require_one(frame, label, argument)
@@ -131,7 +154,7 @@ class Enriched:
         """The texts of an added column; `missing` stands for missing ones."""
         return self._once(
             (coded, name, missing),
-            lambda rows: coded(rows.frame, rows.prefix + name, missing),
+            lambda rows: coded(rows.frame, rows._named(name), missing),  # noqa: SLF001 - of the same class
         )
 
     def codes(self, name: str) -> Coded[tuple[str, ...]]:
@@ -145,11 +168,11 @@ class Enriched:
 
     def rates(self, name: str) -> Rates:
         """The rates of an added column, in units of 10^-5."""
-        return self._once((rates_of, name), lambda rows: rates_of(rows.frame, rows.prefix + name))
+        return self._once((rates_of, name), lambda rows: rates_of(rows.frame, rows._named(name)))  # noqa: SLF001 - of the same class
 
     def money(self, name: str) -> Money:
         """The dollars of an added column, in whole cents."""
-        return self._once((money, name), lambda rows: money(rows.frame, rows.prefix + name))
+        return self._once((money, name), lambda rows: money(rows.frame, rows._named(name)))  # noqa: SLF001 - of the same class
 
     def truths(self, name: str, *, missing: bool) -> np.ndarray | None:
         """The truth values of an added column; `None` where the frame has no such column.

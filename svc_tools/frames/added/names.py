@@ -163,6 +163,19 @@ def added_positions(frame: pd.DataFrame) -> dict[str, list[int]]:
     return found
 
 
+def known_labels(frame: pd.DataFrame, prefix: str) -> frozenset[Hashable] | None:
+    """The labels that a lookup and a tax of this prefix added; `None` where that is not known.
+
+    Here the record alone decides, whatever is in the cells: they may have another type by now.
+    """
+    stamp, labels = Stamp.of(frame), list(frame.columns)
+    if record := stamp.columns.get(prefix):
+        untold = prefix in stamp.terms and not any(prefix + name in record for name in TAXES)
+        return frozenset(record).union(prefix + name for name in TAXES if untold)
+    run = _runs(labels, prefix)
+    return frozenset(labels[at] for at in run) if run else None
+
+
 def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:
     """The columns of every run of a prefix, with their names."""
     status = prefix + "lookup_status"
