@@ -151,7 +151,7 @@ def enrich(
             result = job.finish(started)
             if not run.quiet:
                 say(note for note in result.notes if note not in job.notes)
-    with _perhaps_read():
+    with perhaps_read():
         _show(result, output, as_json=run.as_json, quiet=run.quiet)
     raise typer.Exit(_exit_code(result, strict=run.strict))
 
@@ -190,7 +190,7 @@ def looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> b
         known = source_for(client, cache if files.resume else None, options)
         if run.plan:
             found = job.plan(known, price=price_of(run.price))
-            with _perhaps_read():
+            with perhaps_read():
                 _show_plan(found, as_json=run.as_json)
             return False
         _confirm(job, known, wanted=not run.yes)
@@ -232,7 +232,7 @@ def _perhaps_piped() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _perhaps_read() -> Iterator[None]:
+def perhaps_read() -> Iterator[None]:
     """Ignore that the output has no reader any more: the rows are not affected."""
     try:
         yield

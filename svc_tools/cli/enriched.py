@@ -18,7 +18,14 @@ from rich.console import Console
 
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import ASKS, NO_RESULT
-from svc_tools.cli.enrich import DELIMITERS, FileProgress, Run, looked_up, terms_of
+from svc_tools.cli.enrich import (
+    DELIMITERS,
+    FileProgress,
+    Run,
+    looked_up,
+    perhaps_read,
+    terms_of,
+)
 from svc_tools.display import Note, counted, plain, print_line, print_text, printable, show
 from svc_tools.lookup.options import (
     FILES,
@@ -404,6 +411,7 @@ def write_rows(
     return Written(output, write_frame(frame, output, kind, made=columns, numbers=of_text))
 
 
+@perhaps_read()
 def show_figures(
     rows: Rows,
     figures: Review | Reconciliation,

@@ -63,13 +63,15 @@ def review(
 
     130 interrupted (143 by SIGTERM, 129 by SIGHUP)
     """
-    with explained(options=EXPLAINED | {"amount": "--amount"}, interrupted=CONTINUED):
+    options = dict(EXPLAINED)
+    with explained(options=options, interrupted=CONTINUED):
         from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
         from svc_tools.frames.review import REVIEW_COLUMNS  # noqa: PLC0415 - as above
 
         kind = checked_output(output, source, force=given["force"])
         ready = partial(_check_amount, amount)
         rows = opened(source, given, service, ready=ready, needs_tax=False)
+        options["amount"] = "--amount"  # what is open from here on is not that of the tax
         answers = rows.answers if rows.run is None or amount is not None else {}
         made = SvcAccessor(rows.frame).review(
             amount=amount, share=share, prefix=rows.file.prefix, **answers

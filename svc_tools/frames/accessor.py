@@ -359,7 +359,8 @@ class SvcAccessor:
             tolerance: the difference that is accepted in one row, in dollars.
             by: a column, or a list of columns, for a table of sums by their values.
             period: "month", "quarter" or "year" for a table of sums by the period of the date.
-            date: the column of dates for `period`; by default the date of the lookup.
+            date: the column of dates for `period`; by default the date of the lookup, or for
+                months, where it was by quarter, the column of dates that it read.
             tz: as for `lookup`.
             date_format: as for `lookup`.
             worst: how many of the rows with the largest differences to list.
@@ -371,6 +372,7 @@ class SvcAccessor:
 
         Raises:
             ValueError: the frame has no tax, a column is missing, or an argument is not valid.
+            ColumnMissing: months of a lookup by quarter, whose column of dates is missing.
             TypeError: the column of the tax collected holds truth values.
         """
         return reconcile(
@@ -410,7 +412,8 @@ class SvcAccessor:
         Args:
             state: a code or a name; one state per call.
             period: "month", "quarter" or "year" for rows by the period of the date.
-            date: the column of dates for `period`; by default the date of the lookup.
+            date: the column of dates for `period`; by default the date of the lookup, or for
+                months, where it was by quarter, the column of dates that it read.
             tz: as for `lookup`.
             date_format: as for `lookup`.
             amount: the column of amounts, for the sales of the lines left out; by default that of
@@ -424,6 +427,7 @@ class SvcAccessor:
         Raises:
             ValueError: the frame has no tax or was looked up without `detail=True`, or it has no
                 row in the state, or there is no such state.
+            ColumnMissing: months of a lookup by quarter, whose column of dates is missing.
             TypeError: several states.
         """
         return filing(

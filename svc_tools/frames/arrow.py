@@ -38,18 +38,44 @@ _SHORT = 16
 _TEXT = text_dtype()
 
 
+class Decimals:
+    """A decimal column that is filled block by block.
+
+    Args:
+        count: how many rows it has.
+        kind: its type, of at most 18 digits.
+    """
+
+    def __init__(self, count: int, kind: pa.Decimal128Type) -> None:
+        self._kind = kind
+        self._words = np.zeros((count, 2), np.int64)  # what is never filled takes no memory
+        self._missing = np.zeros(count, bool)
+
+    def put(self, here: slice, values: np.ndarray, missing: np.ndarray) -> None:
+        """Fill rows with scaled whole numbers (int64), missing where the mask is true."""
+        if values.any():
+            words = self._words[here]
+            words[:, 0] = values
+            np.right_shift(values, 63, out=words[:, 1])  # the sign fills the upper half
+        self._missing[here] = missing
+
+    def column(self) -> pd.arrays.ArrowExtensionArray:
+        """The whole column."""
+        valid = None
+        if self._missing.any():
+            valid = pa.py_buffer(np.packbits(~self._missing, bitorder="little").tobytes())
+        words = pa.py_buffer(self._words)
+        array = pa.Array.from_buffers(self._kind, len(self._missing), [valid, words])
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
+
+
 def decimals(
     values: np.ndarray, missing: np.ndarray, kind: pa.Decimal128Type
 ) -> pd.arrays.ArrowExtensionArray:
     """A decimal column from scaled whole numbers (int64), missing where the mask is true."""
-    wide = np.empty((len(values), 2), np.int64)
-    wide[:, 0] = values
-    np.right_shift(values, 63, out=wide[:, 1])  # the sign fills the upper half
-    valid = None
-    if missing.any():
-        valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes())
-    array = pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(wide)])
-    return pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
+    made = Decimals(len(values), kind)
+    made.put(slice(None), values, missing)
+    return made.column()
 
 
 def units_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -119,6 +145,13 @@ def is_text(column: pd.Series) -> bool:
     kind = getattr(column.dtype, "pyarrow_dtype", None)
     return isinstance(column.dtype, pd.StringDtype) or (
         kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    )
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers or moments by its type, and so no words."""
+    return pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(
+        column.dtype
     )
 
 

@@ -127,8 +127,11 @@ def places_of(rows: Enriched, *, without: Collection[Hashable] = ()) -> Coded[st
     otherwise those found. Empty where nothing names a place. `without` names columns that are not
     to be quoted.
     """
-    frame = rows.part_of(_completed(rows))
+    every = _completed(rows)
     used = {role: label for role, label in inputs_of(rows).columns.items() if label not in without}
+    frame = rows.part_of(
+        every[[label for label in every.columns.unique() if label in used.values()]]
+    )
     columns = [states_of(rows)]
     names = ("address", "city", "zip", "location", "lat", "lng")
     columns += [coded(frame, used.get(name, _NO_COLUMN)) for name in names]

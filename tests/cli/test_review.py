@@ -87,6 +87,14 @@ def test_the_figures_fit_the_terminal(files):
         assert sorted(order, key=shown.index) == order
 
 
+def test_a_reader_that_closes_the_pipe_ends_the_output_and_nothing_else(files):
+    command = [sys.executable, "-m", "svc_tools", "review", str(files["csv"]), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0
+
+
 def test_a_row_has_the_number_that_a_spreadsheet_gives_it(files):
     lines = svc_tools("review", files["csv"]).stdout.splitlines()
     head = next(at for at, line in enumerate(lines) if line.split()[:2] == ["Row", "Dollars"])
@@ -217,9 +225,15 @@ def test_files_that_cannot_be_used_are_exit_code_2(tmp_path, name, text, code):
     assert "Traceback" not in done.stderr
 
 
-def test_questions_of_a_file_are_asked_as_enrich_asks_them(tmp_path):
-    rows = [["zip", "state", "order date", "ship date", "amount"]]
-    rows += [["78701", "TX", "2026-08-01", "2026-08-02", "1.00"]]
+@pytest.mark.parametrize(
+    ("names", "cells", "option"),
+    [
+        (["order date", "ship date", "amount"], ["2026-08-01", "2026-08-02", "1.00"], "--as-of"),
+        (["date", "net sales", "subtotal"], ["2026-08-01", "2.00", "1.00"], "--tax"),
+    ],
+)
+def test_questions_of_a_file_are_asked_as_enrich_asks_them(tmp_path, names, cells, option):
+    rows = [["zip", "state", *names], ["78701", "TX", *cells]]
     source = write(tmp_path / "in.csv", rows)
     asked = [
         svc_tools(command, source, *more, "--embedded")
@@ -227,6 +241,7 @@ def test_questions_of_a_file_are_asked_as_enrich_asks_them(tmp_path):
     ]
     assert [one.returncode for one in asked] == [2, 2]
     assert asked[0].stderr == asked[1].stderr
+    assert option in asked[0].stderr
 
 
 def test_lookups_that_failed_are_exit_code_1_and_the_rows_are_listed(account, files, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from support.frames import line, money, taxed
 
 from svc_tools.dates import DateTerms
+from svc_tools.frames import enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.periods import periods_of
 from svc_tools.roles import ColumnMissing
@@ -186,3 +187,24 @@ def test_where_the_grain_is_not_stored_first_days_of_quarters_are_remarked_on(
     assert len(frame.svc.filing("TX", period="month").notes) == notes
     assert frame.svc.reconcile(period="quarter").notes == ()
     assert frame.svc.reconcile(period="month", date="sold").notes == ()
+
+
+def test_sums_by_month_of_a_file_by_quarter_are_those_of_the_dates_in_it(scripted, tmp_path):
+    source, result = tmp_path / "sales.csv", tmp_path / "sales.parquet"
+    rows = {"sold": SOLD, "state": "TX", "zip": ["78701", "78702", "78703"], "amount": "10.00"}
+    pd.DataFrame(rows).to_csv(source, index=False)
+    run = enrich_file(
+        *(source, result),
+        tax={"amount": "amount"},
+        client=scripted,
+        as_of_grain="quarter",
+        by_month=True,
+        cache=False,
+        progress=False,
+    )
+    of_file = run.totals.breakdowns["by_month"].as_json()
+    assert [(one["month"], one["rows"]) for one in of_file] == [
+        (one, 1) for one in PERIODS["month"]
+    ]
+    of_frame = pd.read_parquet(result).svc.by_month()
+    assert of_frame["month"].tolist() == PERIODS["month"]

@@ -38,6 +38,10 @@ class Rates(NamedTuple):
         }
         return Rates(self.units[rows], self.missing[rows], wrong)
 
+    def block(self, here: slice) -> Rates:
+        """Those of some rows that follow each other, without why they are none."""
+        return Rates(self.units[here], self.missing[here], {})
+
 
 def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
     """The rates of a column; all missing where the frame has no such column."""

@@ -19,7 +19,7 @@ from svc_tools.cells import text_of
 from svc_tools.countries import is_abroad
 from svc_tools.exports import PLACE_ROLES
 from svc_tools.frames.added.names import columns_of_lookups
-from svc_tools.frames.arrow import bytes_of
+from svc_tools.frames.arrow import bytes_of, is_number
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.order_lines import (
@@ -729,14 +729,14 @@ def may_have_blanks(column: pd.Series) -> bool:
     if pd.api.types.is_object_dtype(column.dtype) or column.isna().any():
         return True  # objects may be anything, dates for instance
     if not pd.api.types.is_string_dtype(column.dtype):
-        return not (
-            pd.api.types.is_numeric_dtype(column.dtype)
-            or pd.api.types.is_datetime64_any_dtype(column.dtype)
-        )
+        return not is_number(column)
     texts = pa.array(column, from_pandas=True)
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    length = pc.binary_length if bytes_of(texts).isascii() else pc.utf8_length
-    short = pc.less(length(texts), _LONGEST_BLANK)
+    held = bytes_of(texts)
+    lengths = pc.binary_length(texts) if held.isascii() else pc.utf8_length(texts)
+    if not held.translate(None, b"0123456789") and (pc.min(lengths).as_py() or 0) > 0:
+        return False  # numbers throughout, such as ZIP Codes
+    short = pc.less(lengths, _LONGEST_BLANK)
     if not pc.any(short).as_py():
         return False
     distinct = pc.unique(texts if pc.all(short).as_py() else texts.filter(short)).to_pylist()

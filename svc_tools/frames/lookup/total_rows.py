@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.display import counted
-from svc_tools.frames.arrow import bytes_of, is_text
+from svc_tools.frames.arrow import bytes_of, is_number, is_text
 from svc_tools.frames.lookup.order_numbers import text_keys
 from svc_tools.places import STATES
 
@@ -226,8 +226,11 @@ class _Cells(NamedTuple):
 
 def _has_none(column: pd.Series) -> np.ndarray:
     """The rows whose cell is empty, or has a word for a total instead."""
-    if is_text(column) and not _may_have_none(pa.array(column, from_pandas=True)):
-        return column.isna().to_numpy(bool)  # as in most columns
+    plain = is_number(column) or (
+        is_text(column) and not _may_have_none(pa.array(column, from_pandas=True))
+    )
+    if plain:  # as in most columns
+        return column.isna().to_numpy(bool)
     keys = text_keys(column)
     is_word, ends, has_word = _of_totals(keys.texts)
     rows: np.ndarray = np.append(is_word | ends | has_word, True)[keys.codes]

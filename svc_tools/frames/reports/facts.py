@@ -22,7 +22,7 @@ from svc_tools.statuses import Status
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping
+    from collections.abc import Hashable, Mapping
     from decimal import Decimal
 
     from svc_tools.frames.added.enriched import Enriched
@@ -125,7 +125,7 @@ def facts_of(
     amount: Hashable | Goods | None = None,
     title: str | None = None,
     summary: Summary | None = None,
-    private: Collection[Hashable] = (),
+    private: frozenset[Hashable] = frozenset(),
 ) -> Facts:
     """Gather the contents of a report.
 
@@ -148,7 +148,7 @@ def facts_of(
         require_columns(rows.frame, (column,), "name the column of amounts: amount='…'")
     listed = reviewed(rows, goods)
     review = listed.review
-    if private and len(listed.positions):
+    if not private.isdisjoint(inputs_of(rows).columns.values()):
         places = places_of(rows.at(listed.positions), without=private)
         texts = pd.array([place or None for place in places.values], dtype=text_dtype())  # noqa: PD011 - no frame's
         review.rows[rows.label("review_place")] = texts.take(places.codes)

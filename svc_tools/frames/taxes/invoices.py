@@ -21,7 +21,7 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.columns import distinct_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from svc_tools.lookup.options import Rounding
 
@@ -139,23 +139,12 @@ def shared_out(total: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarra
     Returns:
         One array of cents for each part; they add up to `total`, row by row.
     """
-    return _shared(total, len(parts), lambda here: [part[here] for part in parts])
-
-
-def shared_by_rate(
-    total: np.ndarray, amount: np.ndarray, rates: Sequence[np.ndarray]
-) -> list[np.ndarray]:
-    """Likewise, where the parts are an amount in cents at rates in units of 10^-5."""
-    return _shared(total, len(rates), lambda here: [amount[here] * rate[here] for rate in rates])
-
-
-def _shared(
-    total: np.ndarray, count: int, parts_of: Callable[[slice], list[np.ndarray]]
-) -> list[np.ndarray]:
-    shares = [np.empty(len(total), np.int64) for _ in range(count)]
+    shares = [np.empty(len(total), np.int64) for _ in parts]
     for start in range(0, len(total), _BLOCK):  # blocks that fit the processor's cache
         here = slice(start, start + _BLOCK)
-        for share, cents in zip(shares, _block(total[here], parts_of(here)), strict=True):
+        for share, cents in zip(
+            shares, _block(total[here], [part[here] for part in parts]), strict=True
+        ):
             share[here] = cents
     return shares
 

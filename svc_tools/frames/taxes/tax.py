@@ -25,7 +25,7 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, Rows, Texts, decimals
+from svc_tools.frames.arrow import MONEY, Decimals, Rows, Texts, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import FailedRowsError, with_columns
 from svc_tools.frames.freeze import changed_rows
@@ -50,7 +50,6 @@ from svc_tools.frames.taxes.due import (
 )
 from svc_tools.frames.taxes.invoices import (
     invoice_codes,
-    shared_by_rate,
     shared_out,
     tax_by_invoice,
 )
@@ -519,6 +518,29 @@ def _money(
 
     `ranged`: the frame has the lowest and the highest rate; else how far they lie apart is unknown.
     """
+    columns = {name: Decimals(len(tax), MONEY) for name in _MONEY}
+    if terms.shipping is None:
+        del columns["shipping_tax"]
+    for start in range(0, len(tax), _BLOCK):  # blocks that fit the processor's cache
+        here = slice(start, start + _BLOCK)
+        block = _money_of(lines.block(here), tax[here], terms, ranged=ranged)
+        for name, column in columns.items():
+            column.put(here, *block[name])
+    made: dict[str, ExtensionArray] = {name: one.column() for name, one in columns.items()}
+    return {**made, "tax_error": lines.reasons.column()}
+
+
+_BLOCK = 65_536
+_MONEY = (
+    *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
+    *("tax_low", "tax_high", "at_stake", "shipping_tax"),
+)
+
+
+def _money_of(
+    lines: Lines, tax: np.ndarray, terms: TaxOptions, *, ranged: bool
+) -> dict[str, _WithGaps]:
+    """The money of some rows."""
     untaxed = lines.reasons.given
     units, taxable = lines.rates.units, lines.taxable
     known = np.where(untaxed, 0, taxable) if untaxed.any() else taxable
@@ -526,31 +548,31 @@ def _money(
     split = untaxed | (sum(parts) != units)
     for level in lines.levels:
         split |= level.missing
+    whole, base = tax, known
     if split.any():
-        levels = shared_by_rate(np.where(split, 0, tax), np.where(split, 0, known), parts)
-    else:
-        levels = shared_by_rate(tax, known, parts)
+        whole, base = np.where(split, 0, tax), np.where(split, 0, known)
+    levels = shared_out(whole, [base * part for part in parts])
     low, high = _tax_range(lines, tax, terms.rounding)
-    columns = {
-        "tax": decimals(tax, untaxed, MONEY),
-        "tax_error": lines.reasons.column(),
-        "taxable_amount": decimals(known, untaxed, MONEY),
-        "exempt_amount": decimals(lines.goods + lines.shipping - known, untaxed, MONEY),
-    }
-    for name, cents in zip(LEVEL_TAX_COLUMNS, levels, strict=True):
-        columns[name] = decimals(cents, split, MONEY)
     if not ranged:  # other rates may fit a place than the one in the frame
         low.missing[:] = high.missing[:] = True
-    columns["tax_low"] = decimals(low.numbers, low.missing, MONEY)
-    columns["tax_high"] = decimals(high.numbers, high.missing, MONEY)
-    columns["at_stake"] = decimals(
-        np.abs(high.numbers - low.numbers), low.missing | high.missing, MONEY
-    )
+    stake = np.abs(high.numbers - low.numbers)
+    found = {
+        "tax": _WithGaps(tax, untaxed),
+        "taxable_amount": _WithGaps(known, untaxed),
+        "exempt_amount": _WithGaps(lines.goods + lines.shipping - known, untaxed),
+        **{
+            name: _WithGaps(part, split)
+            for name, part in zip(LEVEL_TAX_COLUMNS, levels, strict=True)
+        },
+        "tax_low": low,
+        "tax_high": high,
+        "at_stake": _WithGaps(stake, low.missing | high.missing),
+    }
     if terms.shipping is not None:
         goods = np.where(untaxed, 0, lines.taxable_goods * units)
         delivery = np.where(untaxed, 0, lines.taxable_shipping * units)
-        columns["shipping_tax"] = decimals(shared_out(tax, [goods, delivery])[1], untaxed, MONEY)
-    return columns
+        found["shipping_tax"] = _WithGaps(shared_out(tax, [goods, delivery])[1], untaxed)
+    return found
 
 
 def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_WithGaps, _WithGaps]:
@@ -571,17 +593,21 @@ def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_With
     in_doubt = lines.in_doubt
     rows = np.flatnonzero((untaxed | several | in_doubt) & ~refused)
     if len(rows):
-        goods, open_ = lines.taxable_goods[rows], in_doubt[rows]
-        without = np.where(open_, 0, lines.taxable_shipping[rows])
-        with_it = np.where(open_, lines.shipping_if_taxed[rows], without)
-        low[rows] = rounded_tax(goods + without, bottom.numbers[rows], rounding)
-        high[rows] = rounded_tax(goods + with_it, top.numbers[rows], rounding)
-        sure = rows[~untaxed[rows]]
-        below = high[sure] < low[sure]  # a refund: more is further below zero
-        below |= (high[sure] == low[sure]) & (lines.taxable[sure] < 0)
-        nearer, further = np.minimum(low[sure], tax[sure]), np.maximum(high[sure], tax[sure])
-        low[sure] = np.where(below, np.maximum(low[sure], tax[sure]), nearer)
-        high[sure] = np.where(below, np.minimum(high[sure], tax[sure]), further)
+        goods, delivery = lines.taxable_goods[rows], lines.taxable_shipping[rows]
+        without, with_it = delivery, delivery
+        if in_doubt.any():
+            open_ = in_doubt[rows]
+            without = np.where(open_, 0, delivery)
+            with_it = np.where(open_, lines.shipping_if_taxed[rows], without)
+        least = rounded_tax(goods + without, bottom.numbers[rows], rounding)
+        most = rounded_tax(goods + with_it, top.numbers[rows], rounding)
+        taxed, own = ~untaxed[rows], tax[rows]
+        # a refund: more is further below zero
+        below = (most < least) | ((most == least) & (lines.taxable[rows] < 0))
+        nearer = np.where(below, np.maximum(least, own), np.minimum(least, own))
+        further = np.where(below, np.minimum(most, own), np.maximum(most, own))
+        low[rows] = np.where(taxed, nearer, least)
+        high[rows] = np.where(taxed, further, most)
     return _WithGaps(low, no_low), _WithGaps(high, no_high)
 
 

@@ -5,6 +5,7 @@ What is taxable are the goods less what is exempt, and the delivery that follows
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -76,6 +77,12 @@ class Reasons:
         free = self.codes == 0
         self.codes[free] = np.array(numbers, np.int32)[later.codes[free]]
 
+    def block(self, here: slice) -> Reasons:
+        """Those of some rows that follow each other."""
+        part = copy.copy(self)
+        part.codes = self.codes[here]
+        return part
+
     @property
     def given(self) -> np.ndarray:
         """The mask of the rows that have one."""
@@ -132,6 +139,27 @@ class Lines:
     snapped: int
     """How many floats were read as the nearest whole cent."""
 
+    def block(self, here: slice) -> Lines:
+        """Some rows that follow each other; nothing is copied."""
+        arrays = {
+            name: getattr(self, name)[here]
+            for name in (
+                *("goods", "shipping", "taxable_goods", "taxable_shipping", "shipping_if_taxed"),
+                "partial",
+            )
+        }
+        return replace(
+            self,
+            **arrays,
+            delivery=self.delivery.block(here),
+            rates=self.rates.block(here),
+            levels=tuple(level.block(here) for level in self.levels),
+            low=self.low.block(here),
+            high=self.high.block(here),
+            inputs=self.inputs.block(here),
+            reasons=self.reasons.block(here),
+        )
+
     @property
     def in_doubt(self) -> np.ndarray:
         """Rows of which it is in doubt whether their delivery is taxed."""
@@ -174,8 +202,9 @@ def read_lines(rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | Non
     levels = tuple(map(rows.rates, RATE_COLUMNS[1:]))
     low, high = map(rows.rates, RANGE_COLUMNS)
     _refuse_too_large(inputs, goods, shipping, (rates, low, high))
-    for cents in (goods, exempt.cents, shipping):
-        cents[inputs.given] = 0
+    if (unread := inputs.given).any():
+        for cents in (goods, exempt.cents, shipping):
+            cents[unread] = 0
     following = taxable_shipping(goods, exempt, shipping)
     delivery = Delivery.of_nothing(len(rows))
     if terms.shipping is not None:
@@ -187,8 +216,10 @@ def read_lines(rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | Non
     return Lines(
         goods=goods,
         shipping=shipping,
-        taxable_goods=goods - exempt.cents,
-        taxable_shipping=np.where(delivery.untaxed, 0, following),
+        taxable_goods=goods - exempt.cents if exempt.cents.any() else goods,
+        taxable_shipping=following
+        if terms.shipping is None
+        else np.where(delivery.untaxed, 0, following),
         shipping_if_taxed=following,
         delivery=delivery,
         rates=rates,
@@ -280,6 +311,11 @@ class Delivery(NamedTuple):
         """That of rows without a delivery."""
         none = np.zeros(rows, bool)
         return Delivery(none, none, {})
+
+    def block(self, here: slice) -> Delivery:
+        """That of some rows that follow each other."""
+        doubts = {code: marked[here] for code, marked in self.doubts.items()}
+        return self._replace(untaxed=self.untaxed[here], unknown=self.unknown[here], doubts=doubts)
 
     def where(self, rows: np.ndarray) -> Delivery:
         """The same, with nothing unknown or in doubt in other rows."""

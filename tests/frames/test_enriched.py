@@ -1,0 +1,94 @@
+"""What is known of enriched rows is read once: columns of rates, terms of the tax, the stamp."""
+
+import copy
+import sys
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+from svc_tools.frames import SvcAccessor
+from svc_tools.frames.added import rates
+from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.added.stamp import KEY
+from svc_tools.frames.options import TaxOptions
+from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.summary import summarize
+
+SUFFIXES = (".xlsx", ".html")
+STREET = "12 Elm Street"
+ORDERS = {
+    "address": [STREET, STREET, None],
+    "state": ["TX", "PR", "WA"],
+    "zip": ["78701", "00901", "98101"],
+    "date": ["2026-02-03"] * 3,
+    "amount": ["100.00", "80.00", "40.00"],
+}
+
+
+@pytest.fixture(scope="module")
+def taxed(embedded):
+    """Three rows after a lookup and a tax; one has no rate, and its error quotes an address."""
+    orders = pd.DataFrame(ORDERS)
+    looked = SvcAccessor(orders).lookup(client=embedded, progress=False)
+    looked["lookup_error"] = looked["lookup_error"].str.cat([f" '{STREET}'"] * 3)
+    return SvcAccessor(looked).tax("amount", shipping=False, progress=False)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Counts how often rates and terms are read, and stamps are copied."""
+    counts = Counter()
+
+    def counting(found, name_of):
+        def call(*args, **options):
+            counts[name_of(*args)] += 1
+            return found(*args, **options)
+
+        return call
+
+    def copied(attributes, *args, deepcopy=copy.deepcopy):
+        made = deepcopy(attributes, *args)
+        if isinstance(attributes, dict) and KEY in attributes:
+            counts["copies asked for"] += 1
+            counts["copies"] += made[KEY] is not attributes[KEY]
+        return made
+
+    for module in [one for name, one in sys.modules.items() if name.startswith("svc_tools.")]:
+        if vars(module).get("rates_of") is rates.rates_of and module is not rates:
+            by_column = counting(rates.rates_of, lambda _, name: ("rates", name))
+            monkeypatch.setattr(module, "rates_of", by_column)
+    of_terms = counting(TaxOptions.__init__, lambda _: "terms")
+    monkeypatch.setattr(TaxOptions, "__init__", of_terms)
+    monkeypatch.setattr(pd.core.generic, "deepcopy", copied)
+    return counts
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_report_reads_each_column_of_rates_and_the_terms_once(taxed, counted, tmp_path, suffix):
+    SvcAccessor(taxed).report(tmp_path / f"report{suffix}")
+    of_rates = {key[1]: times for key, times in counted.items() if key[0] == "rates"}
+    assert {"combined_rate", "rate_low", "rate_high"} <= of_rates.keys()
+    assert {*of_rates.values()} == {1}
+    assert counted["terms"] == 1
+
+
+def test_what_a_summary_has_read_is_not_read_again_for_a_report(taxed, counted, tmp_path):
+    rows = Enriched(taxed)
+    summary = summarize(rows)
+    write_workbook(rows, tmp_path / "report.xlsx", summary=summary)
+    assert {times for key, times in counted.items() if key[0] == "rates"} == {1}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_report_copies_nothing_of_what_the_frame_remembers(taxed, counted, tmp_path, suffix):
+    SvcAccessor(taxed).report(tmp_path / f"report{suffix}")
+    assert counted["copies asked for"]
+    assert not counted["copies"]
+
+
+def test_an_address_that_is_left_out_is_not_quoted_though_it_is_read_already(taxed, tmp_path):
+    text = SvcAccessor(taxed).report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "(not shown)" in text
+    assert STREET not in text
+    assert taxed["lookup_error"].str.contains(STREET).any()
