@@ -249,6 +249,10 @@ _MOST_REASONS = 20_000
 """Distinct reasons counted: those that quote a cell can be as many as the rows."""
 
 
+_PART = 16_384
+"""Rows that are added at once."""
+
+
 class FileTotals:
     """What is added up over the chunks of a file, in aggregates that a frame has, too.
 
@@ -277,13 +281,15 @@ class FileTotals:
         self._tax, self._has_tax = TaxSums(taxed or is_usable, _MOST_REASONS), taxed is not None
 
     def add(self, rows: Enriched) -> None:
-        """Add the rows of a chunk."""
-        goods = goods_of_tax(rows)
+        """Add the rows of a chunk, part by part: what is known of each row needs memory."""
         every: list[Aggregate] = [self._statuses, self._reasons, self._warned, self._complete]
         every += [self._parts, self._not_due, self.review, *self.breakdowns.values()]
         every += [self._tax] if self._has_tax else []
-        for one in every:
-            one.add(rows, goods)
+        for start in range(0, max(len(rows), 1), _PART):
+            part = Enriched(rows.frame.iloc[start : start + _PART], rows.prefix)
+            goods = goods_of_tax(part)
+            for one in every:
+                one.add(part, goods)
 
     @property
     def rows(self) -> int:
