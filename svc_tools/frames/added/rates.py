@@ -13,13 +13,10 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.arrow import coded, first_column, units_of
-from svc_tools.statuses import Status
+from svc_tools.frames.arrow import first_column, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    from svc_tools.frames.arrow import Coded
 
 
 class Rates(NamedTuple):
@@ -113,8 +110,3 @@ def _rate(value: object, name: str) -> int | str | None:
     if 0 <= units < UNITS_PER_ONE:
         return units
     return f"{name}: {text[:40]} is not a fraction from 0 to 1"
-
-
-def statuses_of(frame: pd.DataFrame, prefix: str) -> Coded[str]:
-    """The `lookup_status` of each row; a row without one was not attempted."""
-    return coded(frame, f"{prefix}lookup_status", Status.NOT_ATTEMPTED.text)

@@ -127,7 +127,7 @@ _EARLIER = {
     "svc_tax_terms": "terms",
     "svc_layout": "layouts",
 }
-"""The attributes in which release 0.3.0 had the other parts than the lookups."""
+"""The attributes in which earlier frames and files have the other parts than the lookups."""
 _EVERY_KEY = frozenset((KEY, "svc_lookup", "svc_answers", *_EARLIER))
 
 
@@ -136,7 +136,7 @@ def _day(value: Any) -> Any:  # noqa: ANN401 - any value of JSON
 
 
 def _of_earlier(attributes: Mapping[Any, Any]) -> dict[str, Any]:
-    """The parts as release 0.3.0 stored them: in six attributes."""
+    """The parts as earlier frames and files have them: in six attributes."""
     parts = {part: attributes.get(name) for name, part in _EARLIER.items()}
     lookups: dict[str, dict[str, Any]] = {}
     with contextlib.suppress(ValueError, TypeError, LookupError, AttributeError):
