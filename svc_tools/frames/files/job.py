@@ -686,8 +686,8 @@ class _FileWriting:
     ) -> None:
         self._rows, self._layout, self._terms = rows, layout, terms
         self._columns, self._codes, self.stamp = columns, codes, stamp
-        # what was looked up, how, and by what it is taxed
-        self._counted = stamp.put(terms.lookup.prefix, readings=layout.reading.as_plain())
+        # what was looked up and by what it is taxed, without the results themselves
+        self._counted = Stamp(stamp).put(terms.lookup.prefix, readings=layout.reading.as_plain())
         self._counts = Counts()
         self._money: list[int] = []
         self.notes: list[str] = []
