@@ -328,13 +328,12 @@ def _which(found: EnrichedFile) -> list[str]:
     """Which lookup is read, where that is not plain."""
     if not found.prefix and not found.others:
         return []
+    from svc_tools.frames.files.enriched_file import with_prefix  # noqa: PLC0415 - loads pandas
 
-    def named(prefix: str) -> str:
-        return f"with the prefix {prefix!r}" if prefix else "without a prefix"
-
-    line = f"These are the figures of the lookup {named(found.prefix)}"
+    line = f"These are the figures of the lookup {with_prefix(found.prefix)}"
     if found.others:
-        line += f"; the file also has one {' and one '.join(map(named, found.others))} (--prefix)"
+        others = " and one ".join(map(with_prefix, found.others))
+        line += f"; the file also has one {others} (--prefix)"
     return [f"{line}."]
 
 

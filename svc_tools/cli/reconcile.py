@@ -85,9 +85,12 @@ def reconcile(
 
         kind = checked_output(output, source, force=given["force"])
         _check(tolerance, period, date)
-        ready = partial(_column, collected)
+        named = [*(("--by", label) for label in by or ()), *([("--date", date)] if date else [])]
+        ready = partial(_check_columns, collected, named)
         rows = opened(source, given, service, ready=ready, needs_tax=True)
         label = _column(collected, free_labels(rows.frame))
+        for flag, one in named:
+            require_column(flag, one, [*rows.frame.columns])
         if period is not None and date is None:
             _require_days(rows)
         made = SvcAccessor(rows.frame).reconcile(
@@ -115,11 +118,27 @@ def _check(tolerance: str, period: str | None, date: str | None) -> None:
     from svc_tools.frames.analysis.periods import Period  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.money import one_amount  # noqa: PLC0415 - as above
 
-    one_amount(tolerance, "--tolerance")
+    if one_amount(tolerance, "--tolerance") < 0:
+        raise ValueError(f"--tolerance: {tolerance} is negative; expected 0 dollars or more")
     if period is not None and period not in get_args(Period):
         raise ValueError(f"--period: given {period!r}, expected month, quarter or year")
     if date is not None and period is None:
         raise ValueError("--date is for --period month, quarter or year; give that too")
+
+
+def _check_columns(
+    collected: str | None, named: Sequence[tuple[str, str]], labels: Sequence[Hashable]
+) -> None:
+    """Refuse columns that the file has not, before anything is requested.
+
+    One with the name of an added column may be there afterwards.
+    """
+    from svc_tools.lookup.columns import ADDED_COLUMNS  # noqa: PLC0415 - few commands read files
+
+    _column(collected, labels)
+    for flag, label in named:
+        if not label.endswith(ADDED_COLUMNS):
+            require_column(flag, label, labels)
 
 
 def _require_days(rows: Rows) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -54,12 +55,13 @@ def changed_rows(rows: Enriched) -> int | None:
     """How many rows have another place or date, or another rate, than at their lookup.
 
     `None` where that is unknown: the results are not stored with the frame (it comes from a file,
-    or was merged), or it lacks a column that its lookup read.
+    or was merged), or it lacks a column that its lookup read, or has it twice.
     """
     lookup = lookup_of(rows)
     if lookup is None or lookup.results is None:
         return None
-    if not all(label in rows.frame.columns for label in lookup.inputs.columns.values()):
+    every = Counter(rows.frame.columns)
+    if not all(every[label] == 1 for label in lookup.inputs.columns.values()):
         return None
     if lookup.rows is not None and lookup.rows.are_those_of(rows.frame):
         outcomes, of_query = lookup.results.of_queries(lookup.results.queries)

@@ -74,6 +74,23 @@ def test_any_column_may_be_named_and_one_that_is_missing_is_refused(files, tmp_p
         assert faults.seen == []
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["--by", "shelf"], ["--period", "month", "--date", "day"], ["--tolerance", "-1"]],
+    ids=lambda options: options[-2],
+)
+def test_what_cannot_be_compared_by_is_refused_before_a_request(files, options):
+    with serving() as faults:
+        account = {"SVC_API_KEY": KEY, "SVC_BASE_URL": faults.base_url}
+        for kind in ("plain", "csv"):
+            done = svc_tools("reconcile", files[kind], *options, **account)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"{options[-2]}: " in done.stderr
+        assert faults.seen == []
+    added = told(files["plain"], "--embedded", "--by", "resolved_zip", "--prefix", "")
+    assert {one["resolved_zip"] for one in added["by_group"]} >= {"78701", "94105"}
+
+
 def test_the_computed_tax_is_not_what_was_collected(files):
     done = svc_tools("reconcile", files["csv"], "--collected", "tax")
     assert (done.returncode, "--collected" in done.stderr) == (2, True)

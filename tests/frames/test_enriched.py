@@ -5,6 +5,7 @@ import io
 import sys
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from svc_tools.frames.options import TaxOptions
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.summary import summarize
 
+SHOPIFY = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
 SUFFIXES = (".xlsx", ".html")
 STREET = "12 Elm Street"
 ORDERS = {
@@ -94,6 +96,18 @@ def test_an_address_that_is_left_out_is_not_quoted_though_it_is_read_already(tax
     assert "(not shown)" in text
     assert STREET not in text
     assert taxed["lookup_error"].str.contains(STREET).any()
+
+
+@pytest.mark.parametrize("tax", [{}, {"amount": "Subtotal"}])
+def test_a_frame_and_its_file_remember_the_same(embedded, tmp_path, tax):
+    orders = pd.read_csv(SHOPIFY, dtype=str)
+    looked = SvcAccessor(orders).lookup(client=embedded, progress=False)
+    taxed = SvcAccessor(looked).tax(**tax, progress=False)
+    taxed.to_parquet(tmp_path / "taxed.parquet")
+    again = pd.read_parquet(tmp_path / "taxed.parquet")
+    assert again.attrs[KEY] == taxed.attrs[KEY]
+    both = pd.concat([taxed, again])  # pandas keeps what is equal
+    assert SvcAccessor(both).layout() == SvcAccessor(taxed).layout()
 
 
 def test_a_column_of_the_users_with_the_name_of_a_tax_is_no_tax(embedded):

@@ -231,6 +231,20 @@ def test_a_column_with_a_cell_that_was_edited_stays_text_and_is_named(orders, tm
     assert compared.lines["difference_reason"].tolist()[1] == "agrees"
 
 
+@pytest.mark.parametrize("cell", ["see note", "8.25%"])
+def test_cells_of_another_lookup_are_not_those_of_the_one_that_is_read(
+    orders, tmp_path, cell, embedded
+):
+    twice = tmp_path / "twice.csv"
+    enrich_file(orders["csv"], twice, prefix="b_", client=embedded, cache=False)
+    with twice.open(encoding="utf-8") as file:
+        head, first, *rest = csv.reader(file)
+    first[head.index("b_combined_rate")] = cell
+    write(twice, [head, first, *rest])
+    rows = read(twice)
+    assert (rows.prefix, rows.others, rows.unread) == ("", ("b_",), ())
+
+
 def test_a_rate_that_cannot_be_read_proves_no_rate_of_zero(orders, tmp_path):
     def edited(name, cell):
         return {"0.08250": "?"}.get(cell, cell) if name == "combined_rate" else cell

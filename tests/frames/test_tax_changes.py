@@ -137,6 +137,42 @@ def test_a_tax_from_the_rate_of_another_place_is_warned_of(embedded):
         found.svc.tax(progress=False)
 
 
+SHOP = {
+    "Name": ["#1", "#1", "#2", "#2"],
+    "Email": ["a", None, "b", None],
+    "Financial Status": ["paid", None, "paid", None],
+    "Subtotal": ["10.00", None, "20.00", None],
+    "Shipping": ["0.00", None, "0.00", None],
+    "Taxes": ["0.00", None, "0.00", None],
+    "Total": ["10.00", None, "20.00", None],
+    "Created at": ["2026-05-01 10:00:00 -0400", None, "2026-05-02 10:00:00 -0400", None],
+    "Lineitem quantity": [1, 1, 1, 1],
+    "Lineitem name": ["a", "b", "c", "d"],
+    "Lineitem price": ["5.00", "5.00", "10.00", "10.00"],
+    "Shipping Zip": ["90210", None, "10001", None],
+    "Shipping Province": ["CA", None, "NY", None],
+    "Shipping Country": ["US", None, "US", None],
+}
+
+
+def test_a_line_that_was_given_to_another_order_has_another_place(embedded):
+    found = pd.DataFrame(SHOP).svc.lookup(client=embedded, progress=False)
+    assert found["resolved_zip"].tolist() == ["90210", "90210", "10001", "10001"]
+    found.loc[1, "Name"] = "#2"
+    with pytest.warns(UserWarning, match=r"^1 of 4 rows have another place, date or rate"):
+        taxed = found.svc.tax(progress=False)
+    (note,) = taxed.svc.review().notes
+    assert note.endswith("so look them up again: 1.")
+
+
+def test_a_second_column_of_the_name_of_a_place_is_no_change(embedded):
+    frame = pd.DataFrame({"zip": ["98101", "98004"], "amount": ["10.00", "20.00"]})
+    found = frame.svc.lookup(client=embedded, as_of="2026-05-01", progress=False)
+    taxed = found.svc.tax(progress=False)
+    taxed.insert(0, "zip", ["1", "2"], allow_duplicates=True)
+    assert taxed.svc.review().notes == ()
+
+
 def test_an_exception_for_missing_taxes_survives_the_way_between_processes():
     frame = sold().assign(amount=["10.00", "ten", "1.00"])
     with pytest.raises(TaxFailedError) as raised:

@@ -19,7 +19,7 @@ from svc_tools.frames.arrow import Coded, combined
 from svc_tools.frames.money import SumsBy, dollars, money_column
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.row_states import states_of
-from svc_tools.frames.tables import table_of
+from svc_tools.frames.tables import plain_rows, table_of
 from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
@@ -153,14 +153,7 @@ class Breakdown:
     def as_json(self) -> list[dict[str, object]]:
         """The rows of the table in plain values; dollars as text with two decimals."""
         made = self.table()
-        columns = [made[name].astype(object).where(made[name].notna(), None) for name in made]
-        return [
-            {
-                str(name): str(cell) if name in _DOLLARS and cell is not None else cell
-                for name, cell in zip(made.columns, cells, strict=True)
-            }
-            for cells in zip(*columns, strict=True)
-        ]
+        return plain_rows(made, {name: str(name) for name in made})
 
 
 _SHOWN = {

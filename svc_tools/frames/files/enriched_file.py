@@ -123,18 +123,19 @@ def enriched_file(
     if not found:
         return None
     chosen = _chosen(found, prefix, name)
-    is_csv, unread = rows.delimiter is not None, []
+    is_csv, unread = rows.delimiter is not None, dict[str, list[Unread]]()
     for one, places in found.items():
         if one not in stamp.columns:  # else the file has the types, too
-            unread += _give_types(frame, one, places, dates or DateTerms(), is_csv=is_csv)
-    _refuse_percentages(unread, name)
+            unread[one] = _give_types(frame, one, places, dates or DateTerms(), is_csv=is_csv)
+    wrong = unread.get(chosen, [])  # the figures are those of one lookup
+    _refuse_percentages(wrong, name)
     return EnrichedFile(
         frame=in_rows_of_a_sheet(frame),
         prefix=chosen,
         others=tuple(one for one in found if one != chosen),
         taxed=f"{chosen}tax" in {frame.columns[at] for at in found[chosen]},
         remembers=chosen in stamp.terms or chosen in stamp.columns,
-        unread=tuple(one for one in unread if one.label.startswith(chosen)),
+        unread=tuple(wrong),
     )
 
 
@@ -163,13 +164,17 @@ def _chosen(found: Collection[str], wanted: str, name: str) -> str:
         return wanted
     if len(found) == 1 and not wanted:
         return next(iter(found))
-    there = " and ".join(map(repr, found))
+    there = " and one ".join(map(with_prefix, found))
     if wanted:
-        lookups = "a lookup" if len(found) == 1 else "lookups"
         raise FileError(
-            f"{name} has no lookup with the prefix {wanted!r}, but {lookups} with {there}", "prefix"
+            f"{name} has no lookup with the prefix {wanted!r}, but one {there}", "prefix"
         )
-    raise FileError(f"{name} has several lookups, with the prefixes {there}: name one", "prefix")
+    raise FileError(f"{name} has several lookups, one {there}: name the one to read", "prefix")
+
+
+def with_prefix(prefix: str) -> str:
+    """Which lookup of a file is meant, in words."""
+    return f"with the prefix {prefix!r}" if prefix else "without a prefix"
 
 
 def _whole(rows: Table) -> Chunk:

@@ -157,10 +157,11 @@ class Reading:
             "orders": [self.orders.number, self.orders.day, *self.orders.place],
             **{name: getattr(self, name) for name in _LABELS},
             **{name: list(getattr(self, name)) for name in _SEVERAL},
-            **{name: [[*pair] for pair in getattr(self, name).items()] for name in _BY_COLUMN},
+            **{name: [[*pair] for pair in getattr(self, name).items()] for name in _SINGLE},
+            **{name: _plain_words(getattr(self, name)) for name in _WORDS},
             "currency": self.currency,
             "kinds": [asdict(column) for column in self.kinds.used],
-            "sums": None if self.sums is None else asdict(self.sums),
+            "sums": None if self.sums is None else _plain_sums(self.sums),
             "lines": None if self.lines is None else asdict(self.lines),
             "meant": self.meant,
         }
@@ -175,7 +176,7 @@ class Reading:
         """
         known = {name: plain[name] for name in (*_LABELS, "meant") if name in plain}
         known |= {name: tuple(plain[name]) for name in _SEVERAL if name in plain}
-        for name in _BY_COLUMN:
+        for name in (*_SINGLE, *_WORDS):
             pairs = plain.get(name, [])
             known[name] = {
                 label: tuple(words) if isinstance(words, list) else words for label, words in pairs
@@ -320,7 +321,22 @@ def in_words(terms: Sequence[Term], *, quoted: bool = True) -> str:
 
 _LABELS = ("country", "refunded", "signed", "refunds", "decimal")
 _SEVERAL = ("once", "of_order", "items", "weak")
-_BY_COLUMN = ("place", "billing", "no_sale", "sale", "refund", "charges", "refunded_by", "marks")
+_SINGLE = ("place", "billing", "marks")
+_WORDS = ("no_sale", "sale", "refund", "charges", "refunded_by")
+"""By role or column: one value each, and several words each."""
+
+
+def _plain_words(words: Mapping[Hashable, tuple[str, ...] | None]) -> list[list[Any]]:
+    """Words by column, with lists for tuples, as they are read from a file: the two are equal."""
+    return [[label, None if some is None else [*some]] for label, some in words.items()]
+
+
+def _plain_sums(sums: Sums) -> dict[str, Any]:
+    """Sums, likewise."""
+    return {
+        name: [*value] if isinstance(value, tuple) else value
+        for name, value in asdict(sums).items()
+    }
 
 
 def _sums_from(plain: Mapping[str, Any]) -> Sums:
