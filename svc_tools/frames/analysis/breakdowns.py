@@ -15,12 +15,11 @@ import pandas as pd
 from svc_tools.dates import DateTerms
 from svc_tools.display import number
 from svc_tools.frames.analysis.periods import periods_of
-from svc_tools.frames.arrow import Coded, combined
+from svc_tools.frames.arrow import Coded, combined, text_column
 from svc_tools.frames.money import SumsBy, dollars, money_column
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.row_states import states_of
-from svc_tools.frames.tables import table_of
-from svc_tools.text_dtype import text_dtype
+from svc_tools.frames.tables import plain_rows, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -101,7 +100,7 @@ class Breakdown:
         made = pd.DataFrame(
             {
                 **{
-                    name: pd.array([group[at] or None for group in order], dtype=text_dtype())
+                    name: text_column(group[at] for group in order)
                     for at, name in enumerate(self.keys)
                 },
                 "rows": self._rows(parts),
@@ -152,15 +151,7 @@ class Breakdown:
 
     def as_json(self) -> list[dict[str, object]]:
         """The rows of the table in plain values; dollars as text with two decimals."""
-        made = self.table()
-        columns = [made[name].astype(object).where(made[name].notna(), None) for name in made]
-        return [
-            {
-                str(name): str(cell) if name in _DOLLARS and cell is not None else cell
-                for name, cell in zip(made.columns, cells, strict=True)
-            }
-            for cells in zip(*columns, strict=True)
-        ]
+        return plain_rows(self.table())
 
 
 _SHOWN = {
