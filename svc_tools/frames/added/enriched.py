@@ -39,9 +39,7 @@ _Fact = TypeVar("_Fact")
 _OfRows = TypeVar("_OfRows", bound="_ByRow | None")
 LOOKUP_FIRST = "look the rates up first: df.svc.lookup()"
 TAX_FIRST = "compute the tax first: df.svc.tax(amount='…')"
-
-
-_NO_LABEL = object()
+NO_LABEL = object()
 """A label that no frame has."""
 
 
@@ -117,7 +115,7 @@ class Enriched:
 
     def _named(self, name: str) -> Hashable:
         """The label of an added column; one that no frame has, where it is the user's."""
-        return _NO_LABEL if self._is_own(name) else self.prefix + name
+        return NO_LABEL if self._is_own(name) else self.prefix + name
 
     def require(self, *names: str, remedy: str = LOOKUP_FIRST, argument: str = "lookup") -> Self:
         """Refuse a frame that lacks one of these added columns, or has one of them twice.

@@ -48,6 +48,7 @@ from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
+    due_of,
     goods_of_tax,
     shipping_of,
     taxed_rows,
@@ -95,7 +96,7 @@ def reconcile(
     allowed = one_amount(tolerance, "tolerance")
     if allowed < 0:
         raise ValueError(f"tolerance: {tolerance} is negative; expected 0 dollars or more")
-    taxed = taxed_rows(rows)
+    taxed, due = taxed_rows(rows), due_of(rows)
     notes = changes_since(rows)
     _check_collected(rows, collected)
     if date is not None and period is None:
@@ -108,13 +109,13 @@ def reconcile(
     (cents, wrong, snapped), how_read = _of_rows(of, taxed, goods)
     unknown = np.zeros(len(rows), bool)
     unknown[list(wrong)] = True
-    compared = Compared.of(taxed.due, Money(cents, unknown), taxed.nothing_due, allowed)
+    compared = Compared.of(due.money, Money(cents, unknown), due.nothing, allowed)
     reasons = _reasons(rows, compared, wrong)
     lines = _lines(source, rows, compared, reasons)
     (totals,) = sums_of(compared, np.zeros(len(rows), np.int64), 1)
     return Reconciliation(
         collected=str(collected),
-        expected="tax_due" if taxed.says_due else "tax",
+        expected="tax_due" if due.computed else "tax",
         tolerance=dollars(allowed),
         totals=totals,
         by_state=by_state(compared, states_of(rows)),
