@@ -29,6 +29,7 @@ from svc_tools.cli.app import app
 from svc_tools.cli.common import grouped
 from svc_tools.frames import SvcAccessor, enrich_file, exposure_of_file
 from svc_tools.frames import options as door
+from svc_tools.frames.analysis.breakdowns import BREAKDOWNS
 from svc_tools.frames.dask import DaskSvcAccessor
 from svc_tools.frames.files import enriching, job, rates
 from svc_tools.frames.files.enriching import view_of_file
@@ -69,7 +70,8 @@ METHODS = {
         ExposureOptions: [SvcAccessor.exposure],
         AmountOptions: [
             *(SvcAccessor.reconcile, SvcAccessor.filing, SvcAccessor.review),
-            *(SvcAccessor.split, SvcAccessor.by_month, SvcAccessor.report),
+            *(SvcAccessor.split, SvcAccessor.report),
+            *(getattr(SvcAccessor, name) for name in BREAKDOWNS),
         ],
     },
     "file": {
@@ -377,7 +379,7 @@ VALUES = {
     "encoding": "cp1252",
     "report": "report.html",
     "report_columns": ["combined_rate"],
-    "by_month": True,
+    **dict.fromkeys(BREAKDOWNS, True),
     "layout": "shop.toml",
     "save_layout": "kept.toml",
     "force": True,

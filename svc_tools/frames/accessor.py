@@ -29,7 +29,6 @@ from svc_tools.frames.plain import plain
 from svc_tools.frames.review import review
 from svc_tools.frames.split import split
 from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
-from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -539,13 +538,9 @@ class SvcAccessor:
             ValueError: the frame has not been looked up, or a column is missing; or the lookup was
                 by quarter, and the dates of the sales are not known.
         """
-        rows, options = (
-            Enriched(self._readable, prefix),
-            options_of(AmountOptions, "by_month", answers),
-        )
+        options = options_of(AmountOptions, "by_month", answers)
         made = ByMonth(date, dates_of(date_format, tz))
-        made.add(rows, goods_of(rows, amount, options, call="by_month"))
-        return made.table()
+        return made.of_frame(Enriched(self._readable, prefix), amount, options)
 
     def plain(self) -> pd.DataFrame:
         """Return a copy in the standard types of pandas, for what takes no exact decimals.

@@ -332,7 +332,7 @@ class TaxSums:
         untaxed: rows that should have a tax, by the reason why they have none.
     """
 
-    def __init__(self, meant: Callable[[Meaning], bool], most: int | None = None) -> None:
+    def __init__(self, meant: Callable[[Meaning], bool], most: int) -> None:
         self._meant, self._most = meant, most
         self.rows = 0
         self.sales = self.tax = self.at_stake = dollars(0)

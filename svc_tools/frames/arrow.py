@@ -415,11 +415,21 @@ class Coded(NamedTuple, Generic[_Cell]):
         """The mask of the rows that have one of these codes."""
         return self.where(lambda cell: not {*codes}.isdisjoint(cell))
 
+    def column(self: Coded[str]) -> ExtensionArray:
+        """The texts as a column of a frame; an empty one is missing."""
+        return text_column(self.values).take(self.codes)
+
     def counts(self, rows: np.ndarray | None = None) -> list[tuple[_Cell, int]]:
         """How many rows (of those in the mask) have each value; values of no row are left out."""
         codes = self.codes if rows is None else self.codes[rows]
         counted = np.bincount(codes, minlength=len(self.values)).tolist()
         return [(value, n) for value, n in zip(self.values, counted, strict=True) if n]
+
+
+def text_column(texts: Iterable[str | None]) -> ExtensionArray:
+    """Texts as a column of a frame; an empty one is missing."""
+    column: ExtensionArray = pd.array([text or None for text in texts], dtype=_TEXT)
+    return column
 
 
 def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded[str]:

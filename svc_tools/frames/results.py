@@ -96,15 +96,13 @@ class QueryRows:
         """Those of a frame; `None` where a column is missing, twice there, or of Python objects."""
         if not frame.columns.is_unique or not {*labels} <= {*frame.columns}:
             return None
-        cells = {label: _cells_of(frame[label]) for label in labels}
-        known = {label: held for label, held in cells.items() if held is not None}
-        if len(known) < len(cells):
-            return None
+        held: dict[Hashable, pa.ChunkedArray | np.ndarray] = {}
+        for label in labels:
+            cells = _cells_of(frame[label])
+            if cells is None:
+                return None
+            held[label] = cells.copy() if isinstance(cells, np.ndarray) else cells
         kind = np.min_scalar_type(int(codes.max(initial=0)))
-        held = {
-            label: one.copy() if isinstance(one, np.ndarray) else one
-            for label, one in known.items()
-        }
         return cls(held, codes.astype(kind, copy=False))
 
     def are_those_of(self, frame: pd.DataFrame) -> bool:

@@ -6,7 +6,7 @@ summaries and reports; `ReviewCounts` groups those of a file that is read in par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +29,7 @@ from svc_tools.display import (
 )
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.comparison import without_added
-from svc_tools.frames.arrow import MONEY, Coded, combined, decimals, recoded
+from svc_tools.frames.arrow import MONEY, Coded, combined, decimals, recoded, text_column
 from svc_tools.frames.money import Money, dollars, dollars_by, money_column, sums_by
 from svc_tools.frames.review_rows import (
     BASES,
@@ -43,14 +43,13 @@ from svc_tools.frames.review_rows import (
     why_review,
 )
 from svc_tools.frames.row_states import places_of, states_of
-from svc_tools.frames.tables import plain_rows, table_of
+from svc_tools.frames.tables import plain_fields, plain_rows, table_of
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     goods_of,
 )
 from svc_tools.frames.untaxed_states import UntaxedStates
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -435,10 +434,7 @@ class Review:
         groups = self.state_reasons
 
         def texts(name: str) -> pd.api.extensions.ExtensionArray:
-            found: pd.api.extensions.ExtensionArray = pd.array(
-                [getattr(one, name) or None for one in groups], dtype=text_dtype()
-            )
-            return found
+            return text_column(getattr(one, name) for one in groups)
 
         return pd.DataFrame(
             {
@@ -498,27 +494,13 @@ class Review:
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program; dollars as text with two decimals."""
-        every = {field.name: getattr(self.totals, field.name) for field in fields(self.totals)}
-        tables = {"by_state": self.by_state, "groups": self.groups}
         return {
             "sentence": self.sentence,
             "notes": [*self._sentences],
-            "totals": {
-                name: str(value) if isinstance(value, Decimal) else value
-                for name, value in every.items()
-            },
-            **{
-                name: plain_rows(table, {label: str(label) for label in table.columns})
-                for name, table in tables.items()
-            },
-            "not_due": [
-                {
-                    "reason": one.reason,
-                    "rows": one.rows,
-                    "sales": None if one.sales is None else str(one.sales),
-                }
-                for one in self.not_due
-            ],
+            "totals": plain_fields(self.totals),
+            "by_state": plain_rows(self.by_state),
+            "groups": plain_rows(self.groups),
+            "not_due": [one.as_json() for one in self.not_due],
         }
 
     @property
@@ -626,11 +608,11 @@ def reviewed(rows: Enriched, goods: Goods, *, share: int = 90) -> Reviewed:
     made = source.iloc[listed[order]].copy(deep=False)
     columns = (
         decimals(own.cents[order], own.missing[order], MONEY),
-        _taken(BASES, basis[order]),
-        _taken(_joined(reasons.values), reasons.codes[order]),
-        _taken(why.values, why.codes[order]),
-        _advice_of_rows(reasons, states, unmatched, order),
-        _taken(places.values, places.codes[order]),
+        Coded(basis[order], BASES).column(),
+        text_column(_joined(reasons.values)).take(reasons.codes[order]),
+        why.at(order).column(),
+        _advice_of_rows(reasons, states, unmatched).at(order).column(),
+        places.at(order).column(),
         rank[group_codes[order]] + 1,
     )
     for name, column in zip(REVIEW_COLUMNS, columns, strict=True):
@@ -676,17 +658,16 @@ def _groups(
 ) -> pd.DataFrame:
     """Place and reasons with rows and dollars: the most dollars first, then the most rows."""
     stakes = dollars_by(codes, own, len(keys))
-    every = np.arange(len(keys))
     groups = pd.DataFrame(
         {
-            "state": _taken([state for state, *_ in keys], every),
-            "reason": _taken([_first(codes) for *_, codes in keys], every),
-            "place": _taken([place for _, place, _ in keys], every),
-            "reasons": _taken(_joined(codes for *_, codes in keys), every),
+            "state": text_column(state for state, *_ in keys),
+            "reason": text_column(_first(codes) for *_, codes in keys),
+            "place": text_column(place for _, place, _ in keys),
+            "reasons": text_column(_joined(codes for *_, codes in keys)),
             "rows": sizes,
             "dollars": money_column(stakes),
-            "to_do": _taken(advice, every),
-            "where": _taken([where_to_do(_first(codes), state) for state, _, codes in keys], every),
+            "to_do": text_column(advice),
+            "where": text_column(where_to_do(_first(codes), state) for state, _, codes in keys),
         }
     )
 
@@ -724,22 +705,18 @@ def _carrying(sizes: Sequence[int], wanted: int) -> int:
     return rows
 
 
-def _taken(values: Sequence[str], codes: np.ndarray) -> pd.api.extensions.ExtensionArray:
-    return pd.array([value or None for value in values], dtype=text_dtype()).take(codes)
-
-
 def _given(unmatched: int, rows: int) -> AddressGiven:
     return "no" if not unmatched else "all" if unmatched == rows else "some"
 
 
 def _advice_of_rows(
-    reasons: Coded[tuple[str, ...]], states: Coded[str], unmatched: np.ndarray, order: np.ndarray
-) -> pd.api.extensions.ExtensionArray:
-    """What to do about each row, in this order."""
+    reasons: Coded[tuple[str, ...]], states: Coded[str], unmatched: np.ndarray
+) -> Coded[str]:
+    """What to do about each row."""
     given = Coded(unmatched.astype(np.int64), ("no", "all"))
     codes, rows = combined([reasons, states, given])
     texts = [_advice_on(cell, state, "all" if one == "all" else "no") for cell, state, one in rows]
-    return _taken(texts, codes[order])
+    return Coded(codes, tuple(texts))
 
 
 def _first(codes: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_tools.exports import PLACE_ROLES, recognized
-from svc_tools.frames.added.enriched import Enriched, fact, fact_of_all
+from svc_tools.frames.added.enriched import NO_LABEL, Enriched, fact, fact_of_all
 from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.lookup.orders import Orders, may_have_blanks
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _NAMING = ("zip", "address", "city", "location")
 """The cells that may name the state of a row without one."""
-_NO_COLUMN = object()
-"""A label that no frame has."""
 
 
 def known_states(given: Iterable[str]) -> frozenset[str]:
@@ -134,7 +132,7 @@ def places_of(rows: Enriched, *, without: Collection[Hashable] = ()) -> Coded[st
     )
     columns = [states_of(rows)]
     names = ("address", "city", "zip", "location", "lat", "lng")
-    columns += [coded(frame, used.get(name, _NO_COLUMN)) for name in names]
+    columns += [coded(frame, used.get(name, NO_LABEL)) for name in names]
     columns += [rows.coded(f"resolved_{name}") for name in ("zip", "city")]
     codes, cells = combined(columns)
     return recoded(codes, map(_label, cells))

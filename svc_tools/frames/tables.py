@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from svc_tools.display import NOTHING, Column, Table, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
+
+    from _typeshed import DataclassInstance
 
     from svc_tools.display import Head
 
@@ -49,16 +52,27 @@ def table_of(
     )
 
 
-def plain_rows(frame: pd.DataFrame, labels: Mapping[Hashable, str]) -> list[dict[str, object]]:
-    """Rows of a frame as plain values for a program: by label, the name that each value has.
+def plain_rows(
+    frame: pd.DataFrame, labels: Mapping[Hashable, str] | None = None
+) -> list[dict[str, object]]:
+    """Rows of a frame as plain values for a program; see `plain_value`.
 
-    Exact decimals are text, and what is missing is `None`.
+    Args:
+        frame: the rows.
+        labels: by label, the name that each value has; by default all labels, as text.
     """
-    columns = [map(_plain, frame[label].tolist()) for label in labels]
-    return [dict(zip(labels.values(), row, strict=True)) for row in zip(*columns, strict=True)]
+    names = {label: str(label) for label in frame.columns} if labels is None else labels
+    columns = [map(plain_value, frame[label].tolist()) for label in names]
+    return [dict(zip(names.values(), row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _plain(value: Any) -> object:  # noqa: ANN401 - a cell of any column
+def plain_fields(values: DataclassInstance) -> dict[str, object]:
+    """The fields of a dataclass likewise, by name."""
+    return {field.name: plain_value(getattr(values, field.name)) for field in fields(values)}
+
+
+def plain_value(value: Any) -> object:  # noqa: ANN401 - a cell of any column
+    """A value for a program: exact decimals are text, and what is missing is `None`."""
     if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
         return None
     return value if isinstance(value, str | int | bool) else str(value)

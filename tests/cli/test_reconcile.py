@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pytest
 from support.command import svc_tools
-from support.enriched import KINDS, ROWS, enriched_files, write
+from support.enriched import KINDS, ROWS, enriched_files, write, written_rows
 from support.faults import KEY, serving
 
 from svc_tools import svc
@@ -146,14 +144,7 @@ def test_a_difference_is_tolerated_and_the_worst_rows_are_as_many_as_are_wanted(
 def test_every_row_is_written_with_its_difference(files, tmp_path, kind):
     output = tmp_path / f"out.{kind}"
     assert told(files["csv"], "-o", output)["output"] == str(output)
-    if kind == "csv":
-        with output.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-    elif kind == "xlsx":
-        head, *cells = openpyxl.load_workbook(output).active.iter_rows(values_only=True)
-        rows = [dict(zip(head, row, strict=True)) for row in cells]
-    else:
-        rows = pd.read_parquet(output).to_dict("records")
+    rows = written_rows(output)
     assert len(rows) == len(ROWS) - 1
     assert [*rows[0]][-len(LINE_COLUMNS) :] == list(LINE_COLUMNS)
     assert float(rows[2]["tax_difference"]) == -0.5

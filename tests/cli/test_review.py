@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import signal
@@ -10,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pytest
 from support.command import svc_tools
-from support.enriched import KINDS, ROWS, enriched_files, write
+from support.enriched import KINDS, ROWS, enriched_files, write, written_rows
 from support.faults import KEY, answer, echo, echoing, serving
 from support.systems import posix
 from support.waiting import until
@@ -106,14 +104,7 @@ def test_a_row_has_the_number_that_a_spreadsheet_gives_it(files):
 def test_the_rows_to_review_are_written_whole_or_not_at_all(files, tmp_path, kind):
     output = tmp_path / f"out.{kind}"
     assert told(files["csv"], "-o", output)["output"] == str(output)
-    if kind == "csv":
-        with output.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-    elif kind == "xlsx":
-        head, *cells = openpyxl.load_workbook(output).active.iter_rows(values_only=True)
-        rows = [dict(zip(head, row, strict=True)) for row in cells]
-    else:
-        rows = pd.read_parquet(output).to_dict("records")
+    rows = written_rows(output)
     assert [str(row["order"]) for row in rows] == ["1", "4"]
     assert [row["review_reasons"] for row in rows] == ["as_of_before_history", "unresolved"]
     before = output.read_bytes()

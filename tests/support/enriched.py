@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 
+import openpyxl
+import pandas as pd
+
 from support.command import svc_tools
 
 KINDS = ["csv", "xlsx", "parquet"]
@@ -21,6 +24,17 @@ def write(path, rows):
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
     return path
+
+
+def written_rows(path):
+    """The rows of a file that a command has written."""
+    if path.suffix == ".csv":
+        with path.open(newline="") as file:
+            return list(csv.DictReader(file))
+    if path.suffix == ".xlsx":
+        head, *cells = openpyxl.load_workbook(path).active.iter_rows(values_only=True)
+        return [dict(zip(head, row, strict=True)) for row in cells]
+    return pd.read_parquet(path).to_dict("records")
 
 
 def enriched_files(folder):

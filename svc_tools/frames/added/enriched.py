@@ -12,7 +12,6 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from svc_tools.codes import codes_in
 from svc_tools.frames.added.names import known_labels, require_columns, require_one
@@ -22,10 +21,11 @@ from svc_tools.frames.arrow import Coded, coded, recoded
 from svc_tools.frames.money import Money, money
 from svc_tools.lookup.columns import TAXES
 from svc_tools.statuses import Meaning, Status
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
+
+    import pandas as pd
 
 
 class _ByRow(Protocol):
@@ -39,9 +39,7 @@ _Fact = TypeVar("_Fact")
 _OfRows = TypeVar("_OfRows", bound="_ByRow | None")
 LOOKUP_FIRST = "look the rates up first: df.svc.lookup()"
 TAX_FIRST = "compute the tax first: df.svc.tax(amount='…')"
-
-
-_NO_LABEL = object()
+NO_LABEL = object()
 """A label that no frame has."""
 
 
@@ -85,8 +83,7 @@ class Enriched:
     def with_texts(self, name: str, texts: Coded[str]) -> Enriched:
         """All rows with other texts in an added column; the other columns are not read again."""
         frame = self.frame.copy(deep=False)
-        of_rows = pd.array([text or None for text in texts.values], dtype=text_dtype())  # noqa: PD011 - no frame's
-        frame[self.prefix + name] = of_rows.take(texts.codes)
+        frame[self.prefix + name] = texts.column()
         changed = Enriched(frame, self.prefix)
         # what follows from several columns is found again: one of them may be this one
         read = {key: of for key, of in self._facts.items() if isinstance(key, tuple)}
@@ -118,7 +115,7 @@ class Enriched:
 
     def _named(self, name: str) -> Hashable:
         """The label of an added column; one that no frame has, where it is the user's."""
-        return _NO_LABEL if self._is_own(name) else self.prefix + name
+        return NO_LABEL if self._is_own(name) else self.prefix + name
 
     def require(self, *names: str, remedy: str = LOOKUP_FIRST, argument: str = "lookup") -> Self:
         """Refuse a frame that lacks one of these added columns, or has one of them twice.
@@ -128,9 +125,9 @@ class Enriched:
         """
         labels = tuple(self.prefix + name for name in names)
         frame = self._every.frame
-        own = [label for name in names if (label := self.prefix + name) and self._is_own(name)]
-        if there := [label for label in own if label in frame.columns]:
-            raise ValueError(f"the column {there[0]!r} is yours, not that of a tax; {remedy}")
+        if own := [name for name in names if self._is_own(name) and self.prefix + name in frame]:
+            label = self.prefix + own[0]
+            raise ValueError(f"the column {label!r} is yours, not that of a tax; {remedy}")
         require_columns(frame, labels, remedy)
         for label in labels:
             require_one(frame, label, argument)

@@ -15,12 +15,12 @@ import pandas as pd
 from svc_tools.dates import DateTerms
 from svc_tools.display import number
 from svc_tools.frames.analysis.periods import periods_of
-from svc_tools.frames.arrow import Coded, combined
+from svc_tools.frames.arrow import Coded, combined, text_column
 from svc_tools.frames.money import SumsBy, dollars, money_column
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.tables import plain_rows, table_of
-from svc_tools.text_dtype import text_dtype
+from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
+    from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 _ADDED = {
@@ -63,8 +64,19 @@ class Breakdown:
         self._notes: dict[str, None] = {}
 
     def keys_of(self, rows: Enriched) -> Sequence[Coded[str]]:
-        """The value of each row for each of `keys`; empty where it is not known."""
+        """The value of each row for each of `keys`; empty where it is not known.
+
+        Raises:
+            ValueError: the frame lacks a column.
+        """
         raise NotImplementedError
+
+    def of_frame(
+        self, rows: Enriched, amount: Hashable | None, options: AmountOptions
+    ) -> pd.DataFrame:
+        """The table of a frame; the arguments are those of `goods_of`."""
+        self.add(rows, goods_of(rows, amount, options, call=self.name))
+        return self.table()
 
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add rows, with their amounts.
@@ -101,7 +113,7 @@ class Breakdown:
         made = pd.DataFrame(
             {
                 **{
-                    name: pd.array([group[at] or None for group in order], dtype=text_dtype())
+                    name: text_column(group[at] for group in order)
                     for at, name in enumerate(self.keys)
                 },
                 "rows": self._rows(parts),
@@ -152,8 +164,7 @@ class Breakdown:
 
     def as_json(self) -> list[dict[str, object]]:
         """The rows of the table in plain values; dollars as text with two decimals."""
-        made = self.table()
-        return plain_rows(made, {name: str(name) for name in made})
+        return plain_rows(self.table())
 
 
 _SHOWN = {

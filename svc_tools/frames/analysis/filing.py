@@ -17,7 +17,7 @@ import pandas as pd
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of, undated
-from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
+from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals, text_column
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import review_codes
@@ -34,7 +34,6 @@ from svc_tools.frames.taxes.taxed_rows import (
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
 from svc_tools.places import STATES, us_state
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -171,14 +170,13 @@ def _of_state(states: Coded[str], code: str) -> np.ndarray:
 
 def _left_out(rest: Enriched, goods: Goods) -> pd.DataFrame:
     """The rows that are not filed, in frame order, with the reason and their sales."""
-    codes, why = taxed_rows(rest).why
     errors, cells = combined([rest.coded("lookup_error"), rest.coded("tax_error")])
-    details = [of_lookup or of_tax or None for of_lookup, of_tax in cells]
+    details = [of_lookup or of_tax for of_lookup, of_tax in cells]
     sales, tax = sales_of(rest, goods), rest.money("tax")
     return pd.DataFrame(
         {
-            "reason": _texts(why).take(codes),
-            "detail": _texts(details).take(errors),
+            "reason": taxed_rows(rest).why.column(),
+            "detail": text_column(details).take(errors),
             "sales": decimals(sales.cents, sales.missing, MONEY),
             "tax": decimals(tax.cents, tax.missing, MONEY),
         },
@@ -344,7 +342,7 @@ class Filing:
         ]
         return pd.DataFrame(
             {
-                "reason": _texts([reason for reason, *_ in found]),
+                "reason": text_column(reason for reason, *_ in found),
                 "rows": np.array([rows for _, rows, _ in found], np.int64),
                 "exempt": money_column([amount for *_, amount in found]),
             }
@@ -362,8 +360,8 @@ class Filing:
             sums[name] = [added[one] for one in order]
         return pd.DataFrame(
             {
-                "reason": _texts([cells[one][0] or None for one in order]),
-                "detail": _texts([cells[one][1] or None for one in order]),
+                "reason": text_column(cells[one][0] for one in order),
+                "detail": text_column(cells[one][1] for one in order),
                 "rows": np.array([counts[one] for one in order], np.int64),
                 **{name: money_column(values) for name, values in sums.items()},
             }
@@ -721,11 +719,11 @@ def _summed(
     units = [part.units for part in of]
     missing = np.array([one is None for one in units], bool)
     columns = (
-        _texts([names[code // len(parts)] or None for code in present]),
-        _texts([part.level for part in of]),
-        _texts([part.code for part in of]),
+        text_column(names[code // len(parts)] for code in present),
+        text_column(part.level for part in of),
+        text_column(part.code for part in of),
         np.array([is_official(part.code) for part in of], bool),
-        _texts([part.name for part in of]),
+        text_column(part.name for part in of),
         decimals(np.array([one or 0 for one in units], np.int64), missing, RATE),
         np.array([counts[code] for code in present], np.int64),
         money_column([dollars(taxable[code]) for code in present]),
@@ -736,10 +734,6 @@ def _summed(
         ),
     )
     return pd.DataFrame(dict(zip(FILING_COLUMNS, columns, strict=True)))
-
-
-def _texts(values: Sequence[str | None]) -> pd.api.extensions.ExtensionArray:
-    return pd.array(values, dtype=text_dtype())
 
 
 def _of_total(taxable: int, units: int | None) -> Decimal | None:

@@ -24,7 +24,15 @@ from svc_tools.frames.analysis.comparison import (
     without_added,
 )
 from svc_tools.frames.analysis.periods import periods_of, undated
-from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals, recoded
+from svc_tools.frames.arrow import (
+    MONEY,
+    RATE,
+    Coded,
+    combined,
+    decimals,
+    recoded,
+    text_column,
+)
 from svc_tools.frames.money import (
     LARGEST,
     Money,
@@ -35,17 +43,17 @@ from svc_tools.frames.money import (
 )
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import plain_rows, table_of
+from svc_tools.frames.tables import plain_fields, plain_rows, table_of
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
+    due_of,
     goods_of_tax,
     shipping_of,
     taxed_rows,
 )
 from svc_tools.lookup.columns import FACTS, RANGE_COLUMNS, RATE_COLUMNS
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -88,7 +96,7 @@ def reconcile(
     allowed = one_amount(tolerance, "tolerance")
     if allowed < 0:
         raise ValueError(f"tolerance: {tolerance} is negative; expected 0 dollars or more")
-    taxed = taxed_rows(rows)
+    taxed, due = taxed_rows(rows), due_of(rows)
     notes = changes_since(rows)
     _check_collected(rows, collected)
     if date is not None and period is None:
@@ -101,13 +109,13 @@ def reconcile(
     (cents, wrong, snapped), how_read = _of_rows(of, taxed, goods)
     unknown = np.zeros(len(rows), bool)
     unknown[list(wrong)] = True
-    compared = Compared.of(taxed.due, Money(cents, unknown), taxed.nothing_due, allowed)
+    compared = Compared.of(due.money, Money(cents, unknown), due.nothing, allowed)
     reasons = _reasons(rows, compared, wrong)
     lines = _lines(source, rows, compared, reasons)
     (totals,) = sums_of(compared, np.zeros(len(rows), np.int64), 1)
     return Reconciliation(
         collected=str(collected),
-        expected="tax_due" if taxed.says_due else "tax",
+        expected="tax_due" if due.computed else "tax",
         tolerance=dollars(allowed),
         totals=totals,
         by_state=by_state(compared, states_of(rows)),
@@ -240,9 +248,8 @@ def _group_keys(
     keys: dict[Hashable, pd.Series] = {}
     how: list[str] = []
     if period is not None:
-        (codes, values), how = periods_of(rows, period, date, dates)
-        names = pd.array([name or None for name in values], dtype=text_dtype())
-        keys[period] = pd.Series(names.take(codes), index=frame.index)
+        periods, how = periods_of(rows, period, date, dates)
+        keys[period] = pd.Series(periods.column(), index=frame.index)
     labels = list(by) if isinstance(by, list) else [] if by is None else [by]
     require_columns(frame, tuple(labels), "name columns of the frame: by='…' or by=['…', '…']")
     for label in labels:
@@ -324,8 +331,8 @@ def _lines(
         decimals(compared.expected.cents, compared.expected.missing, MONEY),
         decimals(compared.collected.cents, compared.collected.missing, MONEY),
         decimals(compared.difference.cents, compared.difference.missing, MONEY),
-        pd.array(CLASSES, dtype=text_dtype()).take(compared.classes),
-        pd.array(reasons.values, dtype=text_dtype()).take(reasons.codes),
+        Coded(compared.classes, CLASSES).column(),
+        reasons.column(),
         _implied_rate(compared.collected.cents, taxed_rows(rows).taxable, both),
     )
     for name, column in zip(LINE_COLUMNS, columns, strict=True):
@@ -353,7 +360,7 @@ def by_state(compared: Compared, states: Coded[str]) -> pd.DataFrame:
     sums = sums_of(compared, states.codes, len(states.values))
     by_code = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
     by_code.sort(key=lambda pair: (not pair[0], pair[0]))
-    names = pd.array([state or None for state, _ in by_code], dtype=text_dtype())
+    names = text_column(state for state, _ in by_code)
     return pd.DataFrame({"state": names, **sum_columns([one for _, one in by_code])})
 
 
@@ -381,11 +388,11 @@ def by_reason(compared: Compared, reasons: Coded[str]) -> pd.DataFrame:
     names = [values[code // size] for code in present]
     return pd.DataFrame(
         {
-            "class": pd.array([CLASSES[code % size] for code in present], dtype=text_dtype()),
-            "reason": pd.array(names, dtype=text_dtype()),
+            "class": text_column(CLASSES[code % size] for code in present),
+            "reason": text_column(names),
             "rows": np.array([rows[code] for code in present], np.int64),
             **{name: money_column([of[code] for code in present]) for name, of in sums.items()},
-            "meaning": pd.array([meaning_of(name) for name in names], dtype=text_dtype()),
+            "meaning": text_column(map(meaning_of, names)),
         }
     )
 
@@ -492,7 +499,6 @@ class Reconciliation:
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program; dollars and rates as text."""
-        every = {field.name: getattr(self.totals, field.name) for field in fields(Sums)}
         tables = {"by_state": self.by_state, "by_reason": self.by_reason}
         tables |= {} if self.by_group is None else {"by_group": self.by_group}
         of_rows: dict[Hashable, str] = {self.prefix + name: name for name in LINE_COLUMNS}
@@ -503,14 +509,8 @@ class Reconciliation:
             "collected": self.collected,
             "expected": self.expected,
             "tolerance": str(self.tolerance),
-            "totals": {
-                name: str(value) if isinstance(value, Decimal) else value
-                for name, value in every.items()
-            },
-            **{
-                name: plain_rows(table, {label: str(label) for label in table.columns})
-                for name, table in tables.items()
-            },
+            "totals": plain_fields(self.totals),
+            **{name: plain_rows(table) for name, table in tables.items()},
             "worst": [
                 {"row": label if isinstance(label, int) else str(label), **row}
                 for label, row in zip(self.worst.index.tolist(), worst, strict=True)

@@ -40,7 +40,6 @@ from svc_tools.frames.queries import DateColumn
 from svc_tools.lookup.columns import COLUMNS, RATES
 from svc_tools.roles import DatesAmbiguous
 from svc_tools.tabular import Chunk, cell_text
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -399,6 +398,4 @@ def _coded(column: pd.Series) -> Coded[str]:
 
 def _series(texts: Coded[str], values: Sequence[str]) -> pd.Series:
     """The rows of these texts, with other values in their places."""
-    codes, each = recoded(texts.codes, values)
-    of_values = pd.array([one or None for one in each], dtype=text_dtype())
-    return pd.Series(of_values.take(codes))
+    return pd.Series(recoded(texts.codes, values).column())

@@ -440,14 +440,7 @@ class FileTotals:
                 for one in self.review.groups()
             ],
             "review_estimated": {"rows": estimated_rows, "dollars": str(estimated)},
-            "not_due": [
-                {
-                    "reason": one.reason,
-                    "rows": one.rows,
-                    "sales": None if one.sales is None else str(one.sales),
-                }
-                for one in self.not_due
-            ],
+            "not_due": [one.as_json() for one in self.not_due],
             "unknown_warnings": [
                 {"code": code, "rows": rows} for code, rows in self._warned.unknown[:FREQUENT]
             ],

@@ -19,7 +19,6 @@ from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup.columns import COLUMN_MEANINGS, COLUMNS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
 from svc_tools.statuses import Status
-from svc_tools.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -150,8 +149,7 @@ def facts_of(
     review = listed.review
     if not private.isdisjoint(inputs_of(rows).columns.values()):
         places = places_of(rows.at(listed.positions), without=private)
-        texts = pd.array([place or None for place in places.values], dtype=text_dtype())  # noqa: PD011 - no frame's
-        review.rows[rows.label("review_place")] = texts.take(places.codes)
+        review.rows[rows.label("review_place")] = places.column()
     stake, stakes_by_state = _stake(rows)
     return Facts(
         title=title or "Sales-tax rates",

@@ -41,6 +41,10 @@ class NotDue(NamedTuple):
     rows: int
     sales: Decimal | None
 
+    def as_json(self) -> dict[str, object]:
+        """Plain values; dollars as text with two decimals."""
+        return {**self._asdict(), "sales": None if self.sales is None else str(self.sales)}
+
 
 @fact
 def not_due_reasons(rows: Enriched) -> Coded[str]:

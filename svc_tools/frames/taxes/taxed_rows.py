@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,15 +40,12 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.sums import Term
 
 
-@dataclass(frozen=True, slots=True)
-class TaxedRows:
+class TaxedRows(NamedTuple):
     """The money of every row of a taxed frame.
 
     Attributes:
         tax: the tax at the destination.
-        due: what the seller owes of it: `tax_due` where the frame has that column, else `tax`.
-        says_due: whether the frame has the column.
-        nothing_due: rows of which the seller owes no tax, for a known reason.
+        due: what the seller owes of it; see `Due`.
         taxable: the amount that the tax was computed on.
         exempt: the amount left untaxed.
         why: empty where a tax is due; else `no_rate:` and the status, `no_tax` (with the argument
@@ -59,19 +55,14 @@ class TaxedRows:
 
     tax: Money
     due: Money
-    says_due: bool
-    nothing_due: np.ndarray
     taxable: Money
     exempt: Money
     why: Coded[str]
 
     def at(self, rows: np.ndarray) -> TaxedRows:
         """The money of these rows."""
-        tax, due, taxable, exempt = (
-            part.at(rows) for part in (self.tax, self.due, self.taxable, self.exempt)
-        )
-        nothing = self.nothing_due[rows]
-        return TaxedRows(tax, due, self.says_due, nothing, taxable, exempt, self.why.at(rows))
+        tax, due, taxable, exempt = (part.at(rows) for part in self[:4])
+        return TaxedRows(tax, due, taxable, exempt, self.why.at(rows))
 
 
 class Due(NamedTuple):
@@ -111,8 +102,7 @@ def taxed_rows(rows: Enriched) -> TaxedRows:
     names = ("tax", "tax_error", "taxable_amount", "exempt_amount")
     rows.require("lookup_status", argument="tax")
     rows.require(*names, remedy=TAX_FIRST, argument="tax")
-    tax = rows.money("tax")
-    due, says_due, nothing = due_of(rows)
+    tax, due = rows.money("tax"), due_of(rows).money
     codes, cells = combined(
         [
             rows.status,
@@ -125,7 +115,7 @@ def taxed_rows(rows: Enriched) -> TaxedRows:
     partial_used = rows.terms.get("partial") == "use"
     why = recoded(codes, (_why(*cell, partial_used=partial_used) for cell in cells))
     taxable, exempt = rows.money("taxable_amount"), rows.money("exempt_amount")
-    return TaxedRows(tax, due, says_due, nothing, taxable, exempt, why)
+    return TaxedRows(tax, due, taxable, exempt, why)
 
 
 _TOPIC = re.compile(r"([a-z_]+):")
