@@ -55,7 +55,7 @@ class UsedLookup:
         detail: whether the responses were the detailed ones.
         grain: whether days themselves were looked up, or the first ones of their periods.
         results: what was found; `None` for a frame that was read from a file.
-        rows: the columns of its queries, and the query of each row; `None` where not known.
+        rows: the cells that it read, and the query of each row; `None` where not known.
     """
 
     prefix: str
@@ -84,7 +84,7 @@ class UsedLookup:
 
 @dataclass(frozen=True, slots=True)
 class QueryRows:
-    """The cells that were looked up, and the query of each row."""
+    """The cells that the places and dates were read from, and the query of each row."""
 
     cells: Mapping[Hashable, pa.ChunkedArray | np.ndarray]
     codes: np.ndarray
@@ -109,8 +109,12 @@ class QueryRows:
 
     def are_those_of(self, frame: pd.DataFrame) -> bool:
         """Whether a frame has the same cells in each row."""
-        return len(frame) == len(self.codes) and all(
-            _are_same(held, _cells_of(frame[label])) for label, held in self.cells.items()
+        if len(frame) != len(self.codes):
+            return False
+        labels = list(frame.columns)
+        return all(
+            labels.count(label) == 1 and _are_same(held, _cells_of(frame[label]))
+            for label, held in self.cells.items()
         )
 
 
