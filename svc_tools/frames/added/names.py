@@ -177,10 +177,11 @@ def known_labels(frame: pd.DataFrame, prefix: str) -> frozenset[Hashable] | None
     run = _runs(labels, prefix)
     if not run:
         return None
-    is_taxed = not TAXES.isdisjoint(run.values())
-    is_taxed = is_taxed or {prefix + name for name in OF_EVERY_TAX} <= {*labels}
-    moved = TAXES if is_taxed else ()
-    return frozenset(labels[at] for at in run).union(prefix + name for name in moved)
+    ours = frozenset(labels[at] for at in run)
+    every = {prefix + name for name in OF_EVERY_TAX}
+    if TAXES.isdisjoint(run.values()) and not every.issubset(labels):
+        return ours
+    return ours.union(prefix + name for name in TAXES)
 
 
 def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:
