@@ -27,6 +27,7 @@ from svc_tools.frames.added.names import free_columns, remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import free_labels, inputs_by
 from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sources import (
     BookSource,
     Control,
@@ -36,7 +37,7 @@ from svc_tools.frames.lookup.sources import (
 )
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import check_layout
-from svc_tools.frames.results import QueryRows, UsedLookup, query_labels, record_of
+from svc_tools.frames.results import QueryRows, UsedLookup, record_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
@@ -120,7 +121,8 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
     ).rows(survey.codes[0])
     enriched = with_columns(frame, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
-    known = QueryRows.of(frame, query_labels(frame, inputs), survey.codes[0])
+    read = Orders(frame, inputs.reading).read_of_places(inputs.columns)
+    known = QueryRows.of(frame, read, survey.codes[0])
     lookup = UsedLookup.by(options.prefix, inputs, results, detail=options.detail, rows=known)
     rows = int(queries.rows.sum())
     record = record_of(lookup, results, rows=rows, notes=[*notes, *later])

@@ -67,7 +67,8 @@ def changed_rows(rows: Enriched) -> int | None:
         outcomes, of_query = lookup.results.of_queries(lookup.results.queries)
         return _of_other_rates(rows, _units_of(outcomes)[of_query][lookup.rows.codes])
     placed = Orders(rows.frame, lookup.inputs.reading).with_places(lookup.inputs.columns)
-    return sum(_changes_of(rows, Survey.of(placed, lookup.inputs), lookup.results))
+    placed_rows = rows if placed is rows.frame else Enriched(placed, rows.prefix)
+    return sum(_changes_of(placed_rows, Survey.of(placed, lookup.inputs), lookup.results))
 
 
 def _changes_of(rows: Enriched, survey: Survey, results: Results) -> _Changed:

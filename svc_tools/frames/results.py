@@ -30,7 +30,7 @@ from svc_tools.dates import DateStyle
 from svc_tools.exports import named_export, recognized
 from svc_tools.frames.added.enriched import Enriched, fact_of_all
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.columns import Inputs, free_labels, is_label, propose
+from svc_tools.frames.columns import Inputs, free_labels, propose
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup.sources import ServiceName
@@ -55,7 +55,7 @@ class UsedLookup:
         detail: whether the responses were the detailed ones.
         grain: whether days themselves were looked up, or the first ones of their periods.
         results: what was found; `None` for a frame that was read from a file.
-        rows: the columns of its queries, and the query of each row; `None` where not known.
+        rows: the cells that it read, and the query of each row; `None` where not known.
     """
 
     prefix: str
@@ -84,7 +84,7 @@ class UsedLookup:
 
 @dataclass(frozen=True, slots=True)
 class QueryRows:
-    """The cells that were looked up, and the query of each row."""
+    """The cells that the places and dates were read from, and the query of each row."""
 
     cells: Mapping[Hashable, pa.ChunkedArray | np.ndarray]
     codes: np.ndarray
@@ -113,19 +113,6 @@ class QueryRows:
             and {*self.cells} <= {*frame.columns}
             and all(_are_same(held, _cells_of(frame[label])) for label, held in self.cells.items())
         )
-
-
-def query_labels(frame: pd.DataFrame, inputs: Inputs) -> frozenset[Hashable]:
-    """The columns of a frame that decide the query of each row.
-
-    Beside those of place and date they tell which rows are of one order, and where else its place
-    is: a row without a place has that of its order.
-    """
-    reading = inputs.reading
-    columns = reading.orders
-    further = (columns.number, columns.day, *columns.place, *reading.billing.values())
-    there = {label for label in further if label is not None and is_label(frame, label)}
-    return frozenset({*inputs.columns.values(), *there})
 
 
 def _cells_of(column: pd.Series) -> pa.ChunkedArray | np.ndarray | None:

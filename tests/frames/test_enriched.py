@@ -5,6 +5,7 @@ import io
 import sys
 import warnings
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +18,9 @@ from svc_tools.frames.added.stamp import KEY
 from svc_tools.frames.options import TaxOptions
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.summary import summarize
+from svc_tools.lookup.columns import OF_EVERY_TAX
+
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
 SHOPIFY = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
 SUFFIXES = (".xlsx", ".html")
@@ -131,3 +135,48 @@ def test_a_place_that_is_changed_in_its_memory_is_still_noticed_by_the_tax(embed
     looked["zip"].array[0] = 90210
     with pytest.warns(UserWarning, match="1 of 3 rows have another place"):
         looked.svc.tax(progress=False)
+
+
+def test_a_part_of_an_order_without_its_first_row_is_taxed(embedded):
+    orders = shop("shopify")
+    looked = orders.svc.lookup(client=embedded, progress=False, cache=False)
+    without_heads = looked[looked["Name"].duplicated()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        taxed = without_heads.svc.tax()
+    assert len(taxed) == len(without_heads)
+    assert set(taxed["tax"].dropna()) == {
+        Decimal("0.00")
+    }  # amounts of an order are in its first row
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [("shopify", "Name"), ("woocommerce_meta", "_billing_postcode")]
+)
+def test_a_place_that_another_column_gives_is_noticed_where_that_is_changed(embedded, name, label):
+    looked = shop(name).svc.lookup(client=embedded, progress=False, cache=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        looked.svc.tax()
+    looked[label] = looked[label].iloc[::-1].to_numpy()
+    with pytest.warns(UserWarning, match="rows have another place"):
+        looked.svc.tax()
+
+
+@pytest.mark.parametrize("first", [["tax"], ["tax_due"], [*sorted(OF_EVERY_TAX), "tax_due"]])
+def test_columns_of_a_tax_that_were_moved_in_a_file_are_still_those_of_the_tax(embedded, first):
+    orders = pd.DataFrame({**ORDERS, "channel": ["amazon", "web", "web"], "collected": "1.00"})
+    looked = orders.svc.lookup(client=embedded, progress=False)
+    taxed = looked.svc.tax("amount", shipping=False, channel="channel", progress=False)
+    rest = [label for label in taxed if label not in first]
+    moved, plain = (
+        pd.read_csv(io.StringIO(frame.to_csv(index=False)), dtype=str)
+        for frame in (taxed[[*first, *rest]], taxed)
+    )
+    assert moved.svc.split().parts == plain.svc.split().parts
+    expected = [one.svc.reconcile("collected").totals.expected for one in (moved, plain)]
+    assert expected[0] == expected[1]
+
+
+def shop(name):
+    return pd.read_csv(EXPORTS / f"{name}.csv", dtype=str, keep_default_na=False)

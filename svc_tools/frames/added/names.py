@@ -167,13 +167,21 @@ def known_labels(frame: pd.DataFrame, prefix: str) -> frozenset[Hashable] | None
     """The labels that a lookup and a tax of this prefix added; `None` where that is not known.
 
     Here the record alone decides, whatever is in the cells: they may have another type by now.
+    Without one, the columns of a tax are those of ours wherever the user has moved them, as long as
+    there is a tax: one of its columns beside those of the lookup, or all that every tax has.
     """
     stamp, labels = Stamp.of(frame), list(frame.columns)
     if record := stamp.columns.get(prefix):
         untold = prefix in stamp.terms and not any(prefix + name in record for name in TAXES)
         return frozenset(record).union(prefix + name for name in TAXES if untold)
     run = _runs(labels, prefix)
-    return frozenset(labels[at] for at in run) if run else None
+    if not run:
+        return None
+    ours = frozenset(labels[at] for at in run)
+    every = {prefix + name for name in OF_EVERY_TAX}
+    if TAXES.isdisjoint(run.values()) and not every.issubset(labels):
+        return ours
+    return ours.union(prefix + name for name in TAXES)
 
 
 def _runs(labels: Sequence[Hashable], prefix: str) -> dict[int, str]:

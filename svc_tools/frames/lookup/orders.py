@@ -117,6 +117,16 @@ class Orders:
             done = _of_order(done, [day], orders, undated)
         return done
 
+    def read_of_places(self, columns: Mapping[str, Hashable]) -> set[Hashable]:
+        """The columns that `completed` takes the place and the date of a row from."""
+        frame, reading = self.frame, self.reading
+        labels = {*columns.values()}
+        if any(may_have_blanks(frame[label]) for label in labels if label in frame.columns):
+            orders = reading.orders
+            named = (orders.number, orders.day, *orders.place)
+            labels |= {*named, *reading.billing.values(), *reading.place.values()} - {None}
+        return labels
+
     def with_places(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
         """The frame without further rows of an order whose first row is not in it."""
         order, frame = self.reading.order, self.frame
