@@ -188,11 +188,11 @@ def sale_dates(rows: Enriched) -> SaleDays:
 def grain_of(rows: Enriched) -> object:
     """Whether the lookup was of days, or of the first days of months or quarters.
 
-    Where that is not stored for its prefix, it is that of another lookup of the frame.
+    Where that is not stored for its prefix, it is that of the frame's last lookup.
     """
     lookups = rows.stamp.lookups
-    of_prefix = lookups.get(rows.prefix, {}).get("grain")
-    return of_prefix or next((one.get("grain") for one in lookups.values()), None)
+    record = lookups.get(rows.prefix) or next(reversed([*lookups.values()]), {})
+    return record.get("grain")
 
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
