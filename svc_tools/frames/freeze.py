@@ -30,7 +30,7 @@ from svc_tools.statuses import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.frames.lookup.sources import Results
     from svc_tools.frames.results import UsedLookup
@@ -60,7 +60,7 @@ def changed_rows(rows: Enriched) -> int | None:
     lookup = lookup_of(rows)
     if lookup is None or lookup.results is None:
         return None
-    every = Counter(rows.frame.columns)
+    every: Counter[Hashable] = Counter(rows.frame.columns)
     if not all(every[label] == 1 for label in lookup.inputs.columns.values()):
         return None
     if lookup.rows is not None and lookup.rows.are_those_of(rows.frame):
