@@ -422,7 +422,7 @@ class FileJob:
         stamp: Stamp,
     ) -> None:
         frame = _stacked(seen).reset_index(drop=True)
-        stamp.write(frame)
+        _remember(frame, stamp, seen[0], self.terms.lookup.prefix)
         title = f"Sales tax of {self.source.name}"
         try:
             SvcAccessor(frame).report(
@@ -753,7 +753,7 @@ class _FileWriting:
             codes, marks = np.zeros(0, np.int64), orders.marks(taken, partial(rows_of, empty))
             parts = [self._whole(empty, self._rated(taken, codes, marks))]
         frame = _stacked(parts).reset_index(drop=True)
-        self._counted.write(frame)
+        _remember(frame, self._counted, parts[0], self._terms.lookup.prefix)
         return frame
 
     def _enriched_chunks(
@@ -840,7 +840,7 @@ class _FileWriting:
     def _to_count(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all that `df.svc.review()` of the whole file would read."""
         frame = enriched.copy(deep=False)
-        self._counted.write(frame)
+        _remember(frame, self._counted, enriched, self._terms.lookup.prefix)
         names = [self._rows.schema.field(position).name for position in self._layout.passed]
         if self._terms.tax is not None:
             return frame
@@ -877,6 +877,11 @@ def _cells_for(kind: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     Cells written as formulas, `="02138"`, stay so in a CSV: there they keep their zeros.
     """
     return column if kind == "csv" else texts_of_formulas(column)
+
+
+def _remember(frame: pd.DataFrame, stamp: Stamp, enriched: pd.DataFrame, prefix: str) -> None:
+    """Store a stamp with rows, with all columns of enriched ones: a file may have few of them."""
+    stamp.put(prefix, columns=Stamp.of(enriched).columns.get(prefix)).write(frame)
 
 
 def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -145,12 +145,12 @@ class Lines:
             name: getattr(self, name)[here]
             for name in (
                 *("goods", "shipping", "taxable_goods", "taxable_shipping", "shipping_if_taxed"),
-                "partial",
             )
         }
         return replace(
             self,
             **arrays,
+            partial=self.partial[here],
             delivery=self.delivery.block(here),
             rates=self.rates.block(here),
             levels=tuple(level.block(here) for level in self.levels),
