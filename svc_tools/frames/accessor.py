@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.analysis.breakdowns import ByMonth
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
@@ -59,8 +60,12 @@ class SvcAccessor:
         self._frame = frame
 
     @property
+    def _read(self) -> Readable:
+        return Readable.of(Stamp.of(self._frame).on(self._frame))
+
+    @property
     def _readable(self) -> pd.DataFrame:
-        return Readable.of(self._frame).frame
+        return self._read.frame
 
     @overload
     def lookup(self, *, dry_run: Literal[True], **arguments: Unpack[LookupArguments]) -> Plan: ...
@@ -143,7 +148,7 @@ class SvcAccessor:
         options = options_of(LookupOptions, "lookup", arguments)
         if dry_run:
             return make_plan(self._readable, options)
-        read = Readable.of(self._frame)
+        read = self._read
         try:
             return read.restored(enrich(read.frame, options))
         except LookupFailedError as error:
@@ -323,7 +328,7 @@ class SvcAccessor:
             TaxFailedError: with `errors="raise"`; its `frame` is the result.
         """
         options = options_of(TaxOptions, "tax", {"amount": amount, **arguments})
-        read = Readable.of(self._frame)
+        read = self._read
         try:
             return read.restored(add_tax(read.frame, options, progress=progress))
         except TaxFailedError as error:

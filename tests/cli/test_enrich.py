@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 from support.command import svc_tools
-from support.faults import ALIVE, KEY, answer, echo, echoing, serving
+from support.faults import ALIVE, KEY, answer, echo, echoing
 from support.systems import posix, pty, resource
 from support.waiting import read_until, until
 
@@ -36,19 +36,6 @@ enrich._EVERY = 0.0
 main()
 """
 """The command, with a line on standard error for each answer once it is committed."""
-
-
-@pytest.fixture
-def account(tmp_path):
-    with serving() as faults:
-        yield (
-            faults,
-            {
-                "SVC_API_KEY": KEY,
-                "SVC_BASE_URL": faults.base_url,
-                "SVC_CACHE": str(tmp_path / "cache" / "answers.db"),
-            },
-        )
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from support.command import svc_tools
 from support.enriched import KINDS, ROWS, enriched_files, write, written_rows
-from support.faults import KEY, answer, echo, echoing, serving
+from support.faults import answer, echo, echoing
 from support.systems import posix
 from support.waiting import until
 
@@ -25,19 +25,6 @@ SHOPIFY = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
 @pytest.fixture(scope="module")
 def files(_own_home, tmp_path_factory):
     return enriched_files(tmp_path_factory.mktemp("files"))
-
-
-@pytest.fixture
-def account(tmp_path):
-    with serving() as faults:
-        yield (
-            faults,
-            {
-                "SVC_API_KEY": KEY,
-                "SVC_BASE_URL": faults.base_url,
-                "SVC_CACHE": str(tmp_path / "cache" / "answers.db"),
-            },
-        )
 
 
 def told(*arguments, **environment):

@@ -21,8 +21,6 @@ from svc_tools.frames.summary import summarize
 from svc_tools.lookup.columns import OF_EVERY_TAX
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
-
-SHOPIFY = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
 SUFFIXES = (".xlsx", ".html")
 STREET = "12 Elm Street"
 ORDERS = {
@@ -72,6 +70,15 @@ def counted(monkeypatch):
     return counts
 
 
+def test_what_a_file_remembers_is_copied_once(taxed, counted, tmp_path):
+    taxed.to_parquet(tmp_path / "rows.parquet")
+    back = pd.read_parquet(tmp_path / "rows.parquet")
+    for made in (back.svc.review, lambda: back.svc.report(tmp_path / "report.html")):
+        counted.clear()
+        made()
+        assert counted["copies"] <= 1 < counted["copies asked for"]
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_report_reads_each_column_of_rates_and_the_terms_once(taxed, counted, tmp_path, suffix):
     SvcAccessor(taxed).report(tmp_path / f"report{suffix}")
@@ -104,7 +111,7 @@ def test_an_address_that_is_left_out_is_not_quoted_though_it_is_read_already(tax
 
 @pytest.mark.parametrize("tax", [{}, {"amount": "Subtotal"}])
 def test_a_frame_and_its_file_remember_the_same(embedded, tmp_path, tax):
-    orders = pd.read_csv(SHOPIFY, dtype=str)
+    orders = pd.read_csv(EXPORTS / "shopify.csv", dtype=str)
     looked = SvcAccessor(orders).lookup(client=embedded, progress=False)
     taxed = SvcAccessor(looked).tax(**tax, progress=False)
     taxed.to_parquet(tmp_path / "taxed.parquet")

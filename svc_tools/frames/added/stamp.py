@@ -88,7 +88,7 @@ class Stamp(dict[str, "Mapping[str, Mapping[str, Any]]"]):
     def without(self, prefix: str, *parts: str) -> Stamp:
         """The stamp without these parts of a prefix."""
         rest = {
-            name: {of: one for of, one in part.items() if of != prefix or name not in parts}
+            name: {of: record for of, record in part.items() if of != prefix or name not in parts}
             for name, part in self.items()
         }
         return Stamp({name: part for name, part in rest.items() if part}, self.used)
@@ -97,6 +97,14 @@ class Stamp(dict[str, "Mapping[str, Mapping[str, Any]]"]):
         """Store the stamp with a frame, in place of an earlier one."""
         others = {name: one for name, one in frame.attrs.items() if name not in _EVERY_KEY}
         frame.attrs = {**others, KEY: self} if self else others
+
+    def on(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with the stamp in its form, so that pandas copies no plain values of a file."""
+        if not self or frame.attrs.get(KEY) is self:
+            return frame
+        stamped = frame.copy(deep=False)
+        self.write(stamped)
+        return stamped
 
     def __copy__(self) -> Self:
         """Itself: it is never changed."""
@@ -118,7 +126,11 @@ def _records(part: object) -> dict[str, Mapping[str, Any]]:
     """Those records of a part that have the form of ours: a file may be another program's."""
     if not isinstance(part, dict):
         return {}
-    return {of: one for of, one in part.items() if isinstance(of, str) and isinstance(one, dict)}
+    return {
+        prefix: record
+        for prefix, record in part.items()
+        if isinstance(prefix, str) and isinstance(record, dict)
+    }
 
 
 _EARLIER = {

@@ -7,6 +7,7 @@ the documents have it), and a method of `df.svc`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -43,7 +44,7 @@ _DOLLARS = ("sales", *_ADDED)
 _PLAIN = DateTerms()
 
 
-class Breakdown:
+class Breakdown(ABC):
     """Rows and dollars by the values of some columns.
 
     Attributes:
@@ -63,13 +64,13 @@ class Breakdown:
         self._sums: SumsBy[tuple[Any, ...]] = SumsBy()
         self._notes: dict[str, None] = {}
 
+    @abstractmethod
     def keys_of(self, rows: Enriched) -> Sequence[Coded[str]]:
         """The value of each row for each of `keys`; empty where it is not known.
 
         Raises:
             ValueError: the frame lacks a column.
         """
-        raise NotImplementedError
 
     def of_frame(
         self, rows: Enriched, amount: Hashable | None, options: AmountOptions

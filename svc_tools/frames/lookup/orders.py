@@ -121,6 +121,8 @@ class Orders:
         """The columns that `completed` takes the place and the date of a row from."""
         frame, reading = self.frame, self.reading
         labels = {*columns.values()}
+        if reading.order is None and not reading.billing:
+            return labels
         if any(may_have_blanks(frame[label]) for label in labels if label in frame.columns):
             orders = reading.orders
             named = (orders.number, orders.day, *orders.place)

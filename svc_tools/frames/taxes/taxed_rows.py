@@ -154,7 +154,7 @@ def amount_label(rows: Enriched, given: Hashable | None) -> Hashable | None:
         if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
             return label
     # the terms have a label that is not text in its text form
-    known = str(rows.terms.get("amount", "amount"))
+    known = rows.terms.get("amount", "amount")
     same = [label for label in frame.columns if str(label) == known]
     return same[0] if len(same) == 1 else None
 
