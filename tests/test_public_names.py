@@ -88,7 +88,7 @@ def of_python():
     found.append(("df.svc", type(accessor)))
     for name, one in inspect.getmembers(type(accessor), lambda one: isinstance(one, property)):
         group = type(one.fget(accessor))
-        if of_the_project(group):
+        if of_the_project(group) and not name.startswith("_"):
             found.append((f"df.svc.{name}", group))
     for name, one in found:
         first = listed.setdefault(id(one), name) if callable(one) else name
