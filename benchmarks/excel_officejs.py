@@ -20,10 +20,10 @@ from benchmarks.bulk import KEY, answering
 from benchmarks.excel import FORMULAS, PLACES, ROUNDS, SHEET
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs.app import make_app
 from svc_tools.excel.officejs.pages import functions_script
-from svc_tools.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

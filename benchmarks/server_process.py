@@ -25,7 +25,7 @@ from starlette.responses import Response
 
 from benchmarks.load import KEY
 from benchmarks.measure import resident
-from svc_tools.loopback import address_of, listen
+from svc_tools.base.loopback import address_of, listen
 
 with suppress(ImportError):  # Windows has no such limit
     import resource

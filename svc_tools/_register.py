@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from svc_tools.extras import MissingExtraError, PandasTooOldError, missing, needs
+from svc_tools.base.extras import MissingExtraError, PandasTooOldError, missing, needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,10 +24,10 @@ from svc_sdk import AsyncSvc, Svc, SvcError, __version__, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import checked_url, no_cookies
+from svc_tools.base.extras import require, require_pydantic
+from svc_tools.base.operating_system import user_folder
 from svc_tools.dates import time_zone
-from svc_tools.extras import require, require_pydantic
 from svc_tools.notebook import in_notebook
-from svc_tools.operating_system import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

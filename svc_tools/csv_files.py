@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
 from svc_tools.cells import text_of_formula
 from svc_tools.exports import lines_of, report_of
 from svc_tools.roles import names_below

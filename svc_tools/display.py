@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from svc_tools.base.extras import needs
 from svc_tools.codes import (
     CONFIDENCES,
     PARTIAL_CODES,
@@ -30,7 +31,6 @@ from svc_tools.codes import (
     sentence,
     total_rate,
 )
-from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

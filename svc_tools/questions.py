@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from svc_tools.operating_system import is_windows, typed
+from svc_tools.base.operating_system import is_windows, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable

@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
+from svc_tools.base.extras import needs
 from svc_tools.csv_files import FileError, shortened
-from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import svc_tools
-from svc_tools import extras
+from svc_tools.base import extras
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from support.systems import posix
 
-from svc_tools.loopback import (
+from svc_tools.base.loopback import (
     ListenError,
     LocalGuard,
     address_of,

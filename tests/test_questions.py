@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools import operating_system
+from svc_tools.base import operating_system
 from svc_tools.questions import Question, in_python, in_sentences, in_shell
 from svc_tools.roles import ColumnAmbiguous, ColumnMissing, raise_all
 

@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
+from svc_tools.base.operating_system import is_closed_pipe
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import (
     ASKS,
@@ -42,7 +43,6 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
-from svc_tools.operating_system import is_closed_pipe
 from svc_tools.progress import Meter, say
 
 if TYPE_CHECKING:

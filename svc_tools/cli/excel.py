@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.text import Text
 
+from svc_tools.base.extras import needs, require
 from svc_tools.cli.common import NO_RESULT, day_given, explained
 from svc_tools.display import print_table, print_text, prose
-from svc_tools.extras import needs, require
 
 if TYPE_CHECKING:
     from svc_tools.excel.setup import Line

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import require
 from svc_tools.codes import meaning_of
 from svc_tools.display import number, places_and_dates, print_line, print_table, print_text, prose
-from svc_tools.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports.report import write_workbook

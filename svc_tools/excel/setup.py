@@ -26,7 +26,10 @@ from pydantic import SecretStr
 from svc_sdk import AuthError, SvcError, __version__
 from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import Settings
-from svc_tools import config, operating_system
+from svc_tools import config
+from svc_tools.base import operating_system
+from svc_tools.base.extras import needs, require
+from svc_tools.base.operating_system import is_windows, typed
 from svc_tools.config import (
     KEY_VARIABLE,
     URL_VARIABLE,
@@ -37,10 +40,8 @@ from svc_tools.config import (
 from svc_tools.display import render
 from svc_tools.excel import company, settings
 from svc_tools.excel.workbook import XLWINGS
-from svc_tools.extras import needs, require
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained, is_foreign
-from svc_tools.operating_system import is_windows, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import needs, not_pandas, require_pandas
+from svc_tools.base.extras import needs, not_pandas, require_pandas
 
 with needs("svc_tools.frames", "pandas"):
     import pandas as pd

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 import numpy as np
 import pandas as pd
 
+from svc_tools.base.extras import needs
 from svc_tools.exports import recognized
-from svc_tools.extras import needs
 from svc_tools.text_dtype import text_dtype
 
 with needs("ddf.svc", "dask"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
 from svc_tools.config import embedded, is_embedded
 from svc_tools.display import Note, as_html
 from svc_tools.frames.added.enriched import Enriched

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, overload
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 
 with needs("df.svc", "polars"):
     import polars as pl

@@ -32,9 +32,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.lookup.columns import SHARED
-from svc_tools.lookup.outcomes import FIRST_FIELDS, FOUND_FIELDS, Component, Found, Outcome
-from svc_tools.operating_system import (
+from svc_tools.base.operating_system import (
     can_lock_open_files,
     database_uri,
     is_on_network,
@@ -42,6 +40,8 @@ from svc_tools.operating_system import (
     make_private,
     unlock,
 )
+from svc_tools.lookup.columns import SHARED
+from svc_tools.lookup.outcomes import FIRST_FIELDS, FOUND_FIELDS, Component, Found, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

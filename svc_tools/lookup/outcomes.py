@@ -30,6 +30,7 @@ from svc_sdk import (
     ValidationError,
 )
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
+from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED
 from svc_tools.codes import (
     CODES,
     HIGHEST_RATE,
@@ -52,7 +53,6 @@ from svc_tools.display import (
     printable,
     prose,
 )
-from svc_tools.extras import EXTRA_MISSING, NOT_STARTED
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError

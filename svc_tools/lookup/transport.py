@@ -21,8 +21,8 @@ import httpx
 from svc_sdk import AsyncSvc, _requests
 from svc_sdk._attempt import UnreadableError, checked, unpacked
 from svc_sdk._requests import HEALTH
+from svc_tools.base.extras import needs
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
-from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

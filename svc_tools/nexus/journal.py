@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.extras import needs
-from svc_tools.operating_system import BINARY, sync, sync_folder
+from svc_tools.base.extras import needs
+from svc_tools.base.operating_system import BINARY, sync, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from svc_tools.extras import not_pandas
+from svc_tools.base.extras import not_pandas
 from svc_tools.nexus.thresholds import Base
 from svc_tools.places import STATES
 

@@ -16,6 +16,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from svc_tools.base.extras import needs
 from svc_tools.csv_files import guarded, write_rows
 from svc_tools.display import (
     NOTHING,
@@ -28,7 +29,6 @@ from svc_tools.display import (
     printable,
     prose,
 )
-from svc_tools.extras import needs
 from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.register import (
     NEXUS_TYPES,

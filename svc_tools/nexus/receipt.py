@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
 from svc_tools import config
+from svc_tools.base.extras import needs
 from svc_tools.csv_files import guarded, write_rows
 from svc_tools.display import (
     NOTHING,
@@ -30,7 +31,6 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.extras import needs
 from svc_tools.nexus.journal import (
     ENDING,
     WHAT_TO_DO,

@@ -17,11 +17,11 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
+from svc_tools.base.extras import needs, not_pandas
 from svc_tools.cells import text_of_formula
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.dates import DateTerms, NoDate, decide, parse, read, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
-from svc_tools.extras import needs, not_pandas
 from svc_tools.places import us_state
 from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
 from svc_tools.tabular import in_which_row, read_rows

@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from svc_sdk import SvcError, _requests
 from svc_sdk._responses import Reply
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE, UNKNOWN_UNDO_NOTE
 from svc_tools.nexus.register import (
     DETAILS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.extras import needs, require
-from svc_tools.operating_system import user_folder
+from svc_tools.base.extras import needs, require
+from svc_tools.base.operating_system import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,8 +31,8 @@ from voila.app import Voila
 from voila.request_info_handler import RequestInfoSocketHandler
 from voila.tornado.handler import TornadoVoilaHandler
 
-from svc_tools.loopback import LocalGuard, listen
-from svc_tools.operating_system import end_signals
+from svc_tools.base.loopback import LocalGuard, listen
+from svc_tools.base.operating_system import end_signals
 
 if TYPE_CHECKING:
     import socket

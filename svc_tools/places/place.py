@@ -13,6 +13,7 @@ from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from svc_tools.base.short_forms import readings
 from svc_tools.cells import text_of
 from svc_tools.dates import DateStyle, DateTerms, read_one
 from svc_tools.places.countries import country_code
@@ -29,7 +30,6 @@ from svc_tools.places.states import (
     states_of,
     zip_of_cell,
 )
-from svc_tools.short_forms import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

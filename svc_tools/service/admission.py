@@ -30,7 +30,7 @@ import anyio
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from svc_tools.loopback import LocalGuard
+from svc_tools.base.loopback import LocalGuard
 from svc_tools.service.envelope import envelope
 from svc_tools.service.errors import StoreError
 from svc_tools.service.faults import FAULT

@@ -22,7 +22,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import NullPool
 
-from svc_tools.operating_system import database_uri, make_private
+from svc_tools.base.operating_system import database_uri, make_private
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
 from svc_tools.service.start import is_address
 

@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import httpx
 from pydantic import SecretStr
 
-from svc_tools.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
+from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
 from svc_tools.service.books import keep_book
 from svc_tools.service.computing import Computation as Computation  # noqa: PLC0414 - of clients
 from svc_tools.service.computing import Located as Located  # noqa: PLC0414 - the same
@@ -38,7 +38,7 @@ from svc_tools.service.start import default_path, is_address, new_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from svc_tools.loopback import ThreadServer
+    from svc_tools.base.loopback import ThreadServer
     from svc_tools.service.ratebook import Book
 
 _LOOKUP = re.compile(r"/v1/tax/([^/]+)")
@@ -187,7 +187,7 @@ class EmbeddedService:
     def _claimed(self) -> ThreadServer:
         """The server of a port of its own, over the database."""
         with needs("The port of the embedded service, which nexus records go over,", "service"):
-            from svc_tools.loopback import ThreadServer, listen  # noqa: PLC0415 - lookups need none
+            from svc_tools.base.loopback import ThreadServer, listen  # noqa: PLC0415 - lookups need none
             from svc_tools.service.database import Database  # noqa: PLC0415 - loads SQLAlchemy
             from svc_tools.service.serving import make_app  # noqa: PLC0415 - the web framework
         database = Database(self._db)

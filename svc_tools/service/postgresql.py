@@ -11,7 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.pg8000 import PGDialect_pg8000
 
-from svc_tools.extras import missing
+from svc_tools.base.extras import missing
 from svc_tools.service.errors import StoreError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from svc_tools.extras import EXTRA_MISSING, MissingExtraError
+from svc_tools.base.extras import EXTRA_MISSING, MissingExtraError
 from svc_tools.service.errors import (
     BookUnavailableError,
     StoreBusyError,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from pydantic import SecretStr
 
-from svc_tools.loopback import (
+from svc_tools.base.loopback import (
     UVICORN,
     ListenError,
     address_of,
@@ -27,7 +27,7 @@ from svc_tools.loopback import (
     listen,
     make_server,
 )
-from svc_tools.operating_system import is_windows
+from svc_tools.base.operating_system import is_windows
 from svc_tools.service.app import create_app
 from svc_tools.service.books import BookKeeper, keep_book
 from svc_tools.service.database import LOCAL_ACCOUNT, Database

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import ipywidgets
 
+from svc_tools.base.operating_system import typed
 from svc_tools.config import EmbeddedSvc
 from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
@@ -36,7 +37,6 @@ from svc_tools.lookup.options import (
 )
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
-from svc_tools.operating_system import typed
 from svc_tools.roles import ColumnAmbiguous
 from svc_tools.widgets.file_input import (
     NO_TAX,

@@ -25,7 +25,7 @@ from support.spreadsheets import addin_module, excel_serve
 from support.systems import posix, pty
 from support.tools import openssl
 
-from svc_tools import operating_system
+from svc_tools.base import operating_system
 from svc_tools.excel import settings, setup
 from svc_tools.excel.company import ADVICE
 from svc_tools.excel.officejs.serving import serve

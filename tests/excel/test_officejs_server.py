@@ -31,6 +31,7 @@ from support.spreadsheets import TOKEN, desk_of, local_server
 from support.tools import node, npm_packages
 
 from svc_tools import connect
+from svc_tools.base.loopback import LocalGuard
 from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
 from svc_tools.excel.officejs.app import (
@@ -56,7 +57,6 @@ from svc_tools.excel.values import (
     ErrorCell,
     NotAvailableError,
 )
-from svc_tools.loopback import LocalGuard
 from svc_tools.nexus import read_receipt
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}

@@ -24,6 +24,7 @@ from support.tools import convert
 from support.worked_out import worked_out
 
 from scripts import make_excel_files
+from svc_tools.base.extras import missing
 from svc_tools.excel import workbook
 from svc_tools.excel.calc import calc_name
 from svc_tools.excel.com import macros, nexus
@@ -38,7 +39,6 @@ from svc_tools.excel.workbook import (
 )
 from svc_tools.excel.workbook.sheets import EXAMPLES, MACROS, lookup_sheet, orders_sheet
 from svc_tools.excel.workbook.writing import Host, write_sheets
-from svc_tools.extras import missing
 
 DAY = date(2026, 8, 31)
 SHIPPED = Path(__file__).parents[2] / "excel"

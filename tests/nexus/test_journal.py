@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, statuses
 from support.systems import homes, posix
 
-from svc_tools import atomic
+from svc_tools.base import atomic
 from svc_tools.nexus import (
     ApplyError,
     ReceiptError,

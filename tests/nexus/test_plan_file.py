@@ -351,7 +351,7 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path, mon
         raise OSError(errno.ENOSPC, "no space is left")
 
     with monkeypatch.context() as patched:
-        patched.setattr("svc_tools.atomic.os.fsync", full)
+        patched.setattr("svc_tools.base.atomic.os.fsync", full)
         with pytest.raises(OSError, match="no space"):
             plan.write(path)
     assert path.read_bytes() == before

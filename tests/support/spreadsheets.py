@@ -17,13 +17,13 @@ from pydantic import SecretStr
 from benchmarks import calc as running
 from support import tools
 from support.browser import new_page
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel import calc, formulas
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.officejs.app import make_app
 from svc_tools.excel.officejs.guard import origin_of
 from svc_tools.excel.values import CellError
-from svc_tools.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,9 @@ from io import BytesIO
 from pathlib import Path
 
 from svc_sdk import __version__
-from svc_tools import config, operating_system
-from svc_tools.atomic import whole_file
+from svc_tools import config
+from svc_tools.base import operating_system
+from svc_tools.base.atomic import whole_file
 from svc_tools.display import render
 from svc_tools.excel.registry import FUNCTIONS
 

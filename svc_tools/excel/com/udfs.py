@@ -19,6 +19,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.base.extras import needs
 from svc_tools.config import ConfigurationError
 from svc_tools.excel.com.workbook import Area, from_com, scalar_from_com, to_com
 from svc_tools.excel.desk import the_desk
@@ -26,7 +27,6 @@ from svc_tools.excel.formulas import Book, Patience, Unknown, calls_in
 from svc_tools.excel.functions import Call, evaluate, places_of
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, NotAvailableError
-from svc_tools.extras import needs
 
 with needs("Excel through xlwings", "excel"):
     import xlwings as xw

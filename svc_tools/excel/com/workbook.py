@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from svc_tools.base.extras import needs
 from svc_tools.excel.formulas import Contents, calls_in
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, ErrorCell, scalar
-from svc_tools.extras import needs
 
 with needs("Excel through xlwings", "excel"):
     from xlsxwriter.utility import xl_range

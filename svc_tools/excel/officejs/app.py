@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+    from svc_tools.base.loopback import LocalGuard
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.officejs.pages import Json
     from svc_tools.excel.values import Argument, Result, Scalar
-    from svc_tools.loopback import LocalGuard
 
 _NAMES = {one.name for one in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'

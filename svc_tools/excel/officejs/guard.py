@@ -1,6 +1,6 @@
 """Which requests the local server accepts, and what every response carries.
 
-Beyond the rules for every local server (`svc_tools.loopback`), a request needs the token: in a
+Beyond the rules for every local server (`svc_tools.base.loopback`), a request needs the token: in a
 header, or in the address of a file that Excel itself loads. Excel on the web reads the metadata
 from its own pages. The layer also limits the body, and keeps the token from the app.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from svc_tools.loopback import LocalGuard
+    from svc_tools.base.loopback import LocalGuard
 
 ROOT = "/excel/"
 """The prefix of every path."""

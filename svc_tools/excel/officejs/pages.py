@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from svc_tools.base.loopback import LocalGuard
     from svc_tools.excel.desk import Desk, RefreshPlan
     from svc_tools.excel.registry import Function
-    from svc_tools.loopback import LocalGuard
 
 NAMESPACE = "SVC"
 """The part before the dot in the name of every function in Excel."""

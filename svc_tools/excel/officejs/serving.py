@@ -14,12 +14,12 @@ import httpx
 from pydantic import SecretStr
 
 from svc_tools import config
+from svc_tools.base.extras import needs
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, make_server
 from svc_tools.excel import settings, setup
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.officejs.pages import manifest
-from svc_tools.extras import needs
-from svc_tools.loopback import LocalGuard, listen_on_localhost, make_server
 
 with needs("The spreadsheets' server", "excel"):
     from filelock import FileLock, Timeout

@@ -7,13 +7,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import needs
 from svc_tools.config import ConfigurationError, connect
 from svc_tools.excel.formulas import Contents, column_number
 from svc_tools.excel.values import FIRST_DAY, BadValueError, CellError
 from svc_tools.excel.workbook import writing
 from svc_tools.excel.workbook.writing import AS_OF, TEXTS, XLWINGS, Formula, Host, Sheet
-from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

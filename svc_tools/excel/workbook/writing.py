@@ -16,9 +16,9 @@ from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import needs
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.extras import needs
 from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.places import STATES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.extras import require
+from svc_tools.base.extras import require
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched
 from svc_tools.frames.charting.tile_map import draw_tile_map
 from svc_tools.frames.row_states import known_states

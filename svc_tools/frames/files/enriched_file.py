@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.types import is_object_dtype
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
 from svc_tools.csv_files import FORMULA_STARTS, FileError
 from svc_tools.dates import DateTerms, NoDate, decide
 from svc_tools.display import FIRST_ROW

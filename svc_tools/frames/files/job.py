@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
 from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from svc_tools.atomic import linked_file
+from svc_tools.base.atomic import linked_file
+from svc_tools.base.extras import require
 from svc_tools.csv_files import FORMULA_STARTS, FileError
-from svc_tools.extras import require
 from svc_tools.frames.arrow import MONEY, decimals, texts_of_formulas
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book

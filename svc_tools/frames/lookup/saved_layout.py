@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
 from svc_tools.config import DeliveryAs
 from svc_tools.exports import recognized
 from svc_tools.frames.lookup.currencies import find_currency

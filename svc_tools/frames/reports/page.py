@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
 from svc_tools.codes import meaning_of
 from svc_tools.display import (
     FIRST_ROW,

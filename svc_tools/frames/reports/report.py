@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from svc_tools import display
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import require
 from svc_tools.codes import meaning_of
 from svc_tools.display import FIRST_ROW, as_columns, counted, number
-from svc_tools.extras import require
 from svc_tools.frames.money import money
 from svc_tools.frames.options import AmountOptions
 from svc_tools.frames.reports import xlsx

@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 from svc_tools.roles import ColumnMissing, Role, find
 from svc_tools.service.ratebook.query import NotResolved, Query
 from svc_tools.service.ratebook.rating import rate_text

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.gazetteer import bases_of, no_rate
 from svc_tools.service.ratebook.names import OUTSIDE, present_county

@@ -22,7 +22,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from svc_tools.operating_system import database_uri, make_private
+from svc_tools.base.operating_system import database_uri, make_private
 from svc_tools.service.ratebook.imports.reading import quarter_begin
 from svc_tools.service.ratebook.own import OwnBookError
 

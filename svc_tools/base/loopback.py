@@ -17,7 +17,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from svc_tools.operating_system import claim_address, is_address_taken
+from svc_tools.base.operating_system import claim_address, is_address_taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -196,7 +196,7 @@ def address_of(listener: socket.socket) -> str:
 
 
 UVICORN: dict[str, Any] = {
-    "http": "svc_tools.connections:Connection",
+    "http": "svc_tools.base.connections:Connection",
     "ws": "none",
     "lifespan": "off",
     "log_config": None,
@@ -226,7 +226,7 @@ def make_server(app: ASGIApp, on_started: Callable[[], None], **options: object)
     """
     import uvicorn  # noqa: PLC0415 - of an extra; a guard needs none
 
-    from svc_tools.connections import Room  # noqa: PLC0415 - as above
+    from svc_tools.base.connections import Room  # noqa: PLC0415 - as above
 
     class Server(uvicorn.Server):
         failure: BaseException | None = None

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svc_tools import operating_system
+from svc_tools.base import operating_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

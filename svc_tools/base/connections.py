@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from svc_tools.operating_system import most_open_files
+from svc_tools.base.operating_system import most_open_files
 
 if TYPE_CHECKING:
     import asyncio
