@@ -12,7 +12,7 @@ from benchmarks.measure import Finding, medians, scaled, timed
 from svc_tools.config import Source
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache, Store
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,8 +30,9 @@ from svc_tools.frames.lookup.survey import Survey
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RATE_COLUMNS
-from svc_tools.places import STATES, Place, states_of
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.places import Place
+from svc_tools.tables.states import STATES, states_of
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

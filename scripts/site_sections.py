@@ -15,13 +15,13 @@ import typer
 from svc_tools import codes
 from svc_tools.cli.app import app
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.exports import EXPORTS
-from svc_tools.places import STATES
+from svc_tools.tables.exports import EXPORTS
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from svc_tools.exports import Sum
+    from svc_tools.tables.exports import Sum
 
 PAGES = (
     "svc_tools/service/ratebook/data/SOURCES.md",

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
 
 import svc_tools
-from svc_tools.dates import (
+from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.tables.dates import (
     FORMATS,
     ZONES,
     DateStyle,
@@ -32,9 +33,8 @@ from svc_tools.dates import (
     read_one,
     time_zone,
 )
-from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.places import Cells, question
-from svc_tools.roles import DatesAmbiguous
+from svc_tools.tables.places import Cells, question
+from svc_tools.tables.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
 TWO_DIGITS = ["{0:%d-%b-%y}", "{0:%b} {0.day}, '{0:%y}"]
@@ -397,5 +397,5 @@ def test_fixed_offsets_are_no_utc():
 
 
 def test_reading_dates_loads_no_pandas():
-    code = "import sys, svc_tools.dates; sys.exit('pandas' in sys.modules)"
+    code = "import sys, svc_tools.tables.dates; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -317,7 +317,7 @@ CASES = [
         [
             (lists("LookupFailedError", "frames", "panel", "svc"), None),
             (FUNCTIONS, None),
-            ("import svc_sdk, svc_tools.lookup, svc_tools.places; svc_tools.connect", None),
+            ("import svc_sdk, svc_tools.lookup, svc_tools.tables.places; svc_tools.connect", None),
             *DOORS,
             (command(), "cli"),
             (MANY, "bulk"),

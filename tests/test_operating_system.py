@@ -28,8 +28,8 @@ from svc_tools.base import operating_system
 from svc_tools.base.atomic import whole_file
 from svc_tools.base.loopback import ListenError, listen
 from svc_tools.base.operating_system import database_uri, is_closed_pipe, is_on_network, sync, typed
-from svc_tools.dates import time_zone
 from svc_tools.lookup.cache import Cache
+from svc_tools.tables.dates import time_zone
 
 ROOT = Path(__file__).parents[1]
 ASKS = re.compile(r"sys\.platform|\bos\.name\b|import fcntl|import msvcrt|platform\.system")

@@ -27,7 +27,7 @@ from svc_tools.lookup import Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.cache_store import text_checksum
 from svc_tools.lookup.reviewing import reasons_on, remarks, review_reasons, status_word
-from svc_tools.statuses import STATUSES, Status, StatusText
+from svc_tools.tables.statuses import STATUSES, Status, StatusText
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -38,7 +38,7 @@ ELSEWHERE = {
     # values and names of arguments
     ("excel/functions.py", "Tuple: partial"),
     # words of a shop
-    ("exports/shops.py", "Tuple: failed"),
+    ("tables/exports/shops.py", "Tuple: failed"),
     # kinds of dots and tiles
     ("frames/charting/rate_chart.py", "Tuple: partial"),
     ("frames/charting/rate_chart.py", "_CERTAINTY[dot.certainty] != 'partial'"),
@@ -50,7 +50,7 @@ ELSEWHERE = {
     ("nexus/receipt.py", "Set: not_attempted"),
     ("nexus/receipt.py", "item.status == 'not_attempted'"),
     # the type of a refusal
-    ("places/place.py", "Tuple: invalid unsupported"),
+    ("tables/places.py", "Tuple: invalid unsupported"),
     # SQLite's word, the service's own words, and the name of a column
     ("service/database.py", "found != 'ok'"),
     ("service/database.py", "found == 'ok'"),

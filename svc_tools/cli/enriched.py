@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.enriched_file import EnrichedFile
     from svc_tools.frames.files.result import FileRun
     from svc_tools.frames.review import Review
-    from svc_tools.tabular import Table
+    from svc_tools.tables.tabular import Table
 
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the rows: .csv, .xlsx or .parquet.")
@@ -186,7 +186,7 @@ def opened(
     from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.files.enriched_file import enriched_file  # noqa: PLC0415 - as above
     from svc_tools.frames.options import dates_of  # noqa: PLC0415 - as above
-    from svc_tools.tabular import open_table  # noqa: PLC0415 - loads Arrow
+    from svc_tools.tables.tabular import open_table  # noqa: PLC0415 - loads Arrow
 
     run = Run(**in_python(Run, given))
     console = Console(stderr=True, highlight=False)
@@ -221,7 +221,7 @@ def _enriched_now(  # noqa: PLR0917 - what a file is enriched with
     """Enrich a file as `svc-tools enrich` does."""
     from svc_tools.frames.files.enriched_file import EnrichedFile, in_rows_of_a_sheet  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - as above
-    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - few commands read files
+    from svc_tools.tables.roles import ColumnMissing  # noqa: PLC0415 - few commands read files
 
     started = time.monotonic()
     with FileJob(source, None, terms_of(given, run, files), files, rows=table) as job:

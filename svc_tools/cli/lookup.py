@@ -33,20 +33,17 @@ from svc_tools.codes import (
 from svc_tools.display import number, print_table, print_text, prose, read_in
 from svc_tools.lookup.outcomes import of_other_country, of_response
 from svc_tools.lookup.reviewing import remarks
-from svc_tools.places import (
-    Cells,
+from svc_tools.service_address import address_checked
+from svc_tools.tables.places import Cells, Refusal, same_place, where
+from svc_tools.tables.states import (
     Elsewhere,
-    Refusal,
     agreed_state,
     is_washington_dc,
     normal_zip,
-    same_place,
     state_and_zip,
     state_code,
     us_state,
-    where,
 )
-from svc_tools.service_address import address_checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

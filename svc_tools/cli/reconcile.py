@@ -156,8 +156,8 @@ def _column(named: str | None, labels: Sequence[Hashable]) -> Hashable:
     Raises:
         ColumnMissing: there is none.
     """
-    from svc_tools.exports import recognized  # noqa: PLC0415 - few commands read files
-    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - as above
+    from svc_tools.tables.exports import recognized  # noqa: PLC0415 - few commands read files
+    from svc_tools.tables.roles import ColumnMissing  # noqa: PLC0415 - as above
 
     if named is not None:
         require_column("--collected", named, labels)

@@ -23,8 +23,8 @@ from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
-from svc_tools.statuses import Status
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.statuses import Status
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

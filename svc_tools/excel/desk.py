@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.nexus.register import Register
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 PATIENCE, PER_PLACE = 30.0, 0.1
 """Seconds that a burst may take, and those added for each of its places."""

@@ -13,8 +13,6 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from svc_tools import roles
-from svc_tools.cells import text_of
 from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FORMS, function
 from svc_tools.excel.results import (
@@ -45,13 +43,16 @@ from svc_tools.excel.values import (
     rows_of,
     shaped,
 )
-from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
 from svc_tools.lookup.columns import COLUMNS
 from svc_tools.lookup.options import ROUNDINGS
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
-from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
+from svc_tools.tables import roles
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.exports import DECIDING, recognized, usual_columns
+from svc_tools.tables.places import Cells, Question, Refusal, on_day, where
+from svc_tools.tables.states import Elsewhere, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar, Shape
     from svc_tools.lookup.options import Rounding
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _log = logging.getLogger(__name__)
 

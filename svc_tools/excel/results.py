@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Cell, Scalar
     from svc_tools.lookup import Found, Outcome
     from svc_tools.lookup.columns import Column
-    from svc_tools.places import Question
+    from svc_tools.tables.places import Question
 
 _WHEN_FAILED = "Refresh, or compute again in a minute."
 _WHEN_LEFT = "Results so far are cached: compute again in a minute."

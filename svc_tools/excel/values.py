@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from svc_tools.config import seller_zone
-from svc_tools.dates import DateTerms, iso_day, read_one
+from svc_tools.tables.dates import DateTerms, iso_day, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

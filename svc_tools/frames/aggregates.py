@@ -23,7 +23,7 @@ from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.taxes.taxed_rows import shipping_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.statuses import Meaning, Status
+from svc_tools.tables.statuses import Meaning, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_sdk.rates import UNITS_PER_ONE, units_to_rate
-from svc_tools.cells import text_of_formula
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.lookup.options import RateForm
-    from svc_tools.tabular import Chunk
+    from svc_tools.tables.tabular import Chunk
 
 _Cell = TypeVar("_Cell")
 RATE = pa.decimal128(7, 5)

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.cells import text_of
-from svc_tools.countries import find_country
-from svc_tools.dates import DateStyle, DateTerms, decide, parse, read_one
-from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.frames.added.names import columns_of_lookups, require_columns, require_one
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
-from svc_tools.places import normal_zip, state_code
-from svc_tools.roles import (
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.countries import find_country
+from svc_tools.tables.dates import DateStyle, DateTerms, decide, parse, read_one
+from svc_tools.tables.exports import DECIDING, recognized, usual_columns
+from svc_tools.tables.roles import (
     PLACES,
     ColumnAmbiguous,
     ColumnError,
@@ -40,15 +39,16 @@ from svc_tools.roles import (
     raise_all,
     sale_date,
 )
+from svc_tools.tables.states import normal_zip, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
-    from svc_tools.countries import Country, Rows
-    from svc_tools.exports import Export
     from svc_tools.lookup.options import LookupOptions
-    from svc_tools.questions import Question
-    from svc_tools.roles import DateKind
+    from svc_tools.tables.countries import Country, Rows
+    from svc_tools.tables.exports import Export
+    from svc_tools.tables.questions import Question
+    from svc_tools.tables.roles import DateKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.base.extras import needs
-from svc_tools.exports import recognized
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.text_dtype import text_dtype
 
 with needs("ddf.svc", "dask"):
     from dask.base import compute

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from svc_tools.frames.arrow import chunks_of
 from svc_tools.lookup.options import DecimalMark
-from svc_tools.questions import Question
+from svc_tools.tables.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

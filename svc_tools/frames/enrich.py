@@ -43,8 +43,8 @@ from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.plan import Plan
-from svc_tools.places import GRAINS
 from svc_tools.progress import Bar, say
+from svc_tools.tables.places import GRAINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -26,7 +26,7 @@ from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.results import lookup_of, lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
-from svc_tools.statuses import Status
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.results import UsedLookup
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _NO_RATE = -1
 _NOT_LOOKED_UP = -2

@@ -24,7 +24,7 @@ from svc_tools.frames.arrow import frame_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.tabular import Chunk
+    from svc_tools.tables.tabular import Chunk
 
 _FINE = frozenset(
     (

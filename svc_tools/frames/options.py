@@ -47,8 +47,8 @@ if TYPE_CHECKING:
         Rounding,
     )
     from svc_tools.nexus import Register, Thresholds
-    from svc_tools.places import Grain
     from svc_tools.progress import Progress
+    from svc_tools.tables.places import Grain
 
     Nexus: TypeAlias = (
         Register | pd.DataFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, object]]

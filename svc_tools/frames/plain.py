@@ -12,7 +12,7 @@ from svc_tools.frames.added.names import columns_of_lookups, remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import chunks_of, scaled
 from svc_tools.lookup.columns import RATES
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -29,8 +29,8 @@ from svc_tools.frames.options import (
 from svc_tools.frames.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import TaxFailedError
 from svc_tools.lookup.columns import LOOKED_UP, TAXES
-from svc_tools.roles import ColumnError
-from svc_tools.tabular import Chunk
+from svc_tools.tables.roles import ColumnError
+from svc_tools.tables.tabular import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping

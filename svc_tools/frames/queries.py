@@ -17,19 +17,19 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.dates import HOURS_BEHIND, NoDate, parse, read, read_one, same_zone
 from svc_tools.frames.arrow import bytes_of, ends_of, is_text
 from svc_tools.frames.lookup.orders import Orders
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.lookup.plan import Refused
-from svc_tools.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
+from svc_tools.tables.dates import HOURS_BEHIND, NoDate, parse, read, read_one, same_zone
+from svc_tools.tables.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from svc_tools.dates import DateStyle, Day, Parsed
     from svc_tools.frames.columns import Inputs
-    from svc_tools.places import Grain, Place
+    from svc_tools.tables.dates import DateStyle, Day, Parsed
+    from svc_tools.tables.places import Grain, Place
 
 DAY_SPAN = 2**22
 """More than the number of any day of the calendar: what a place's number is multiplied by."""
@@ -257,7 +257,7 @@ class Days:
         codes: for each row the number of its value; -1 where it is missing.
         each: the day of each value, and `None` as the last one, for the rows without a value.
         rests: rows by what their day rests on: `utc`, `other_month`, `moved`, `midnight` and
-            `from_1904`, as `svc_tools.dates.Read` has them.
+            `from_1904`, as `svc_tools.tables.dates.Read` has them.
     """
 
     codes: np.ndarray

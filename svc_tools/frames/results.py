@@ -26,8 +26,6 @@ import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import Source
-from svc_tools.dates import DateStyle
-from svc_tools.exports import named_export, recognized
 from svc_tools.frames.added.enriched import Enriched, fact_of_all
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import Inputs, free_labels, propose
@@ -35,12 +33,14 @@ from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup.sources import ServiceName
 from svc_tools.lookup import Component
+from svc_tools.tables.dates import DateStyle
+from svc_tools.tables.exports import named_export, recognized
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.frames.lookup.sources import Results
-    from svc_tools.places import Grain
+    from svc_tools.tables.places import Grain
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_r
 from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.outcomes import TOO_HIGH
 from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
-from svc_tools.statuses import Status
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from svc_tools.frames.taxes.taxed_rows import Goods

@@ -30,7 +30,7 @@ from svc_tools.frames.money import SumsBy, dollars
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
-from svc_tools.statuses import Status
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

@@ -27,7 +27,7 @@ from svc_tools.frames.money import dollars
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.split import parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
-from svc_tools.statuses import Status
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

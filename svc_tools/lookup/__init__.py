@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
     from svc_tools.lookup.outcomes import Component, Found, Outcome, refused
-    from svc_tools.statuses import STATUSES, Status, StatusText
+    from svc_tools.tables.statuses import STATUSES, Status, StatusText
 
 __all__ = [
     "STATUSES",

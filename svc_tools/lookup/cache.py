@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from svc_sdk import AsyncSvc, Svc
     from svc_tools.config import Source
     from svc_tools.lookup.outcomes import Outcome
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
     _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from svc_tools.places import Place
-    from svc_tools.statuses import StatusText
+    from svc_tools.tables.places import Place
+    from svc_tools.tables.statuses import StatusText
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""

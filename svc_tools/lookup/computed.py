@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import AsyncSvc, Svc
     from svc_tools.config import Computation, Located
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _ALWAYS = 1, 10_000_000
 """From the first day that there is to behind the last, as by `date.toordinal`."""

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
     from svc_tools.lookup.transport import Sender
-    from svc_tools.places import Place
     from svc_tools.service_address import WrongAddressError
+    from svc_tools.tables.places import Place
 
     Batch = list[tuple[Place, Outcome]]
     """Places and their outcomes, in the order in which the responses came."""

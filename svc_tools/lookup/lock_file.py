@@ -46,8 +46,8 @@ from svc_tools.lookup.outcomes import (
     rate_units,
     with_sum_checked,
 )
-from svc_tools.places import Place
-from svc_tools.statuses import StatusText
+from svc_tools.tables.places import Place
+from svc_tools.tables.statuses import StatusText
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

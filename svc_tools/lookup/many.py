@@ -43,8 +43,8 @@ from svc_tools.lookup.outcomes import (
     not_attempted,
     refused,
 )
-from svc_tools.places import Cells, Place, Question, Refusal, question
 from svc_tools.progress import stage
+from svc_tools.tables.places import Cells, Place, Question, Refusal, question
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator

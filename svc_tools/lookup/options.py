@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, g
 
 from svc_sdk import Svc
 from svc_tools.config import DELIVERIES, seller_zone
-from svc_tools.dates import DateTerms, checked_format, time_zone
 from svc_tools.lookup.columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
-from svc_tools.places import GRAINS
+from svc_tools.tables.dates import DateTerms, checked_format, time_zone
+from svc_tools.tables.places import GRAINS
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from svc_tools.config import DeliveryAs
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.places import Grain
     from svc_tools.progress import Progress
+    from svc_tools.tables.places import Grain
 
 RateForm: TypeAlias = Literal["decimal", "string", "float"]
 """How rates stand in a frame: exactly, as text with five decimals, or as floats."""

@@ -54,15 +54,15 @@ from svc_tools.display import (
     prose,
 )
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
-from svc_tools.places import country_code, country_name
 from svc_tools.service_address import WrongAddressError
-from svc_tools.statuses import Meaning, Status, StatusText
+from svc_tools.tables.country_codes import country_code, country_name
+from svc_tools.tables.statuses import Meaning, Status, StatusText
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from svc_sdk import Meta, Rate
-    from svc_tools.places import Place, Refusal
+    from svc_tools.tables.places import Place, Refusal
 
 NO_SUM = "parts_do_not_add_up"
 """Warning of the toolkit: the parts of the rate that are given cannot add up to it."""

@@ -20,8 +20,9 @@ from svc_tools.codes import (
     what_to_do,
 )
 from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
-from svc_tools.places import ONE_RATE_STATES, same_place
-from svc_tools.statuses import Status
+from svc_tools.tables.places import same_place
+from svc_tools.tables.states import ONE_RATE_STATES
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from svc_sdk._requests import Call
     from svc_sdk._responses import Failure, Reply
     from svc_sdk._settings import Settings
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _KEEP_ALIVE = 3.0
 """Seconds that a connection may idle: servers end theirs after five or more, and a request that

@@ -23,7 +23,7 @@ from svc_tools.nexus.requests import (
     restorations,
     with_listed_record,
 )
-from svc_tools.places import STATES, us_state
+from svc_tools.tables.states import STATES, us_state
 
 if TYPE_CHECKING:
     import threading

@@ -11,12 +11,12 @@ import json
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.dates import one_day
 from svc_tools.nexus.job import Job
 from svc_tools.nexus.register import DETAILS, FIELDS, NEXUS_TYPES, nexus_type_of
 from svc_tools.nexus.requests import ApplyError, Change, described
 from svc_tools.nexus.service import ListedRecords, list_records
-from svc_tools.places import us_state
+from svc_tools.tables.dates import one_day
+from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
     import threading

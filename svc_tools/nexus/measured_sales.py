@@ -18,7 +18,7 @@ import pandas as pd
 
 from svc_tools.base.extras import not_pandas
 from svc_tools.nexus.thresholds import Base
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from svc_tools.base.extras import needs
-from svc_tools.csv_files import guarded, write_rows
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -40,9 +39,10 @@ from svc_tools.nexus.register import (
     nexus_type_of,
     read_sheet,
 )
-from svc_tools.places import us_state
-from svc_tools.roles import plain_name
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.csv_files import guarded, write_rows
+from svc_tools.tables.roles import plain_name
+from svc_tools.tables.states import us_state
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

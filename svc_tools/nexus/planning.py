@@ -18,7 +18,7 @@ from svc_tools.nexus.plan import DECISIONS, Missing, Plan, PlanError, PlanRow
 from svc_tools.nexus.register import read_register
 from svc_tools.nexus.service import found_differences
 from svc_tools.nexus.thresholds import read_thresholds
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

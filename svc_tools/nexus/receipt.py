@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 
 from svc_tools import config
 from svc_tools.base.extras import needs
-from svc_tools.csv_files import guarded, write_rows
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -42,7 +41,8 @@ from svc_tools.nexus.journal import (
 from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.csv_files import guarded, write_rows
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from svc_tools.base.extras import needs, not_pandas
-from svc_tools.cells import text_of_formula
-from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
-from svc_tools.dates import DateTerms, NoDate, decide, parse, read, time_zone
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
-from svc_tools.places import us_state
-from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
-from svc_tools.tabular import in_which_row, read_rows
-from svc_tools.text_dtype import text_dtype
-from svc_tools.xlsx_files import CHECKED_ROWS, counts_from_1904
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.csv_files import FileError, guarded, unguarded, write_rows
+from svc_tools.tables.dates import DateTerms, NoDate, decide, parse, read, time_zone
+from svc_tools.tables.roles import DatesAmbiguous, Role, find, plain_name
+from svc_tools.tables.states import us_state
+from svc_tools.tables.tabular import in_which_row, read_rows
+from svc_tools.tables.text_dtype import text_dtype
+from svc_tools.tables.xlsx_files import CHECKED_ROWS, counts_from_1904
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.csv_files import Row
-    from svc_tools.dates import DateStyle, Day
+    from svc_tools.tables.csv_files import Row
+    from svc_tools.tables.dates import DateStyle, Day
 
 Checked = TypeVar("Checked")
 NexusType = Literal["physical", "economic", "marketplace"]

@@ -24,9 +24,9 @@ from svc_tools.nexus.register import (
     nexus_type_of,
     read_register,
 )
-from svc_tools.places import us_state
 from svc_tools.service_address import WrongAddressError, address_checked
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.states import us_state
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from svc_tools.base.extras import needs
-from svc_tools.dates import exact_day
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.nexus.register import ProblemsError, checked_names, read_sheet
-from svc_tools.places import us_state
-from svc_tools.tabular import cell_text
+from svc_tools.tables.dates import exact_day
+from svc_tools.tables.states import us_state
+from svc_tools.tables.tabular import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,8 +15,6 @@ import ipywidgets
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, seller_delivery
-from svc_tools.countries import country_in_name
-from svc_tools.csv_files import FileError
 from svc_tools.display import capital, counted, plain
 from svc_tools.lookup.options import (
     ROLES,
@@ -27,8 +25,10 @@ from svc_tools.lookup.options import (
     option_rows,
 )
 from svc_tools.lookup.outcomes import Trouble
-from svc_tools.roles import ColumnError, place_role
-from svc_tools.tabular import kind_to_read
+from svc_tools.tables.countries import country_in_name
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import ColumnError, place_role
+from svc_tools.tables.tabular import kind_to_read
 from svc_tools.widgets.parts import (
     DATE_FORMATS,
     TIME_ZONES,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup.options import Option
-    from svc_tools.questions import Question
+    from svc_tools.tables.questions import Question
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
 
@@ -630,7 +630,7 @@ _ADVICE = {
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
     "says_the_opposite": "choose a column of what is exempt, or turn its yes and no round",
 }
-"""What to do about an error of `svc_tools.roles`, by its code."""
+"""What to do about an error of `svc_tools.tables.roles`, by its code."""
 _NAMED = {
     *("no_usable_rows", "dates_ambiguous", "flags_ambiguous", "says_the_opposite"),
     *("column_between", "column_taken"),

@@ -37,7 +37,7 @@ from svc_tools.lookup.options import (
 )
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables.roles import ColumnAmbiguous
 from svc_tools.widgets.file_input import (
     NO_TAX,
     ColumnsForm,

@@ -23,8 +23,9 @@ from svc_tools.frames.money import one_amount
 from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
 from svc_tools.lookup.outcomes import Trouble, failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
-from svc_tools.places import STATES, Cells, Place, Question, Refusal, question, state_and_zip
 from svc_tools.service_address import address_checked
+from svc_tools.tables.places import Cells, Place, Question, Refusal, question
+from svc_tools.tables.states import STATES, state_and_zip
 from svc_tools.widgets.parts import (
     HERE,
     NO_SERVICE,

@@ -20,7 +20,7 @@ from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, number, prose
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.nexus.receipt import EDIT_KINDS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_section import (
     MOST_ROWS,
     Section,

@@ -11,7 +11,7 @@ from svc_tools import nexus
 from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.register import DETAILS, NEXUS_TYPES
 from svc_tools.nexus.service import compared
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_changes import (
     Change,
     ChangeSection,

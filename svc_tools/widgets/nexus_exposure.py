@@ -15,7 +15,7 @@ from svc_tools.display import NOTHING, counted, render
 from svc_tools.lookup.options import SALES, ExposureOptions, option_rows
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.standings import exposure_summary, percent_used
-from svc_tools.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
 from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (
     DATE_FORMATS,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus import Thresholds
     from svc_tools.nexus.standings import StateRow
-    from svc_tools.questions import Question
+    from svc_tools.tables.questions import Question
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
@@ -327,7 +327,7 @@ def _days(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _names(path: Path) -> list[str]:
-    from svc_tools.tabular import open_table  # noqa: PLC0415 - loads pyarrow
+    from svc_tools.tables.tabular import open_table  # noqa: PLC0415 - loads pyarrow
 
     rows = open_table(path)
     try:

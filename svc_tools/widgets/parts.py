@@ -23,8 +23,8 @@ from pydantic import SecretStr
 from svc_sdk import SvcError
 from svc_tools import display
 from svc_tools.config import ConfigurationError
-from svc_tools.dates import FORMATS, ZONES
 from svc_tools.lookup.outcomes import Trouble, explained, one_line
+from svc_tools.tables.dates import FORMATS, ZONES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

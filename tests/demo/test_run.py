@@ -26,7 +26,7 @@ from svc_tools.codes import OTHER_DATE
 from svc_tools.demo import orders, render, run_demo
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.summary import summarize
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 PICTURES = Path(__file__).parents[2] / "docs"
 SCRIPT = PICTURES.parent / "scripts" / "make_pictures.py"

@@ -37,7 +37,7 @@ from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import keyring_name, stored_key
 from svc_tools.excel.workbook import XLWINGS
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 ADDRESS = "https://rates.example"
 

@@ -24,8 +24,8 @@ from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.columns import FACTS, LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import Component
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
-from svc_tools.places import Cells, Question, first_day, on_day, question, same_place
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.places import Cells, Question, first_day, on_day, question, same_place
+from svc_tools.tables.text_dtype import text_dtype
 
 TODAY = date(2026, 6, 1)
 WHO = ServiceName("the service", "2026Q2")

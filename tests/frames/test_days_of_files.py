@@ -14,12 +14,13 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 from support.dates import COLUMNS, read_column
 
 import svc_tools
-from svc_tools import nexus, tabular
-from svc_tools.dates import DateStyle
+from svc_tools import nexus
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.sales import exposure as exposing
-from svc_tools.roles import DatesAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.dates import DateStyle
+from svc_tools.tables.roles import DatesAmbiguous
 
 CASES = Path(__file__).parents[1] / "data" / "sales_files"
 HEADER = ["State", "Zip", "Order Date", "Amount"]

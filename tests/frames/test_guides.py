@@ -27,7 +27,7 @@ from svc_tools.lookup.columns import (
     TAX_OPTION_COLUMNS,
 )
 from svc_tools.lookup.options import ROUNDINGS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -24,7 +24,7 @@ from svc_sdk import AsyncSvc
 from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals, units_of
 from svc_tools.frames.queries import distinct_rows
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 CATEGORIES = [one.name for one in COLUMNS if one.form == "category"]
 MIXED = pd.DataFrame(

@@ -18,13 +18,13 @@ from support.faults import answer, serving
 from support.frames import queries_of
 
 from svc_sdk import Svc
-from svc_tools.dates import DateTerms
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
-from svc_tools.places import Cells, Question, first_day, on_day, question
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.dates import DateTerms
+from svc_tools.tables.places import Cells, Question, first_day, on_day, question
+from svc_tools.tables.text_dtype import text_dtype
 
 CHICAGO = ZoneInfo("America/Chicago")
 

@@ -22,8 +22,8 @@ from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.results import decode, lookups_of
 from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
-from svc_tools.roles import DatesAmbiguous
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.roles import DatesAmbiguous
+from svc_tools.tables.text_dtype import text_dtype
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"

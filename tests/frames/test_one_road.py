@@ -29,7 +29,6 @@ from support.waiting import Steps
 
 import svc_tools
 import svc_tools.frames.dask
-from svc_tools import tabular
 from svc_tools.frames import enrich_file
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.lookup.joining import ResultColumns
@@ -37,6 +36,7 @@ from svc_tools.frames.taxes.tax import Tax
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.computed import Computed
 from svc_tools.lookup.options import OF_FILE
+from svc_tools.tables import tabular
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
@@ -121,7 +121,7 @@ LOOKUPS = {
 @pytest.mark.parametrize("lookup", LOOKUPS.values(), ids=LOOKUPS)
 @pytest.mark.parametrize("road", [of_file, of_dask, of_polars])
 def test_every_road_gives_the_rows_of_the_frame(embedded, tmp_path, monkeypatch, road, lookup):
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 7)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 7)
     frame = orders()
     tax = {"amount": "amount", "contains_tax": False, "prefix": lookup.get("prefix", "")}
     plain = of_frame(frame, embedded, lookup, tax)
@@ -215,8 +215,8 @@ def _kinds(schema):
 def test_a_file_is_read_twice_and_nothing_is_computed_without_rows(
     embedded, tmp_path, monkeypatch, tax, kind
 ):
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1_000)
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1_000)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 1 << 16)
     monkeypatch.setattr(
         "svc_tools.frames.files.job.MOST_ROWS", 1
     )  # the layout is of the first rows
@@ -434,7 +434,7 @@ def test_a_file_that_is_interrupted_is_not_written(embedded, tmp_path, monkeypat
 def test_a_column_of_categories_does_not_move_the_ends_of_the_parts(
     embedded, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 7)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 7)
     frame = orders(40).assign(note=pd.Categorical(["gift", "wrapped", None, "gift"] * 10))
     frame["bill"] = [f"B{number // 3}" for number in range(40)]
     source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
@@ -470,7 +470,7 @@ def test_a_block_of_a_csv_in_parts_gives_the_rows_of_the_whole(
 ):
     options = {"tax": {}, "client": embedded, "tz": "America/Chicago"}
     whole = enrich_file(EXPORTS / name, tmp_path / "whole.parquet", **options)
-    monkeypatch.setattr("svc_tools.tabular._MOST_ROWS", 16)
+    monkeypatch.setattr("svc_tools.tables.tabular._MOST_ROWS", 16)
     parts = enrich_file(EXPORTS / name, tmp_path / "parts.parquet", **options)
     expected, got = (pd.read_parquet(tmp_path / f"{one}.parquet") for one in ("whole", "parts"))
     assert by_rows(timeless(got)) == by_rows(timeless(expected))

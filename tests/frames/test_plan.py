@@ -19,7 +19,6 @@ from support.frames import queries_of
 
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_sdk import Svc
-from svc_tools.dates import DateTerms, read_one
 from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.enrich import plan_of
@@ -27,7 +26,8 @@ from svc_tools.frames.lookup.sources import ServiceSource
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.queries import combined
-from svc_tools.places import (
+from svc_tools.tables.dates import DateTerms, read_one
+from svc_tools.tables.places import (
     GRAINS,
     NO_DATE,
     Cells,

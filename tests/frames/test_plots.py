@@ -19,7 +19,7 @@ from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.charting.rate_chart import strips_of
 from svc_tools.frames.charting.tile_map import short_dollars, tile_map
 from svc_tools.frames.summary import summarize
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 MIXED = (
     row("NJ", "100.00", "0.06625"),

@@ -20,7 +20,7 @@ import svc_tools
 from svc_tools.frames import LookupFailedError, SvcAccessor, TaxFailedError
 from svc_tools.lookup.columns import TAX_COLUMNS
 from svc_tools.nexus import read_register
-from svc_tools.roles import ColumnError
+from svc_tools.tables.roles import ColumnError
 
 CELLS = {
     "zip": st.sampled_from(["94105", "7030", "98101", "70112", "see notes", "00901", "", None]),

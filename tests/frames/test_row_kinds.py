@@ -16,7 +16,7 @@ from svc_tools.frames.lookup.row_kinds import (
     row_kinds,
     signed,
 )
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables.roles import ColumnAmbiguous
 
 CENTS = 100_00
 
@@ -488,7 +488,7 @@ def test_a_return_by_its_quantity_far_down_in_a_file_is_asked_about_too(
     embedded, tmp_path, monkeypatch, tax
 ):
     monkeypatch.setattr("svc_tools.frames.files.job.MOST_ROWS", 5)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 5)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 5)
     rows = pd.DataFrame(
         {
             "Order": np.arange(30).astype(str),

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from support.command import svc_tools
 from support.sales_files import dollars, shop
 
-from svc_tools import tabular
 from svc_tools.frames import enrich_file
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.roles import ColumnAmbiguous
 
 DATA = Path(__file__).parents[1] / "data"
 FILES, EXPORTS = DATA / "sales_files", DATA / "exports"

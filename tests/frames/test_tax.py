@@ -23,7 +23,7 @@ from svc_tools.lookup.columns import (
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 
 @pytest.mark.parametrize(

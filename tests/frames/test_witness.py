@@ -23,7 +23,7 @@ from svc_tools.frames.lookup.kinds import kind_of, may_be_money
 from svc_tools.frames.lookup.levels import levels
 from svc_tools.frames.lookup.sums import Answers, Term
 from svc_tools.frames.lookup.witness import settle, weigh
-from svc_tools.roles import Question
+from svc_tools.tables.roles import Question
 
 if TYPE_CHECKING:
     from svc_tools.frames.lookup.witness import Verdict

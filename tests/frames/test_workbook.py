@@ -18,7 +18,6 @@ from openpyxl.utils.datetime import from_excel
 from support.frames import enriched, partial, row
 from support.tools import convert
 
-from svc_tools.csv_files import FileError
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import xlsx
@@ -26,6 +25,7 @@ from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
 from svc_tools.frames.summary import RATE_NOTES
 from svc_tools.lookup.columns import ADDED_COLUMNS
+from svc_tools.tables.csv_files import FileError
 
 
 @pytest.fixture

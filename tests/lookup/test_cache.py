@@ -25,7 +25,7 @@ from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.expiry import FOR_EVER, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import Component, Outcome
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 
 @pytest.fixture

@@ -39,13 +39,13 @@ from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache, cache_info, clear_cache
 from svc_tools.lookup.computed import Computed
 from svc_tools.lookup.outcomes import Outcome, failed, of_response
-from svc_tools.places import Place
 from svc_tools.service import computing, embedded
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.query import NotResolved, Query
 from svc_tools.service.ratebook.resolver import changes_of, locate, rate
+from svc_tools.tables.places import Place
 
 STATES = sorted(load_book().states)
 FIRST, LAST = date(2003, 1, 1), date(2031, 12, 31)
@@ -712,7 +712,7 @@ import os
 import svc_tools
 from svc_tools.frames.results import lookups_of
 from svc_tools.lookup import look_up
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 places = [Place("TX", "zip", zip=zip_code) for zip_code in ("78701", "78702")]
 client = svc_tools.connect("embedded")

@@ -39,7 +39,7 @@ from svc_sdk import Svc, SvcError
 from svc_tools.config import source_of
 from svc_tools.lookup import Run, engine, look_up, lookup_many, many
 from svc_tools.lookup.cache import Cache, opened_cache
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
 NOT_FOUND = b'{"error": {"code": "NOT_FOUND", "message": "no such place"}}'

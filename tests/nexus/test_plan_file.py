@@ -20,7 +20,7 @@ from support.tools import soffice
 from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
 from svc_tools.nexus.plan import COLUMNS, Missing, plan_header
 from svc_tools.nexus.planning import NO_SALES_TAX
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 DAY = date(2026, 11, 21)
 STATES_IN_TURN = ("OR", "NH", "DE", "MT", *(code for code in STATES if code not in NO_SALES_TAX))

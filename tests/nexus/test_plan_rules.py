@@ -13,7 +13,7 @@ from svc_tools.nexus import NEXUS_TYPES, Registration, Threshold
 from svc_tools.nexus.notices import REASONS
 from svc_tools.nexus.planning import NO_SALES_TAX, RULES, Facts, StateExposure, decide
 from svc_tools.nexus.state_exposure import BANDS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 DAY = date(2026, 6, 30)
 KNOWN = Threshold(

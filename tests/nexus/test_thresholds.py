@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from svc_tools.nexus import Threshold, Thresholds, ThresholdsError, read_thresholds
 from svc_tools.nexus.thresholds import COLUMNS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 TODAY = date(2026, 11, 21)
 ROLLING, PREVIOUS = "MN MO MS TN TX VT", "AL FL MI NM RI"

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.places import (
-    STATES,
-    Cells,
-    Elsewhere,
-    Question,
-    Refusal,
-    question,
-    same_place,
-    state_code,
-)
+from svc_tools.tables.places import Cells, Question, Refusal, question, same_place
+from svc_tools.tables.states import STATES, Elsewhere, state_code
 
 WORDS = ["12", "Main St,", "Austin", "TX", "78701", ",", "New York", "NE", "42223-1", "USA", "M5V"]
 

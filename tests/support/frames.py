@@ -15,7 +15,7 @@ from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.results import encode
 from svc_tools.lookup.columns import COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import Component
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
 MONEY = pd.ArrowDtype(pa.decimal128(18, 2))

@@ -20,7 +20,8 @@ from svc_sdk import Svc, _requests
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.lookup.outcomes import of_response
-from svc_tools.places import STATES, Place
+from svc_tools.tables.places import Place
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.lookup_tab import ENTRIES, LookupQuery, LookupTab, query_of, result_card
 from svc_tools.widgets.session import Session
 

@@ -28,7 +28,7 @@ from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import FIELDS, nexus_type_of
-from svc_tools.places import us_state
+from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

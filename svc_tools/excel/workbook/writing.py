@@ -20,7 +20,7 @@ from svc_tools.base.atomic import whole_file
 from svc_tools.base.extras import needs
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.nexus.register import NEXUS_TYPES
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

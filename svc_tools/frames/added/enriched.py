@@ -20,7 +20,7 @@ from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.arrow import Coded, coded, recoded
 from svc_tools.frames.money import Money, money
 from svc_tools.lookup.columns import TAXES
-from svc_tools.statuses import Meaning, Status
+from svc_tools.tables.statuses import Meaning, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

@@ -31,7 +31,7 @@ from svc_tools.lookup.columns import (
     TAXES,
     is_short,
 )
-from svc_tools.roles import ColumnBetween, ColumnTaken
+from svc_tools.tables.roles import ColumnBetween, ColumnTaken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

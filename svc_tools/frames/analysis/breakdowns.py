@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from svc_tools.dates import DateTerms
 from svc_tools.display import number
 from svc_tools.frames.analysis.periods import periods_of
 from svc_tools.frames.arrow import Coded, combined, text_column
@@ -22,6 +21,7 @@ from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.tables import plain_rows, table_of
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.tables.dates import DateTerms
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -33,18 +33,18 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxed_rows,
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
-from svc_tools.places import STATES, us_state
+from svc_tools.tables.states import STATES, us_state
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import DateTerms
     from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import Goods, TaxedRows
     from svc_tools.lookup.outcomes import Component
+    from svc_tools.tables.dates import DateTerms
 
 FILING_COLUMNS = (
     "period",

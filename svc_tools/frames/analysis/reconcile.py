@@ -58,7 +58,6 @@ from svc_tools.lookup.columns import FACTS, RANGE_COLUMNS, RATE_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import DateTerms
     from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.added.rates import Rates
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import ColumnRead, Goods, TaxedRows
+    from svc_tools.tables.dates import DateTerms
 
 LINE_COLUMNS = (
     "expected_tax",

@@ -19,8 +19,6 @@ import pyarrow.compute as pc
 from pandas.api.types import is_object_dtype
 
 from svc_tools.base.atomic import whole_file
-from svc_tools.csv_files import FORMULA_STARTS, FileError
-from svc_tools.dates import DateTerms, NoDate, decide
 from svc_tools.display import FIRST_ROW
 from svc_tools.frames.added.names import added_positions
 from svc_tools.frames.added.rates import rates_of, truths_of
@@ -38,8 +36,10 @@ from svc_tools.frames.money import whole_cents
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import DateColumn
 from svc_tools.lookup.columns import COLUMNS, RATES
-from svc_tools.roles import DatesAmbiguous
-from svc_tools.tabular import Chunk, cell_text
+from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
+from svc_tools.tables.dates import DateTerms, NoDate, decide
+from svc_tools.tables.roles import DatesAmbiguous
+from svc_tools.tables.tabular import Chunk, cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.arrow import Coded
     from svc_tools.frames.decimal_marks import Mark
     from svc_tools.lookup.columns import CellForm
-    from svc_tools.tabular import Table
+    from svc_tools.tables.tabular import Table
 
 _STATUS = "lookup_status"
 

@@ -36,8 +36,8 @@ from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.options import OF_FILE, option_rows
-from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
-from svc_tools.tabular import Chunk, cell_text, in_which_row, open_table
+from svc_tools.tables.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
+from svc_tools.tables.tabular import Chunk, cell_text, in_which_row, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.exports import Export
     from svc_tools.frames.columns import Proposal
     from svc_tools.frames.files.result import FileRun
     from svc_tools.frames.lookup.sums import Term
-    from svc_tools.questions import Question
+    from svc_tools.tables.exports import Export
+    from svc_tools.tables.questions import Question
 
 
 @takes(FileArguments, FileOptions, LookupOptions)

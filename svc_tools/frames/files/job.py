@@ -19,7 +19,6 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.base.atomic import whole_file
-from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
@@ -73,9 +72,10 @@ from svc_tools.frames.taxes.amounts import (
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
 from svc_tools.progress import stage
-from svc_tools.roles import NoUsableRows
-from svc_tools.statuses import Meaning
-from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import NoUsableRows
+from svc_tools.tables.statuses import Meaning
+from svc_tools.tables.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -83,13 +83,13 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from typing import Any
 
-    from svc_tools.dates import Parsed
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
     from svc_tools.frames.lookup.sources import Results, ResultSource
     from svc_tools.lookup.options import FileOptions, LookupOptions
     from svc_tools.lookup.plan import Plan
-    from svc_tools.tabular import Table
+    from svc_tools.tables.dates import Parsed
+    from svc_tools.tables.tabular import Table
 
 
 class FileJob:

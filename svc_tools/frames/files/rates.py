@@ -29,7 +29,7 @@ from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import Tax
 from svc_tools.lookup.columns import COLUMNS, lookup_columns, tax_columns
 from svc_tools.lookup.options import names_where
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping

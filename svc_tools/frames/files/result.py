@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.cells import text_of_formula
 from svc_tools.codes import meaning_of
-from svc_tools.csv_files import FileError
 from svc_tools.display import (
     FIRST_ROW,
     Note,
@@ -50,7 +48,9 @@ from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
-from svc_tools.tabular import Chunk, open_table
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.review import RankedRows
     from svc_tools.frames.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
-    from svc_tools.statuses import Meaning
+    from svc_tools.tables.statuses import Meaning
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 _LONGEST = 400

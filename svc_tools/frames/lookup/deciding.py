@@ -30,8 +30,8 @@ from svc_tools.frames.lookup.sums import Answers, Sums, Term
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
 from svc_tools.frames.money import Money
-from svc_tools.questions import Question
-from svc_tools.roles import plain_name
+from svc_tools.tables.questions import Question
+from svc_tools.tables.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

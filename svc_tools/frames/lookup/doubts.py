@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from svc_tools.frames.lookup.figures import terms_of
-from svc_tools.questions import Question
+from svc_tools.tables.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

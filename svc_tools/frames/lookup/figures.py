@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.cells import text_of
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money, names_money
 from svc_tools.frames.money import whole_cents
+from svc_tools.tables.cells import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from svc_tools.roles import plain_name
+from svc_tools.tables.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

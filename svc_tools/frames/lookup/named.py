@@ -21,7 +21,7 @@ from svc_tools.frames.lookup.order_numbers import order_rows
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.row_kinds import row_kinds
 from svc_tools.frames.lookup.sums import Term
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables.roles import ColumnAmbiguous
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup.doubts import Reason
     from svc_tools.frames.lookup.figures import MoneyTable
     from svc_tools.frames.lookup.reading import Reading
-    from svc_tools.questions import Question
+    from svc_tools.tables.questions import Question
 
 
 class Named(NamedTuple):

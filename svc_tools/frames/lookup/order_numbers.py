@@ -16,10 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.cells import MISSING_WORDS, text_of
 from svc_tools.frames.arrow import is_text
-from svc_tools.questions import Question
-from svc_tools.roles import plain_name, single
+from svc_tools.tables.cells import MISSING_WORDS, text_of
+from svc_tools.tables.questions import Question
+from svc_tools.tables.roles import plain_name, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -15,9 +15,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.cells import text_of
-from svc_tools.countries import is_abroad
-from svc_tools.exports import PLACE_ROLES
 from svc_tools.frames.added.names import columns_of_lookups
 from svc_tools.frames.arrow import bytes_of, is_number
 from svc_tools.frames.lookup.currencies import rows_abroad
@@ -42,6 +39,9 @@ from svc_tools.frames.lookup.sale import Amounts, Counts, Dollars, Marks, Sale
 from svc_tools.frames.lookup.sums import Sums, Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
 from svc_tools.frames.money import Money, whole_cents
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.countries import is_abroad
+from svc_tools.tables.exports import PLACE_ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -9,21 +9,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from svc_tools.exports import PLACE_ROLES, named_export
 from svc_tools.frames.lookup.currencies import CurrencyColumns, heading_currency
 from svc_tools.frames.lookup.order_lines import LineColumns
 from svc_tools.frames.lookup.order_numbers import OrderColumns, order_rows
 from svc_tools.frames.lookup.row_kinds import KindColumn, KindColumns
 from svc_tools.frames.lookup.sums import Sums, Term
+from svc_tools.tables.exports import PLACE_ROLES, named_export
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    from svc_tools.exports import Export, Sum
     from svc_tools.frames.decimal_marks import Mark
     from svc_tools.lookup.options import DecimalMark, RefundsAs
+    from svc_tools.tables.exports import Export, Sum
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from svc_tools.cells import text_of
 from svc_tools.display import counted, first_of
 from svc_tools.frames.lookup.kinds import kind_of
 from svc_tools.frames.lookup.order_numbers import by_order, text_keys
 from svc_tools.frames.money import dollars, sums_by
-from svc_tools.places import state_code
-from svc_tools.questions import Question
-from svc_tools.roles import plain_name, single
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.questions import Question
+from svc_tools.tables.roles import plain_name, single
+from svc_tools.tables.states import state_code
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 
 from svc_tools.base.atomic import whole_file
 from svc_tools.config import DeliveryAs
-from svc_tools.exports import recognized
 from svc_tools.frames.lookup.currencies import find_currency
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.kinds import kind_of, may_be_money
@@ -29,7 +28,8 @@ from svc_tools.lookup.options import (
     TaxOptions,
     names_where,
 )
-from svc_tools.roles import place_role, plain_name
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.roles import place_role, plain_name
 
 if TYPE_CHECKING:
     import os

@@ -27,8 +27,8 @@ from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
 from svc_tools.lookup.engine import RunOptions
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, all_stay, not_attempted
-from svc_tools.places import Place, Refusal, first_day
 from svc_tools.progress import stage
+from svc_tools.tables.places import Place, Refusal, first_day
 
 if TYPE_CHECKING:
     import threading
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.lookup.options import LookupOptions
-    from svc_tools.places import Grain
     from svc_tools.progress import Progress
+    from svc_tools.tables.places import Grain
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from svc_tools.frames.row_states import inputs_of, places_of, states_of
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup.columns import COLUMN_MEANINGS, COLUMNS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
-from svc_tools.statuses import Status
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -17,9 +17,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.countries import Country
-from svc_tools.dates import NoDate
-from svc_tools.exports import recognized
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import columns_of_lookups, require_one
 from svc_tools.frames.arrow import is_text
@@ -47,16 +44,19 @@ from svc_tools.frames.options import answers_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, refuse_answers, sample_of
-from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
+from svc_tools.tables.countries import Country
+from svc_tools.tables.dates import NoDate
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from svc_tools.dates import Day
-    from svc_tools.exports import Export
     from svc_tools.frames.lookup.sums import Term
     from svc_tools.frames.options import ExposureOptions
     from svc_tools.frames.queries import Days
+    from svc_tools.tables.dates import Day
+    from svc_tools.tables.exports import Export
 
 ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "order", "country")
 PARTS = ("retail", "taxable")

@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from svc_tools.cells import text_of
-from svc_tools.dates import decide, one_day
 from svc_tools.display import counted
-from svc_tools.exports import recognized
 from svc_tools.frames.columns import style_of
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
@@ -47,20 +44,23 @@ from svc_tools.frames.sales.columns import (
 from svc_tools.frames.taxes.amounts import refuse_if_open
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
-from svc_tools.places import STATES, Elsewhere, state_code
 from svc_tools.progress import say
-from svc_tools.tabular import names_explained, open_table
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.dates import decide, one_day
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.states import STATES, Elsewhere, state_code
+from svc_tools.tables.tabular import names_explained, open_table
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.dates import DateStyle, Parsed
     from svc_tools.frames.lookup.reading import Reading
     from svc_tools.frames.lookup.sale import Dollars, Marks
     from svc_tools.frames.lookup.sums import Term
     from svc_tools.frames.sales.columns import SalesColumns
-    from svc_tools.tabular import Table
+    from svc_tools.tables.dates import DateStyle, Parsed
+    from svc_tools.tables.tabular import Table
 
 
 def exposure_of_frame(

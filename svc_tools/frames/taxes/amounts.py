@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.config import seller_delivery
-from svc_tools.exports import recognized
 from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.lookup.currencies import heading_unit
 from svc_tools.frames.lookup.deciding import (
@@ -35,18 +34,19 @@ from svc_tools.frames.options import TaxOptions, answers_of
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.options import names_where
-from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.questions import Question
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.exports import Export
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.lookup.deciding import Decided
     from svc_tools.frames.lookup.sale import Counts
     from svc_tools.frames.options import ExposureOptions
-    from svc_tools.roles import ColumnError
+    from svc_tools.tables.exports import Export
+    from svc_tools.tables.roles import ColumnError
 
 
 @dataclass(frozen=True, slots=True)

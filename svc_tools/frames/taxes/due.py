@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.dates import DateTerms
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.queries import DateColumn
 from svc_tools.frames.taxes.tax_lines import Reasons
 from svc_tools.lookup.options import TaxOptions, names_where
 from svc_tools.nexus import Register, read_register
+from svc_tools.tables.dates import DateTerms
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

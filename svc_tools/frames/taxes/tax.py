@@ -63,8 +63,8 @@ from svc_tools.frames.taxes.tax_lines import (
     rows_of_states,
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS, RANGE_COLUMNS, SALE_COLUMNS, tax_columns
-from svc_tools.places import Elsewhere, state_code
 from svc_tools.progress import say
+from svc_tools.tables.states import Elsewhere, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence

@@ -19,8 +19,8 @@ from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
-from svc_tools.roles import FlagsAmbiguous
-from svc_tools.statuses import Status
+from svc_tools.tables.roles import FlagsAmbiguous
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping

@@ -30,8 +30,8 @@ from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines
 from svc_tools.lookup.options import names_where
-from svc_tools.roles import ColumnMissing, single
-from svc_tools.statuses import Status
+from svc_tools.tables.roles import ColumnMissing, single
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -13,11 +13,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.base.extras import needs
-from svc_tools.roles import ColumnMissing, Role, find
 from svc_tools.service.ratebook.query import NotResolved, Query
 from svc_tools.service.ratebook.rating import rate_text
 from svc_tools.service.ratebook.resolver import resolve
-from svc_tools.tabular import cell_text, read_rows
+from svc_tools.tables.roles import ColumnMissing, Role, find
+from svc_tools.tables.tabular import cell_text, read_rows
 
 with needs("Checking rates", "pandas"):
     import pandas as pd

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from svc_tools.cells import text_of
-from svc_tools.places import Cells, Refusal, normal_zip, state_code, states_of, us_state, where
-from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, plain_name, question_of_columns
-from svc_tools.statuses import Status
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.places import Cells, Refusal, where
+from svc_tools.tables.questions import Question
+from svc_tools.tables.roles import ColumnAmbiguous, plain_name, question_of_columns
+from svc_tools.tables.states import normal_zip, state_code, states_of, us_state
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

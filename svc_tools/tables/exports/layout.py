@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.roles import plain_name
+from svc_tools.tables.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

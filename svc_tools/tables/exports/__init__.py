@@ -1,7 +1,7 @@
 """The order exports of shops, marketplaces and payment services: known by their columns."""
 
-from svc_tools.exports.layout import PLACE_ROLES, Export, Lines, Sum
-from svc_tools.exports.recognition import (
+from svc_tools.tables.exports.layout import PLACE_ROLES, Export, Lines, Sum
+from svc_tools.tables.exports.recognition import (
     DECIDING,
     fitting,
     lines_of,
@@ -10,7 +10,7 @@ from svc_tools.exports.recognition import (
     report_of,
     usual_columns,
 )
-from svc_tools.exports.shops import EXPORTS
+from svc_tools.tables.exports.shops import EXPORTS
 
 __all__ = [
     "DECIDING",

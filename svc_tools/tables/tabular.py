@@ -19,7 +19,7 @@ from itertools import chain, dropwhile, islice, zip_longest
 from operator import not_
 from typing import TYPE_CHECKING, Any, Protocol
 
-from svc_tools.csv_files import (
+from svc_tools.tables.csv_files import (
     DELIMITERS,
     FileError,
     csv_rows,
@@ -28,9 +28,9 @@ from svc_tools.csv_files import (
     shortened,
     utf8_blocks,
 )
-from svc_tools.exports import lines_of, report_of
-from svc_tools.roles import ColumnError, names_below
-from svc_tools.xlsx_files import (
+from svc_tools.tables.exports import lines_of, report_of
+from svc_tools.tables.roles import ColumnError, names_below
+from svc_tools.tables.xlsx_files import (
     CHECKED_ROWS,
     FAR_COLUMNS,
     FROM_1904,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from svc_tools.csv_files import Row
+    from svc_tools.tables.csv_files import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
-from svc_tools.questions import Question, in_python, in_sentences
+from svc_tools.tables.questions import Question, in_python, in_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

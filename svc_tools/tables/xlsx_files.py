@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 from svc_tools.base.extras import needs
-from svc_tools.csv_files import FileError, shortened
+from svc_tools.tables.csv_files import FileError, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from svc_tools.exports.layout import Export, Lines, Sum
+from svc_tools.tables.exports.layout import Export, Lines, Sum
 
 
 def _sums(plus: str, minus: str = "") -> tuple[Sum, ...]:

@@ -1,6 +1,6 @@
 """The country that a cell names: a code, a number, or a name in one of six languages. Pure.
 
-A table of its own, `countries.csv`: codes and numbers of ISO 3166-1, and names in English, Spanish,
+The table is `country_codes.csv`: codes and numbers of ISO 3166-1, and names in English, Spanish,
 French, German, Portuguese and Italian as the Unicode CLDR has them, with usual other ones.
 """
 
@@ -72,5 +72,5 @@ def _table() -> dict[str, str]:
 
 def _rows() -> list[dict[str, str]]:
     """The rows of the table."""
-    with Path(__file__).with_name("countries.csv").open(encoding="utf-8") as file:
+    with Path(__file__).with_name("country_codes.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))

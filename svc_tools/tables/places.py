@@ -14,10 +14,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from svc_tools.base.short_forms import readings
-from svc_tools.cells import text_of
-from svc_tools.dates import DateStyle, DateTerms, read_one
-from svc_tools.places.countries import country_code
-from svc_tools.places.states import (
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.country_codes import country_code
+from svc_tools.tables.dates import DateStyle, DateTerms, read_one
+from svc_tools.tables.states import (
     Elsewhere,
     ElsewhereError,
     agreed_state,

@@ -19,15 +19,15 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from svc_tools.base.atomic import whole_file
-from svc_tools.cells import text_of_formula
-from svc_tools.exports import lines_of, report_of
-from svc_tools.roles import names_below
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.exports import lines_of, report_of
+from svc_tools.tables.roles import names_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from svc_tools.exports import Export
+    from svc_tools.tables.exports import Export
 
 Row = tuple[int, list[object]]
 """The line (of a CSV) or row (of a sheet) number, from 1, and the cells."""

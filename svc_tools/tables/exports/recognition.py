@@ -6,17 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from svc_tools.countries import find_country
-from svc_tools.exports.layout import PLACE_ROLES, by_name
-from svc_tools.exports.shops import EXPORTS
-from svc_tools.places import state_code
-from svc_tools.roles import ColumnAmbiguous, Found, is_shipped_to, plain_name, usual_places
+from svc_tools.tables.countries import find_country
+from svc_tools.tables.exports.layout import PLACE_ROLES, by_name
+from svc_tools.tables.exports.shops import EXPORTS
+from svc_tools.tables.roles import ColumnAmbiguous, Found, is_shipped_to, plain_name, usual_places
+from svc_tools.tables.states import state_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.countries import Rows
-    from svc_tools.exports.layout import Export
+    from svc_tools.tables.countries import Rows
+    from svc_tools.tables.exports.layout import Export
 
 
 def recognized(columns: Iterable[Hashable]) -> Export | None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from svc_tools.cells import text_of_formula
-from svc_tools.places.countries import country_code
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.country_codes import country_code
 
 STATES = {
     "AL": "Alabama",

@@ -22,12 +22,12 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
-from svc_tools.cells import text_of
+from svc_tools.tables.cells import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from svc_tools.roles import DatesAmbiguous
+    from svc_tools.tables.roles import DatesAmbiguous
 
 FORMATS: Mapping[str, str] = MappingProxyType(
     {
@@ -414,7 +414,7 @@ def read_one(value: object, style: DateStyle) -> date | None:
 def _ambiguous(
     style: DateStyle, values: Sequence[str], kind: Literal["either", "both", "exchanged", "year"]
 ) -> DatesAmbiguous:
-    from svc_tools.roles import DatesAmbiguous  # noqa: PLC0415 - loads 10 ms of patterns
+    from svc_tools.tables.roles import DatesAmbiguous  # noqa: PLC0415 - loads 10 ms of patterns
 
     return DatesAmbiguous(style.role, style.column, values, kind)
 
