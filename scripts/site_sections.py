@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from svc_tools import codes
 from svc_tools.cli.app import app
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
+from svc_tools.show import codes
 from svc_tools.tables.exports import EXPORTS
 from svc_tools.tables.states import STATES
 

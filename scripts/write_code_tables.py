@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from svc_tools.codes import CODES, Kind, codes_of
 from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, DETAIL_COLUMNS, DTYPES, LOOKUP_COLUMNS
 from svc_tools.lookup.options import (
     ROLES,
@@ -24,6 +23,7 @@ from svc_tools.lookup.options import (
     option_rows,
 )
 from svc_tools.service.ratebook import load_book
+from svc_tools.show.codes import CODES, Kind, codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

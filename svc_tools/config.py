@@ -26,7 +26,7 @@ from svc_sdk._route import UnusableVariableError
 from svc_sdk._settings import checked_url, no_cookies
 from svc_tools.base.extras import require, require_pydantic
 from svc_tools.base.operating_system import user_folder
-from svc_tools.notebook import in_notebook
+from svc_tools.show.notebook import in_notebook
 from svc_tools.tables.dates import time_zone
 
 if TYPE_CHECKING:

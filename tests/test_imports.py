@@ -246,7 +246,7 @@ PLAN = f"{REGISTER} plan = nexus.make_plan(one);"
 RESTORED = "import os; os.environ.pop('SVC_RECEIPTS', None);"
 CARD = """
 from svc_sdk import TaxResponse
-from svc_tools.display import card
+from svc_tools.show.display import card
 card(TaxResponse.model_validate({"rate": {}}))
 """
 TEXT = """

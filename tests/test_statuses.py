@@ -18,7 +18,6 @@ from hypothesis import given
 from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
-from svc_tools.codes import CODES, REVIEWED, codes_of, what_to_do
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.review_rows import DECIDING, review_codes
@@ -27,6 +26,7 @@ from svc_tools.lookup import Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.cache_store import text_checksum
 from svc_tools.lookup.reviewing import reasons_on, remarks, review_reasons, status_word
+from svc_tools.show.codes import CODES, REVIEWED, codes_of, what_to_do
 from svc_tools.tables.statuses import STATUSES, Status, StatusText
 
 ROOT = Path(__file__).parents[1]

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
+from svc_tools.base.progress import NoProgress
 from svc_tools.cli.common import LEFT_OUT, NO_RESULT, Json, admin, day_given, explained
-from svc_tools.codes import percent
-from svc_tools.display import number, print_table, print_text, prose
-from svc_tools.progress import NoProgress
+from svc_tools.show.codes import percent
+from svc_tools.show.display import number, print_table, print_text, prose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

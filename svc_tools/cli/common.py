@@ -25,7 +25,7 @@ from rich.text import Text
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, missing
-from svc_tools.display import visible
+from svc_tools.show.display import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -30,7 +30,6 @@ from svc_tools.cli.common import (
     explained,
     grouped,
 )
-from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.lookup.options import (
     PLACES,
     ROLES,
@@ -43,7 +42,8 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
-from svc_tools.progress import Meter, say
+from svc_tools.show.display import print_line, print_table, print_text, prose, show
+from svc_tools.show.meters import Meter, say
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from svc_tools.base.progress import stage
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import ASKS, NO_RESULT
 from svc_tools.cli.enrich import (
@@ -26,7 +27,6 @@ from svc_tools.cli.enrich import (
     perhaps_read,
     terms_of,
 )
-from svc_tools.display import Note, counted, plain, print_line, print_text, printable, show
 from svc_tools.lookup.options import (
     FILES,
     PLACES,
@@ -41,7 +41,8 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
-from svc_tools.progress import say, stage
+from svc_tools.show.display import Note, counted, plain, print_line, print_text, printable, show
+from svc_tools.show.meters import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -50,11 +51,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.cli.common import Service
-    from svc_tools.display import Table as ShownTable
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.files.enriched_file import EnrichedFile
     from svc_tools.frames.files.result import FileRun
     from svc_tools.frames.review import Review
+    from svc_tools.show.display import Table as ShownTable
     from svc_tools.tables.tabular import Table
 
 Output: TypeAlias = Annotated[

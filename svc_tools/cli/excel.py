@@ -17,7 +17,7 @@ from rich.text import Text
 
 from svc_tools.base.extras import needs, require
 from svc_tools.cli.common import NO_RESULT, day_given, explained
-from svc_tools.display import print_table, print_text, prose
+from svc_tools.show.display import print_table, print_text, prose
 
 if TYPE_CHECKING:
     from svc_tools.excel.setup import Line

@@ -19,7 +19,10 @@ from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
-from svc_tools.codes import (
+from svc_tools.lookup.outcomes import of_other_country, of_response
+from svc_tools.lookup.reviewing import remarks
+from svc_tools.service_address import address_checked
+from svc_tools.show.codes import (
     CONFIDENCES,
     PARTS,
     all_warnings,
@@ -30,10 +33,7 @@ from svc_tools.codes import (
     percent,
     total_rate,
 )
-from svc_tools.display import number, print_table, print_text, prose, read_in
-from svc_tools.lookup.outcomes import of_other_country, of_response
-from svc_tools.lookup.reviewing import remarks
-from svc_tools.service_address import address_checked
+from svc_tools.show.display import number, print_table, print_text, prose, read_in
 from svc_tools.tables.places import Cells, Refusal, same_place, where
 from svc_tools.tables.states import (
     Elsewhere,

@@ -14,7 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools.cli.common import INTERRUPTED, NO_RESULT
-from svc_tools.display import (
+from svc_tools.nexus.notices import NOT_TICKED_NOTE
+from svc_tools.nexus.plan import tables_of
+from svc_tools.nexus.receipt import STATUSES, STOPPED
+from svc_tools.nexus.register import FIELDS
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -29,10 +33,6 @@ from svc_tools.display import (
     show,
     the_service,
 )
-from svc_tools.nexus.notices import NOT_TICKED_NOTE
-from svc_tools.nexus.plan import tables_of
-from svc_tools.nexus.receipt import STATUSES, STOPPED
-from svc_tools.nexus.register import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ from svc_tools.cli.enriched import (
     show_figures,
     write_rows,
 )
-from svc_tools.display import counted
+from svc_tools.show.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -13,6 +13,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from svc_tools.base.memory import all_stay
 from svc_tools.excel.desk import RefreshPlan
 from svc_tools.excel.registry import FORMS, function
 from svc_tools.excel.results import (
@@ -46,7 +47,6 @@ from svc_tools.excel.values import (
 from svc_tools.lookup import Outcome, refused
 from svc_tools.lookup.columns import COLUMNS
 from svc_tools.lookup.options import ROUNDINGS
-from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
 from svc_tools.tables import roles
 from svc_tools.tables.cells import text_of

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
-from svc_tools.codes import PARTIAL_CODES, REPLACES, meaning_of, percent
-from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.lookup.reviewing import (
@@ -25,6 +23,8 @@ from svc_tools.lookup.reviewing import (
     status_word,
     warnings_of,
 )
+from svc_tools.show.codes import PARTIAL_CODES, REPLACES, meaning_of, percent
+from svc_tools.show.display import capital
 
 if TYPE_CHECKING:
     from collections.abc import Callable

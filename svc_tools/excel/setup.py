@@ -37,11 +37,11 @@ from svc_tools.config import (
     EmbeddedSvc,
     open_account,
 )
-from svc_tools.display import render
 from svc_tools.excel import company, settings
 from svc_tools.excel.workbook import XLWINGS
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import explained, is_foreign
+from svc_tools.show.display import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import unknown_warnings
 from svc_tools.config import (
     EMBEDDED,
     configured,
@@ -22,7 +21,6 @@ from svc_tools.config import (
     running_embedded,
     unconfigured,
 )
-from svc_tools.display import unknown_warnings_sentence
 from svc_tools.frames.added.names import free_columns, remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import free_labels, inputs_by
@@ -43,7 +41,9 @@ from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.plan import Plan
-from svc_tools.progress import Bar, say
+from svc_tools.show.codes import unknown_warnings
+from svc_tools.show.display import unknown_warnings_sentence
+from svc_tools.show.meters import Bar, say
 from svc_tools.tables.places import GRAINS
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from svc_sdk import Svc
+    from svc_tools.base.progress import Progress
     from svc_tools.config import DeliveryAs
     from svc_tools.frames.lookup.saved_layout import SalesLayout
     from svc_tools.lookup.cache import CacheChoice
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         Rounding,
     )
     from svc_tools.nexus import Register, Thresholds
-    from svc_tools.progress import Progress
     from svc_tools.tables.places import Grain
 
     Nexus: TypeAlias = (

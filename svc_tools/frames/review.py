@@ -13,20 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import meaning_of, urgency, what_to_do, where_to_do
-from svc_tools.display import (
-    NOTHING,
-    Note,
-    Table,
-    as_html,
-    as_text,
-    capital,
-    counted,
-    exact_dollars,
-    number,
-    plain,
-    prose,
-)
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, combined, decimals, recoded, text_column
@@ -50,14 +36,28 @@ from svc_tools.frames.taxes.taxed_rows import (
     goods_of,
 )
 from svc_tools.frames.untaxed_states import UntaxedStates
+from svc_tools.show.codes import meaning_of, urgency, what_to_do, where_to_do
+from svc_tools.show.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    capital,
+    counted,
+    exact_dollars,
+    number,
+    plain,
+    prose,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from svc_tools.codes import AddressGiven
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.not_due import NotDue
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.show.codes import AddressGiven
 
 REVIEW_COLUMNS = (
     "review_dollars",

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_of, meaning_of, urgency
-from svc_tools.display import capital
 from svc_tools.frames.added.enriched import Enriched, fact
 from svc_tools.frames.arrow import Coded, combined, recoded
 from svc_tools.frames.money import Money
@@ -20,6 +18,8 @@ from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_r
 from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.outcomes import TOO_HIGH
 from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
+from svc_tools.show.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_of, meaning_of, urgency
+from svc_tools.show.display import capital
 from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:

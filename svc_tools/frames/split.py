@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.codes import codes_of, meaning_of
-from svc_tools.display import (
+from svc_tools.frames.added.enriched import Enriched, fact
+from svc_tools.frames.arrow import Coded, combined
+from svc_tools.frames.money import SumsBy, dollars
+from svc_tools.frames.review_rows import review_codes
+from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
+from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.show.codes import codes_of, meaning_of
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -24,12 +30,6 @@ from svc_tools.display import (
     number,
     prose,
 )
-from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.money import SumsBy, dollars
-from svc_tools.frames.review_rows import review_codes
-from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
-from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.display import Head
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.not_due import NotDue
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.show.display import Head
 
 USES = codes_of("use")
 """What a row can be used for: ready, check, incomplete, none."""

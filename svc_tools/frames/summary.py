@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.codes import OTHER_DATE
-from svc_tools.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.aggregates import (
     Confidences,
@@ -27,6 +25,8 @@ from svc_tools.frames.money import dollars
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.split import parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
+from svc_tools.show.codes import OTHER_DATE
+from svc_tools.show.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:

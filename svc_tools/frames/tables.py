@@ -1,4 +1,4 @@
-"""Columns of a frame as a table that `svc_tools.display` renders."""
+"""Columns of a frame as a table that `svc_tools.show.display` renders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from svc_tools.display import NOTHING, Column, Table, exact_dollars, plain
+from svc_tools.show.display import NOTHING, Column, Table, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
-    from svc_tools.display import Head
+    from svc_tools.show.display import Head
 
 
 def table_of(

@@ -21,6 +21,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from svc_tools.base.memory import all_stay
 from svc_tools.base.operating_system import lock_bytes, unlock_bytes
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc, cache_hours, cache_path
 from svc_tools.lookup.cache_store import (
@@ -41,7 +42,6 @@ from svc_tools.lookup.cache_store import (
     write_profile,
 )
 from svc_tools.lookup.expiry import CLOCK_SKEW, FOR_EVER, LocalDays, keeps_until
-from svc_tools.lookup.outcomes import all_stay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import unquote
 
-from svc_tools.codes import code_of
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
@@ -28,6 +27,7 @@ from svc_tools.lookup.outcomes import (
     rate_units,
 )
 from svc_tools.lookup.transport import request_of
+from svc_tools.show.codes import code_of
 
 if TYPE_CHECKING:
     import threading

@@ -23,6 +23,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
+from svc_tools.base.memory import all_stay
+from svc_tools.base.progress import stage
 from svc_tools.config import (
     EmbeddedAsyncSvc,
     EmbeddedSvc,
@@ -31,29 +33,21 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
-from svc_tools.display import visible
 from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.computed import Ends, computed_by
 from svc_tools.lookup.engine import GRACE, LAST_COMMIT, Engine, RunOptions
-from svc_tools.lookup.outcomes import (
-    INTERRUPTED,
-    STOPPED,
-    Outcome,
-    all_stay,
-    not_attempted,
-    refused,
-)
-from svc_tools.progress import stage
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, Outcome, not_attempted, refused
+from svc_tools.show.display import visible
 from svc_tools.tables.places import Cells, Place, Question, Refusal, question
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
     from concurrent.futures import Future
 
+    from svc_tools.base.progress import Progress
     from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.lookup.computed import Computed
     from svc_tools.lookup.engine import Batch, Commit, Looked
-    from svc_tools.progress import Progress
 
 T = TypeVar("T")
 Result = TypeVar("Result")

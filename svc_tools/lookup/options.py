@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from datetime import date, tzinfo
 
+    from svc_tools.base.progress import Progress
     from svc_tools.config import DeliveryAs
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.progress import Progress
     from svc_tools.tables.places import Grain
 
 RateForm: TypeAlias = Literal["decimal", "string", "float"]

@@ -5,10 +5,8 @@ Also which errors of the service end a run, and how they are explained to a user
 
 from __future__ import annotations
 
-import gc
 import re
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime  # noqa: TC003 - `get_type_hints` of an outcome needs it
 from decimal import Decimal
@@ -31,7 +29,9 @@ from svc_sdk import (
 )
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
 from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED
-from svc_tools.codes import (
+from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
+from svc_tools.service_address import WrongAddressError
+from svc_tools.show.codes import (
     CODES,
     HIGHEST_RATE,
     OTHER_CITY_CODES,
@@ -42,7 +42,7 @@ from svc_tools.codes import (
     is_covered,
     percent,
 )
-from svc_tools.display import (
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -53,8 +53,6 @@ from svc_tools.display import (
     printable,
     prose,
 )
-from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
-from svc_tools.service_address import WrongAddressError
 from svc_tools.tables.country_codes import country_code, country_name
 from svc_tools.tables.statuses import Meaning, Status, StatusText
 
@@ -602,7 +600,7 @@ class Trouble:
 
 
 def _code_of_error(error: SvcError) -> str:
-    """The code of an error of the service in `svc_tools.codes`."""
+    """The code of an error of the service in `svc_tools.show.codes`."""
     if isinstance(error, WrongAddressError):
         return "wrong_address"
     if is_foreign(error) and not isinstance(error, AuthError):
@@ -732,19 +730,3 @@ def _facts(found: Found) -> Table:
     }
     rows = [(name, printable(value) if value else NOTHING) for name, value in facts.items()]
     return Table(("Fact", prose("Value")), rows, "Source of the rate")
-
-
-@contextmanager
-def all_stay() -> Iterator[None]:
-    """Pause garbage collection while many objects are made, all of which will be used.
-
-    It would double the time, and more the more objects a notebook holds already.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

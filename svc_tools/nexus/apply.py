@@ -10,7 +10,6 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.display import the_service
 from svc_tools.nexus.job import Job, Progress
 from svc_tools.nexus.requests import (
     ApplyError,
@@ -23,6 +22,7 @@ from svc_tools.nexus.requests import (
     restorations,
     with_listed_record,
 )
+from svc_tools.show.display import the_service
 from svc_tools.tables.states import STATES, us_state
 
 if TYPE_CHECKING:

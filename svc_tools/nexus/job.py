@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError, __version__
-from svc_tools.display import printable
 from svc_tools.nexus.journal import (
     FORMAT,
     VERSION,
@@ -71,6 +70,7 @@ from svc_tools.nexus.requests import (
     with_listed_record,
 )
 from svc_tools.nexus.service import ListedRecords, abilities_given, list_records
+from svc_tools.show.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

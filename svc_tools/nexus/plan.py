@@ -17,17 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from svc_tools.base.extras import needs
-from svc_tools.display import (
-    NOTHING,
-    Note,
-    Table,
-    as_html,
-    as_text,
-    counted,
-    number,
-    printable,
-    prose,
-)
 from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.register import (
     NEXUS_TYPES,
@@ -38,6 +27,17 @@ from svc_tools.nexus.register import (
     day_of,
     nexus_type_of,
     read_sheet,
+)
+from svc_tools.show.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    counted,
+    number,
+    printable,
+    prose,
 )
 from svc_tools.tables.csv_files import guarded, write_rows
 from svc_tools.tables.roles import plain_name

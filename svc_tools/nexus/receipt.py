@@ -17,7 +17,18 @@ from urllib.parse import urlencode
 
 from svc_tools import config
 from svc_tools.base.extras import needs
-from svc_tools.display import (
+from svc_tools.nexus.journal import (
+    ENDING,
+    WHAT_TO_DO,
+    JournalContent,
+    JournalDamagedError,
+    JournalError,
+    read_journal,
+)
+from svc_tools.nexus.notices import PERMIT_NOTE
+from svc_tools.nexus.register import DETAILS, FIELDS
+from svc_tools.nexus.service import ABSENT
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -30,17 +41,6 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.nexus.journal import (
-    ENDING,
-    WHAT_TO_DO,
-    JournalContent,
-    JournalDamagedError,
-    JournalError,
-    read_journal,
-)
-from svc_tools.nexus.notices import PERMIT_NOTE
-from svc_tools.nexus.register import DETAILS, FIELDS
-from svc_tools.nexus.service import ABSENT
 from svc_tools.tables.csv_files import guarded, write_rows
 from svc_tools.tables.text_dtype import text_dtype
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from svc_tools.base.extras import needs, not_pandas
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
+from svc_tools.show.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.tables.cells import text_of_formula
 from svc_tools.tables.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.tables.dates import DateTerms, NoDate, decide, parse, read, time_zone

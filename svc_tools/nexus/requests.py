@@ -23,10 +23,10 @@ from svc_sdk import (
     _responses,
 )
 from svc_sdk._responses import Failure, Reply
-from svc_tools.display import counted, printable
 from svc_tools.nexus.receipt import EDIT_KINDS, UNSETTLED, PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT, ListedRecords, compared
+from svc_tools.show.display import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

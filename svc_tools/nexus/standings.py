@@ -10,9 +10,9 @@ from decimal import ROUND_DOWN, Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.state_exposure import FAR_BELOW
+from svc_tools.show.display import NOTHING, Note, Table, as_html, as_text, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import pandas as pd
 
-from svc_tools.display import counted
 from svc_tools.nexus.measured_sales import (
     NOTHING_LOST,
     SALES,
@@ -31,6 +30,7 @@ from svc_tools.nexus.measured_sales import (
 )
 from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.nexus.thresholds import Base, Thresholds, read_thresholds
+from svc_tools.show.display import counted
 from svc_tools.tables.dates import one_day
 
 if TYPE_CHECKING:

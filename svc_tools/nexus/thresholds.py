@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from svc_tools.base.extras import needs
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.nexus.register import ProblemsError, checked_names, read_sheet
+from svc_tools.show.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.tables.dates import exact_day
 from svc_tools.tables.states import us_state
 from svc_tools.tables.tabular import cell_text

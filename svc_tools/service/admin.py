@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from svc_tools.progress import Progress
+    from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.imports.database import Edition
     from svc_tools.service.ratebook.imports.importer import Imported
 

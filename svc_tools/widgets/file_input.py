@@ -15,7 +15,6 @@ import ipywidgets
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, seller_delivery
-from svc_tools.display import capital, counted, plain
 from svc_tools.lookup.options import (
     ROLES,
     FileOptions,
@@ -25,6 +24,7 @@ from svc_tools.lookup.options import (
     option_rows,
 )
 from svc_tools.lookup.outcomes import Trouble
+from svc_tools.show.display import capital, counted, plain
 from svc_tools.tables.countries import country_in_name
 from svc_tools.tables.csv_files import FileError
 from svc_tools.tables.roles import ColumnError, place_role

@@ -13,8 +13,13 @@ from urllib.parse import quote
 
 import ipywidgets
 
-from svc_tools.codes import CODES, meaning_of, percent, urgency
-from svc_tools.display import (
+from svc_tools.frames.columns import used_notes
+from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
+from svc_tools.frames.review import state_reason_table
+from svc_tools.frames.split import parts_sentence, parts_table
+from svc_tools.lookup import STATUSES
+from svc_tools.show.codes import CODES, meaning_of, percent, urgency
+from svc_tools.show.display import (
     NOTHING,
     RANGE_LABEL,
     capital,
@@ -27,12 +32,7 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.frames.columns import used_notes
-from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
-from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.split import parts_sentence, parts_table
-from svc_tools.lookup import STATUSES
-from svc_tools.progress import Meter
+from svc_tools.show.meters import Meter
 from svc_tools.widgets.file_input import in_words, unused_html
 from svc_tools.widgets.parts import (
     MessageArea,
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from svc_tools.display import Head
     from svc_tools.frames.files.rates import Layout
     from svc_tools.frames.files.result import FileRun, ReviewRow
     from svc_tools.lookup.plan import Plan
+    from svc_tools.show.display import Head
     from svc_tools.widgets.session import Background, Session
 
 _MOST_REASONS = 6

@@ -18,7 +18,6 @@ import ipywidgets
 
 from svc_tools.base.operating_system import typed
 from svc_tools.config import EmbeddedSvc
-from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
@@ -37,6 +36,7 @@ from svc_tools.lookup.options import (
 )
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.lookup.plan import MANY_LOOKUPS
+from svc_tools.show.display import capital, counted
 from svc_tools.tables.roles import ColumnAmbiguous
 from svc_tools.widgets.file_input import (
     NO_TAX,

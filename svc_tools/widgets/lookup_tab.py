@@ -17,13 +17,13 @@ import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
-from svc_tools.codes import all_warnings
-from svc_tools.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.frames.money import one_amount
 from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
 from svc_tools.lookup.outcomes import Trouble, failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
 from svc_tools.service_address import address_checked
+from svc_tools.show.codes import all_warnings
+from svc_tools.show.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.tables.places import Cells, Place, Question, Refusal, question
 from svc_tools.tables.states import STATES, state_and_zip
 from svc_tools.widgets.parts import (

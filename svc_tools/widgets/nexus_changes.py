@@ -17,9 +17,9 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted, number, prose
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.nexus.receipt import EDIT_KINDS
+from svc_tools.show.display import NOTHING, counted, number, prose
 from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_section import (
     MOST_ROWS,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
-    from svc_tools.display import Head
     from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
+    from svc_tools.show.display import Head
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 

@@ -11,7 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from svc_tools import config, nexus
-from svc_tools.display import counted, the_service
+from svc_tools.show.display import counted, the_service
 from svc_tools.widgets.nexus_section import (
     MOST_ROWS,
     Section,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.register import DETAILS, NEXUS_TYPES
 from svc_tools.nexus.service import compared
+from svc_tools.show.display import NOTHING, prose
 from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_changes import (
     Change,

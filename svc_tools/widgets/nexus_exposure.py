@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted, render
 from svc_tools.lookup.options import SALES, ExposureOptions, option_rows
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.standings import exposure_summary, percent_used
+from svc_tools.show.display import NOTHING, counted, render
 from svc_tools.tables.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
 from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (

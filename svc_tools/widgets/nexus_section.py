@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.journal import private_folder
+from svc_tools.show.display import NOTHING, prose
 from svc_tools.widgets.parts import MessageArea, button, heading, line, set_visible, table_html
 from svc_tools.widgets.transfers import UploadButton
 

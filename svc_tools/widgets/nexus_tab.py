@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted, prose
+from svc_tools.show.display import NOTHING, counted, prose
 from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
 from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
 from svc_tools.widgets.nexus_edit import EditSection

@@ -21,16 +21,16 @@ import traitlets
 from pydantic import SecretStr
 
 from svc_sdk import SvcError
-from svc_tools import display
 from svc_tools.config import ConfigurationError
 from svc_tools.lookup.outcomes import Trouble, explained, one_line
+from svc_tools.show import display
 from svc_tools.tables.dates import FORMATS, ZONES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import UnionType
 
-    from svc_tools.display import Head
+    from svc_tools.show.display import Head
 
 HERE = Path(__file__).parent
 

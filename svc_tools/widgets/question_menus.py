@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from svc_tools.display import capital, counted, plain
+from svc_tools.show.display import capital, counted, plain
 from svc_tools.tables.questions import OPEN, in_sentences
 from svc_tools.widgets.parts import field, heading, set_visible
 

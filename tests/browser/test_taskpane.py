@@ -18,12 +18,12 @@ from support.spreadsheets import STAND_IN, local_server, pane_page, shown, zips_
 
 import svc_tools
 from svc_sdk import Svc
-from svc_tools.codes import CONFIDENCES
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs import guard, pages
 from svc_tools.excel.officejs.pages import OFFICE_JS
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.show.codes import CONFIDENCES
 
 pytestmark = pytest.mark.timeout(180)  # Chromium starts slowly on a busy machine
 

@@ -25,9 +25,11 @@ from support.faults import ALIVE, KEY, answer, echo, echoing
 from support.systems import posix, pty, resource
 from support.waiting import read_until, until
 
-from svc_tools import connect, progress
+from svc_tools import connect
+from svc_tools.base.progress import stage
 from svc_tools.cli.enrich import FileProgress
 from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.show import meters
 
 PLACES = 60
 TELLING = """
@@ -870,10 +872,10 @@ def test_an_output_that_is_a_link_stays_one(account, tmp_path):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress_has_the_rate_and_the_time_left(monkeypatch, arguments, steps, lines, terminal):
     now = [1_000.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(meters.time, "monotonic", lambda: now[0])
     shape = {"force_terminal": True, "color_system": None} if terminal else {}
     console = Console(file=io.StringIO(), width=100, get_time=lambda: now[0], **shape)
-    with progress.stage(FileProgress(console, shown=True), *arguments) as shown:
+    with stage(FileProgress(console, shown=True), *arguments) as shown:
         for seconds, count in steps:
             now[0] += seconds
             shown.advance(count)

@@ -20,8 +20,8 @@ from sphinx.util.inventory import InventoryFile
 from support.browser import browser, new_page
 
 from scripts import run_notebooks
-from svc_tools import codes
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.show import codes
 from svc_tools.tables.exports import EXPORTS
 from svc_tools.tables.states import STATES
 

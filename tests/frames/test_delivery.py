@@ -18,11 +18,11 @@ from support.faults import echo
 from support.frames import dollars, found, rated, tax_of
 from support.spreadsheets import desk_of, shown
 
-from svc_tools.codes import meaning_of, what_to_do
 from svc_tools.config import ConfigurationError
-from svc_tools.display import card
 from svc_tools.frames import enrich_file
 from svc_tools.service.ratebook import load_book
+from svc_tools.show.codes import meaning_of, what_to_do
+from svc_tools.show.display import card
 from svc_tools.widgets.file_input import ColumnsForm
 
 OPTIONAL, UNSETTLED = "delivery_optional_unknown", "delivery_unsettled"

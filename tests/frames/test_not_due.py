@@ -16,12 +16,12 @@ from support.faults import echo, echoing
 from support.frames import enriched as enriched_rows
 from support.frames import half, line, lost, row, tax_of, taxed, units
 
-from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames import enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.files.result import FileTotals
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.taxes.not_due import NotDue
+from svc_tools.show.codes import NOT_DUE, codes_of
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 GA = [{"state": "GA", "nexus_type": "economic", "registered_at": "2026-01-01"}]

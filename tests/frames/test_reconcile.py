@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.frames import DELAWARE, SEATTLE, half, line, looked_up, lost, parts, taxed, units
 
-from svc_tools.codes import codes_of
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 from svc_tools.frames.summary import Resting
+from svc_tools.show.codes import codes_of
 from svc_tools.tables.text_dtype import text_dtype
 
 FOUR = parts("state 1 S 4000", "county 2 C 3000", "city 3 T 1900", "district 4 D 500")

@@ -186,7 +186,7 @@ def many():
 FRAME = """
 import pandas as pd
 import svc_tools.frames.enrich as module
-from svc_tools.progress import NoProgress
+from svc_tools.show.meters import NoProgress
 class Bar(NoProgress):
     count = 0
     def advance(self, count=1):
@@ -381,7 +381,7 @@ from pathlib import Path
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache
 from svc_tools.tables.places import Place
-from svc_tools.progress import NoProgress
+from svc_tools.show.meters import NoProgress
 class Reported(NoProgress):
     done = 0
     def advance(self, count=1):

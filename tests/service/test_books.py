@@ -13,8 +13,8 @@ from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 import svc_tools
 from svc_sdk import ServiceError
 from svc_sdk.rates import rate_to_units
+from svc_tools.base.progress import NoProgress
 from svc_tools.lookup import look_up
-from svc_tools.progress import NoProgress
 from svc_tools.service import books as book_keeper
 from svc_tools.service import embedded, rates
 from svc_tools.service.books import NOTICE_SECONDS, BookKeeper, keep_book

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 import svc_sdk
 from svc_sdk import AuthError, SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.display import prose
+from svc_tools.show.display import prose
 from svc_tools.widgets.parts import (
     CodeView,
     Entry,

@@ -19,8 +19,8 @@ from svc_sdk import __version__
 from svc_tools import config
 from svc_tools.base import operating_system
 from svc_tools.base.atomic import whole_file
-from svc_tools.display import render
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.show.display import render
 
 __all__ = ["calc_name", "start_command", "write_addin"]
 _FOLDER = Path(__file__).parent

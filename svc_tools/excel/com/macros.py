@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
 from svc_tools.base.extras import needs
-from svc_tools.display import counted, first_of
 from svc_tools.excel.com.udfs import refreshed_at
 from svc_tools.excel.com.workbook import Area, Sheet, Workbook, shown_text
 from svc_tools.excel.desk import the_desk
@@ -23,6 +22,7 @@ from svc_tools.excel.functions import Call, evaluate, refresh_plan
 from svc_tools.excel.results import lasting
 from svc_tools.excel.values import CellError, error_in
 from svc_tools.excel.workbook.writing import FROZEN
+from svc_tools.show.display import counted, first_of
 
 with needs("Excel through xlwings", "excel"):
     import xlwings as xw

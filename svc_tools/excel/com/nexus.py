@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from svc_tools import config, nexus
-from svc_tools.display import counted, first_of
 from svc_tools.excel.com.macros import NOTHING_CHANGED, macro
 from svc_tools.excel.com.workbook import Area, shown_text
 from svc_tools.excel.values import FIRST_DAY, CellError, pass_on_error, refusal_of_1904
@@ -28,6 +27,7 @@ from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import FIELDS, nexus_type_of
+from svc_tools.show.display import counted, first_of
 from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:

@@ -22,9 +22,7 @@ from urllib.parse import quote
 from svc_sdk import Svc, SvcError, __version__
 from svc_sdk._route import UnusableVariableError
 from svc_tools import config, nexus
-from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
-from svc_tools.display import capital, render
 from svc_tools.excel import settings, setup
 from svc_tools.excel.desk import PATIENCE, PER_PLACE
 from svc_tools.excel.officejs.guard import ROOT, origin_of
@@ -33,6 +31,8 @@ from svc_tools.lookup.key_check import check_key, field_at_fault
 from svc_tools.lookup.outcomes import Trouble, explained
 from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE
+from svc_tools.show.codes import codes_of, meaning_of
+from svc_tools.show.display import capital, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals, text_column
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
@@ -33,17 +32,18 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxed_rows,
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
+from svc_tools.show.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.tables.states import STATES, us_state
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import Goods, TaxedRows
     from svc_tools.lookup.outcomes import Component
+    from svc_tools.show.display import Head, Table
     from svc_tools.tables.dates import DateTerms
 
 FILING_COLUMNS = (

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import codes_of, meaning_of
-from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number, plain, prose
 from svc_tools.frames.added.names import require_columns, require_one
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
@@ -54,17 +52,28 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxed_rows,
 )
 from svc_tools.lookup.columns import FACTS, RANGE_COLUMNS, RATE_COLUMNS
+from svc_tools.show.codes import codes_of, meaning_of
+from svc_tools.show.display import (
+    Note,
+    as_html,
+    as_text,
+    counted,
+    exact_dollars,
+    number,
+    plain,
+    prose,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import ColumnRead, Goods, TaxedRows
+    from svc_tools.show.display import Head, Table
     from svc_tools.tables.dates import DateTerms
 
 LINE_COLUMNS = (

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from pandas.api.types import is_object_dtype
 
 from svc_tools.base.atomic import whole_file
-from svc_tools.display import FIRST_ROW
 from svc_tools.frames.added.names import added_positions
 from svc_tools.frames.added.rates import rates_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
@@ -36,6 +35,7 @@ from svc_tools.frames.money import whole_cents
 from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import DateColumn
 from svc_tools.lookup.columns import COLUMNS, RATES
+from svc_tools.show.display import FIRST_ROW
 from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
 from svc_tools.tables.dates import DateTerms, NoDate, decide
 from svc_tools.tables.roles import DatesAmbiguous

@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.base.atomic import whole_file
+from svc_tools.base.progress import stage
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
@@ -71,7 +72,6 @@ from svc_tools.frames.taxes.amounts import (
 )
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
-from svc_tools.progress import stage
 from svc_tools.tables.csv_files import FileError
 from svc_tools.tables.roles import NoUsableRows
 from svc_tools.tables.statuses import Meaning

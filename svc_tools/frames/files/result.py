@@ -10,25 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.codes import meaning_of
-from svc_tools.display import (
-    FIRST_ROW,
-    Note,
-    Table,
-    as_html,
-    as_text,
-    capital,
-    counted,
-    duration,
-    exact_dollars,
-    number,
-    places_and_dates,
-    plain,
-    printable,
-    prose,
-    the_service,
-    unknown_warnings_sentence,
-)
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.aggregates import (
     FREQUENT,
@@ -48,6 +29,25 @@ from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import (
+    FIRST_ROW,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    capital,
+    counted,
+    duration,
+    exact_dollars,
+    number,
+    places_and_dates,
+    plain,
+    printable,
+    prose,
+    the_service,
+    unknown_warnings_sentence,
+)
 from svc_tools.tables.cells import text_of_formula
 from svc_tools.tables.csv_files import FileError
 from svc_tools.tables.tabular import Chunk, open_table
@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from svc_tools.display import Head
     from svc_tools.frames.aggregates import Aggregate
     from svc_tools.frames.analysis.breakdowns import Breakdown
     from svc_tools.frames.arrow import Coded
     from svc_tools.frames.review import RankedRows
     from svc_tools.frames.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
+    from svc_tools.show.display import Head
     from svc_tools.tables.statuses import Meaning
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.display import counted, first_of
 from svc_tools.frames.lookup.iso_4217 import CURRENCIES
 from svc_tools.frames.lookup.order_numbers import by_order, text_keys
+from svc_tools.show.display import counted, first_of
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.questions import Question
 from svc_tools.tables.roles import plain_name, single

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.display import counted
 from svc_tools.frames.lookup.figures import price_times
 from svc_tools.frames.lookup.hashes import NO_HASHES, Hashes
 from svc_tools.frames.money import dollars, whole_cents
+from svc_tools.show.display import counted
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.roles import plain_name
 

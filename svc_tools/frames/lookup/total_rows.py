@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.display import counted
 from svc_tools.frames.arrow import bytes_of, is_number, is_text
 from svc_tools.frames.lookup.order_numbers import text_keys
+from svc_tools.show.display import counted
 from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:

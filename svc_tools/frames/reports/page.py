@@ -12,18 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svc_tools.base.atomic import whole_file
-from svc_tools.codes import meaning_of
-from svc_tools.display import (
-    FIRST_ROW,
-    RANGE_LABEL,
-    as_columns,
-    counted,
-    exact_dollars,
-    number,
-    places_and_dates,
-    prose,
-    render,
-)
 from svc_tools.frames.charting.tile_map import (
     COLUMNS,
     DARK_FROM,
@@ -37,12 +25,23 @@ from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.split import parts_table
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import (
+    FIRST_ROW,
+    RANGE_LABEL,
+    as_columns,
+    counted,
+    exact_dollars,
+    number,
+    places_and_dates,
+    prose,
+    render,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
     from pathlib import Path
 
-    from svc_tools.display import Column, Head
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.aggregates import Count
     from svc_tools.frames.charting.tile_map import Tile
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
     from svc_tools.frames.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.show.display import Column, Head
 
 MOST_LINES, MOST_FLAGGED = 500, 100
 _ALL = "a report as .xlsx has them all"

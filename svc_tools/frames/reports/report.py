@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools import display
 from svc_tools.base.atomic import whole_file
 from svc_tools.base.extras import require
-from svc_tools.codes import meaning_of
-from svc_tools.display import FIRST_ROW, as_columns, counted, number
 from svc_tools.frames.money import money
 from svc_tools.frames.options import AmountOptions
 from svc_tools.frames.reports import xlsx
@@ -27,11 +24,13 @@ from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.show import display
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import FIRST_ROW, as_columns, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from svc_tools.display import Head
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.aggregates import Count
     from svc_tools.frames.money import Totals
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.split import Part
     from svc_tools.frames.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.show.display import Head
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5
 _PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 72

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from svc_tools.display import counted
 from svc_tools.frames.columns import style_of
 from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.order_index import OrderIndex
@@ -44,7 +43,8 @@ from svc_tools.frames.sales.columns import (
 from svc_tools.frames.taxes.amounts import refuse_if_open
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
-from svc_tools.progress import say
+from svc_tools.show.display import counted
+from svc_tools.show.meters import say
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.dates import decide, one_day
 from svc_tools.tables.exports import recognized

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import (
     names_of_lookup,
@@ -63,7 +62,8 @@ from svc_tools.frames.taxes.tax_lines import (
     rows_of_states,
 )
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS, RANGE_COLUMNS, SALE_COLUMNS, tax_columns
-from svc_tools.progress import say
+from svc_tools.show.codes import NOT_DUE, codes_of
+from svc_tools.show.meters import say
 from svc_tools.tables.states import Elsewhere, state_code
 
 if TYPE_CHECKING:

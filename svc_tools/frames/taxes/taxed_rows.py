@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import NOT_DUE
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched, fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
 from svc_tools.frames.arrow import Coded, combined, recoded
@@ -30,6 +29,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines
 from svc_tools.lookup.options import names_where
+from svc_tools.show.codes import NOT_DUE
 from svc_tools.tables.roles import ColumnMissing, single
 from svc_tools.tables.statuses import Status
 

@@ -19,7 +19,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from svc_tools.progress import stage
+from svc_tools.base.progress import stage
 from svc_tools.service.ratebook.imports.database import (
     day_number,
     editions,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from svc_tools.progress import Progress
+    from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.database import Edition
 

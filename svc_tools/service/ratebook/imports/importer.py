@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from svc_tools.progress import stage
+from svc_tools.base.progress import stage
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.database import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from svc_tools.progress import Progress
+    from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.reading import Reading
     from svc_tools.service.ratebook.schema import RateRow

@@ -1,7 +1,5 @@
-"""Progress of long work: one protocol for terminals, notebooks, the panel and logs.
+"""Progress that is shown: a bar, a line of figures, and notes on standard error.
 
-Work that takes long has the argument `progress`. It calls `start`, `advance` as often as it likes,
-and `done`; stages may follow each other, and are not nested. `stage` does so for a block.
 `Meter` is the base of what shows it: it counts, and draws only now and then.
 """
 
@@ -10,65 +8,16 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from contextlib import contextmanager
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from svc_tools.display import duration, visible
-from svc_tools.notebook import in_notebook
+from svc_tools.base.progress import NoProgress
+from svc_tools.show.display import duration, visible
+from svc_tools.show.notebook import in_notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-
-class Progress(Protocol):
-    """Shows progress. It is called in the thread that does the work."""
-
-    def start(self, name: str, total: int | None, unit: str) -> None:
-        """Begin a stage.
-
-        Args:
-            name: what is done, such as "Reading".
-            total: how much there is to do; `None` where that is not known.
-            unit: what is counted, in the plural, such as "rows".
-        """
-
-    def advance(self, count: int = 1) -> None:
-        """Count what was done since the last call."""
-
-    def note(self, text: str) -> None:
-        """Show a sentence about what was just done."""
-
-    def done(self) -> None:
-        """End the stage, also where it failed."""
-
-
-class NoProgress:
-    """Progress that is not shown; the base of classes that need only some of the methods."""
-
-    def start(self, name: str, total: int | None, unit: str) -> None:
-        """Begin a stage; see `Progress`."""
-
-    def advance(self, count: int = 1) -> None:
-        """Count what was done; see `Progress`."""
-
-    def note(self, text: str) -> None:
-        """Show a sentence; see `Progress`."""
-
-    def done(self) -> None:
-        """End the stage; see `Progress`."""
-
-
-@contextmanager
-def stage(progress: Progress | None, name: str, total: int | None, unit: str) -> Iterator[Progress]:
-    """Show one stage for the length of the block; `None` for progress that is not shown."""
-    shown = progress or NoProgress()
-    shown.start(name, total, unit)
-    try:
-        yield shown
-    finally:
-        shown.done()
+    from collections.abc import Iterable
 
 
 _SURE_AFTER = 1.0

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from svc_tools.base.extras import needs
-from svc_tools.codes import (
+from svc_tools.show.codes import (
     CONFIDENCES,
     PARTIAL_CODES,
     PARTS,
