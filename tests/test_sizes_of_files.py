@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from svc_tools.frames import enrich_file
-from svc_tools.frames.arrow import first_column
+from svc_tools.frames.values.arrow import first_column
 from svc_tools.tables.csv_files import FileError
 from svc_tools.tables.roles import single
 from svc_tools.tables.tabular import open_table, read_rows

@@ -116,7 +116,7 @@ def _check(tolerance: str, period: str | None, date: str | None) -> None:
     from typing import get_args  # noqa: PLC0415 - with the next
 
     from svc_tools.frames.analysis.periods import Period  # noqa: PLC0415 - loads pandas
-    from svc_tools.frames.money import one_amount  # noqa: PLC0415 - as above
+    from svc_tools.frames.values.money import one_amount  # noqa: PLC0415 - as above
 
     if one_amount(tolerance, "--tolerance") < 0:
         raise ValueError(f"--tolerance: {tolerance} is negative; expected 0 dollars or more")

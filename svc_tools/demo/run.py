@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.frames.aggregates import ConfidenceTax, Count, StateTotals
-    from svc_tools.frames.money import Totals
     from svc_tools.frames.review import Review
     from svc_tools.frames.summary import Summary
+    from svc_tools.frames.values.money import Totals
     from svc_tools.show.display import Head
 
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")

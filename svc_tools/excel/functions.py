@@ -334,7 +334,7 @@ def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> lis
     """Tax in cents, rounded as in frames."""
     import numpy as np  # noqa: PLC0415 - few formulas need it
 
-    from svc_tools.frames.taxes.rounding import rounded_tax  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.values.rounding import rounded_tax  # noqa: PLC0415 - loads pandas
 
     _, cents, units = zip(*factors, strict=True)
     tax = rounded_tax(np.array(cents, np.int64), np.array(units, np.int64), rounding)

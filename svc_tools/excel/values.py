@@ -240,7 +240,7 @@ def cents_of(amount: Given) -> int:
 
 @lru_cache(maxsize=16_384)
 def _amount_of_text(text: str) -> int:
-    from svc_tools.frames.money import one_amount  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.values.money import one_amount  # noqa: PLC0415 - loads pandas
 
     try:
         cents = one_amount(text, "amount")

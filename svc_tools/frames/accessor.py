@@ -12,7 +12,6 @@ from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import LookupFailedError, enrich, make_plan
 from svc_tools.frames.freeze import freeze
 from svc_tools.frames.layouts import layout_of
-from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     AmountArguments,
     AmountOptions,
@@ -30,6 +29,7 @@ from svc_tools.frames.plain import plain
 from svc_tools.frames.review import review
 from svc_tools.frames.split import split
 from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
+from svc_tools.frames.values.odd_cells import Readable
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:

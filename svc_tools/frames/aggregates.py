@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.money import Money, SumsBy, Totals, dollars
 from svc_tools.frames.review_rows import warnings_counted
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.taxes.taxed_rows import shipping_of
+from svc_tools.frames.values.arrow import Coded, combined
+from svc_tools.frames.values.money import Money, SumsBy, Totals, dollars
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.show.codes import CONFIDENCES, unknown_warnings

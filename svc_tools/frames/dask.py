@@ -37,7 +37,6 @@ from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.reading import Reading
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -50,6 +49,7 @@ from svc_tools.frames.options import (
 from svc_tools.frames.queries import distinct_rows
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.tax import Tax, amounts_of_frame
+from svc_tools.frames.values.odd_cells import Readable
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:

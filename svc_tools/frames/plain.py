@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from svc_tools.frames.added.names import columns_of_lookups, remember_columns
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import chunks_of, scaled
+from svc_tools.frames.values.arrow import chunks_of, scaled
 from svc_tools.lookup.columns import RATES
 from svc_tools.tables.text_dtype import text_dtype
 

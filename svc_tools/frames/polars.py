@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.names import columns_of_lookups
-from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.options import (
     LookupArguments,
@@ -28,6 +27,7 @@ from svc_tools.frames.options import (
 )
 from svc_tools.frames.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import TaxFailedError
+from svc_tools.frames.values.arrow import frame_of
 from svc_tools.lookup.columns import LOOKED_UP, TAXES
 from svc_tools.tables.roles import ColumnError
 from svc_tools.tables.tabular import Chunk

@@ -8,13 +8,13 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.arrow import Coded, combined, recoded
-from svc_tools.frames.money import Money
 from svc_tools.frames.queries import combined as distinct
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.taxes.not_due import not_due_reasons
-from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
+from svc_tools.frames.values.arrow import Coded, combined, recoded
+from svc_tools.frames.values.money import Money
+from svc_tools.frames.values.rounding import ROOM
 from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.outcomes import TOO_HIGH
 from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.arrow import Coded, combined
-from svc_tools.frames.money import SumsBy, dollars
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.arrow import Coded, combined
+from svc_tools.frames.values.money import SumsBy, dollars
 from svc_tools.show.codes import codes_of, meaning_of
 from svc_tools.show.display import (
     NOTHING,

@@ -21,10 +21,10 @@ from svc_tools.frames.aggregates import (
     Warned,
     is_rated,
 )
-from svc_tools.frames.money import dollars
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.split import parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
+from svc_tools.frames.values.money import dollars
 from svc_tools.show.codes import OTHER_DATE
 from svc_tools.show.display import counted, exact_dollars, unknown_warnings_sentence
 from svc_tools.tables.statuses import Status
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
         Source,
         StateTotals,
     )
-    from svc_tools.frames.money import Totals
     from svc_tools.frames.review import Review
     from svc_tools.frames.split import Part
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.frames.values.money import Totals
 
 
 _TOP = 10

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.money import sums_by
 from svc_tools.frames.review_rows import taxed_up
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.taxes.not_due import not_due_reasons
+from svc_tools.frames.values.money import sums_by
 
 if TYPE_CHECKING:
     from svc_tools.frames.added.enriched import Enriched

@@ -17,8 +17,8 @@ import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
-from svc_tools.frames.money import one_amount
-from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
+from svc_tools.frames.values.money import one_amount
+from svc_tools.frames.values.rounding import ROOM, rounded_tax
 from svc_tools.lookup.outcomes import Trouble, failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
 from svc_tools.service_address import address_checked

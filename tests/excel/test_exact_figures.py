@@ -14,7 +14,7 @@ from support.spreadsheets import desk_of, shown
 
 from svc_tools.excel.results import rate_cell
 from svc_tools.excel.values import OMITTED, BadValueError, cents_of
-from svc_tools.frames.money import whole_cents
+from svc_tools.frames.values.money import whole_cents
 
 DAY = "2026-02-01"
 CENT = Decimal("0.01")

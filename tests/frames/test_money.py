@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc_tools.frames.decimal_marks import evidence_of, marks_of
-from svc_tools.frames.money import whole_cents
+from svc_tools.frames.values.decimal_marks import evidence_of, marks_of
+from svc_tools.frames.values.money import whole_cents
 
 CENTS = st.integers(-(10**13), 10**13)
 FORMS = {  # the mark between the thousands, the decimal mark, and how the column is read

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.frames.lookup.total_rows import TotalRows
-from svc_tools.frames.money import Money
+from svc_tools.frames.values.money import Money
 
 PLACE = ("Date", "Zip")
 COLUMNS = ["Order ID", "Customer", "Date", "Zip", "Amount"]

@@ -15,7 +15,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.odd_cells import Shown
+from svc_tools.frames.values.odd_cells import Shown
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
     DETAIL_COLUMNS,

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.analysis.periods import periods_of
-from svc_tools.frames.arrow import Coded, combined, text_column
-from svc_tools.frames.money import SumsBy, dollars, money_column
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.row_states import states_of
-from svc_tools.frames.tables import plain_rows, table_of
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.arrow import Coded, combined, text_column
+from svc_tools.frames.values.money import SumsBy, dollars, money_column
+from svc_tools.frames.values.tables import plain_rows, table_of
 from svc_tools.show.display import number
 from svc_tools.tables.dates import DateTerms
 

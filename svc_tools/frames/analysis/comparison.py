@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.arrow import Coded
-from svc_tools.frames.money import Money, dollars, money_column, sums_by
+from svc_tools.frames.values.arrow import Coded
+from svc_tools.frames.values.money import Money, dollars, money_column, sums_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

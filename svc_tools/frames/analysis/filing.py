@@ -16,13 +16,10 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.analysis.periods import periods_of, undated
-from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals, text_column
-from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.results import decode
 from svc_tools.frames.review_rows import review_codes
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
@@ -31,6 +28,9 @@ from svc_tools.frames.taxes.taxed_rows import (
     sales_of,
     taxed_rows,
 )
+from svc_tools.frames.values.arrow import MONEY, RATE, Coded, coded, combined, decimals, text_column
+from svc_tools.frames.values.money import dollars, dollars_by, money, money_column, sums_by
+from svc_tools.frames.values.tables import table_of
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
 from svc_tools.show.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.tables.states import STATES, us_state

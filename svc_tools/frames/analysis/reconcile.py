@@ -22,27 +22,8 @@ from svc_tools.frames.analysis.comparison import (
     without_added,
 )
 from svc_tools.frames.analysis.periods import periods_of, undated
-from svc_tools.frames.arrow import (
-    MONEY,
-    RATE,
-    Coded,
-    combined,
-    decimals,
-    recoded,
-    text_column,
-)
-from svc_tools.frames.money import (
-    LARGEST,
-    Money,
-    dollars,
-    dollars_by,
-    money_column,
-    one_amount,
-)
 from svc_tools.frames.row_states import states_of
 from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import plain_fields, plain_rows, table_of
-from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
@@ -51,6 +32,25 @@ from svc_tools.frames.taxes.taxed_rows import (
     shipping_of,
     taxed_rows,
 )
+from svc_tools.frames.values.arrow import (
+    MONEY,
+    RATE,
+    Coded,
+    combined,
+    decimals,
+    recoded,
+    text_column,
+)
+from svc_tools.frames.values.money import (
+    LARGEST,
+    Money,
+    dollars,
+    dollars_by,
+    money_column,
+    one_amount,
+)
+from svc_tools.frames.values.rounding import ROOM
+from svc_tools.frames.values.tables import plain_fields, plain_rows, table_of
 from svc_tools.lookup.columns import FACTS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.show.codes import codes_of, meaning_of
 from svc_tools.show.display import (

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from svc_tools.frames.charting.chart_page import SvcFigure
-    from svc_tools.frames.money import Totals
     from svc_tools.frames.summary import Summary
+    from svc_tools.frames.values.money import Totals
 
 _GRID = """
 AK .. .. .. .. .. .. .. .. .. ME

@@ -22,7 +22,6 @@ from svc_tools.base.atomic import whole_file
 from svc_tools.frames.added.names import added_positions
 from svc_tools.frames.added.rates import rates_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, RATE, arrow_column, decimals, recoded
 from svc_tools.frames.files.rates import attributes_in, with_stamp
 from svc_tools.frames.files.writing import (
     as_numbers,
@@ -31,9 +30,10 @@ from svc_tools.frames.files.writing import (
     check_rows,
     write_table,
 )
-from svc_tools.frames.money import whole_cents
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import DateColumn
+from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column, decimals, recoded
+from svc_tools.frames.values.money import whole_cents
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup.columns import COLUMNS, RATES
 from svc_tools.show.display import FIRST_ROW
 from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-    from svc_tools.frames.arrow import Coded
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.values.arrow import Coded
+    from svc_tools.frames.values.decimal_marks import Mark
     from svc_tools.lookup.columns import CellForm
     from svc_tools.tables.tabular import Table
 

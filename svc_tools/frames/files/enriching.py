@@ -22,7 +22,6 @@ from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.lookup.deciding import rows_of_file
 from svc_tools.frames.lookup.reading import in_words
 from svc_tools.frames.lookup.sources import LockSource, source_for
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import (
     FileArguments,
     FileOptions,
@@ -33,6 +32,7 @@ from svc_tools.frames.options import (
 )
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.options import OF_FILE, option_rows

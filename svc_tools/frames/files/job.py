@@ -25,7 +25,6 @@ from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.analysis.breakdowns import BREAKDOWNS
-from svc_tools.frames.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.columns import free_labels, is_label
 from svc_tools.frames.enrich import plan_of, repairs_of, with_columns
 from svc_tools.frames.files.rates import (
@@ -62,7 +61,6 @@ from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.sources import Control
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.queries import date_cells
 from svc_tools.frames.taxes.amounts import (
     late_rows,
@@ -71,6 +69,8 @@ from svc_tools.frames.taxes.amounts import (
     silent_columns,
 )
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
+from svc_tools.frames.values.arrow import MONEY, texts_of_formulas
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
 from svc_tools.tables.csv_files import FileError
 from svc_tools.tables.roles import NoUsableRows

@@ -19,7 +19,6 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, RATE, arrow_column
 from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
 from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
@@ -27,6 +26,7 @@ from svc_tools.frames.results import UsedLookup, record_of
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import Tax
+from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column
 from svc_tools.lookup.columns import COLUMNS, lookup_columns, tax_columns
 from svc_tools.lookup.options import names_where
 from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing

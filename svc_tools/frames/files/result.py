@@ -20,13 +20,13 @@ from svc_tools.frames.aggregates import (
     Warned,
     is_usable,
 )
-from svc_tools.frames.money import dollars
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.review import ReviewCounts, state_reason_table
 from svc_tools.frames.review_rows import DECIDING, review_codes
 from svc_tools.frames.split import GROUPS, PartSums, parts_sentence, parts_table
 from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
+from svc_tools.frames.values.money import dollars
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
 from svc_tools.show.codes import meaning_of
@@ -59,10 +59,10 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.aggregates import Aggregate
     from svc_tools.frames.analysis.breakdowns import Breakdown
-    from svc_tools.frames.arrow import Coded
     from svc_tools.frames.review import RankedRows
     from svc_tools.frames.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
+    from svc_tools.frames.values.arrow import Coded
     from svc_tools.show.display import Head
     from svc_tools.tables.statuses import Meaning
 

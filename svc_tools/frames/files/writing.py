@@ -16,9 +16,9 @@ from pyarrow import parquet
 
 from svc_tools.base.atomic import linked_file
 from svc_tools.base.extras import require
-from svc_tools.frames.arrow import MONEY, decimals, texts_of_formulas
-from svc_tools.frames.money import whole_cents
 from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book
+from svc_tools.frames.values.arrow import MONEY, decimals, texts_of_formulas
+from svc_tools.frames.values.money import whole_cents
 from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
 from svc_tools.tables.tabular import cell_text
 

@@ -16,7 +16,6 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency, heading_unit, rows_abroad
 from svc_tools.frames.lookup.doubts import Doubt, question
 from svc_tools.frames.lookup.figures import money_table, terms_of
@@ -29,17 +28,18 @@ from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
 from svc_tools.frames.lookup.sums import Answers, Sums, Term
 from svc_tools.frames.lookup.total_rows import total_rows
 from svc_tools.frames.lookup.witness import settle, weigh
-from svc_tools.frames.money import Money
+from svc_tools.frames.values.decimal_marks import marks_of
+from svc_tools.frames.values.money import Money
 from svc_tools.tables.questions import Question
 from svc_tools.tables.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from svc_tools.frames.decimal_marks import Marks
     from svc_tools.frames.lookup.doubts import Doubt
     from svc_tools.frames.lookup.figures import MoneyTable
     from svc_tools.frames.lookup.witness import Verdict
+    from svc_tools.frames.values.decimal_marks import Marks
     from svc_tools.lookup.options import DecimalMark, RefundsAs
 
 NO_AMOUNTS = "it holds other texts than amounts"

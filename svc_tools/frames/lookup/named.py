@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.decimal_marks import marks_of
 from svc_tools.frames.lookup.currencies import find_currency
 from svc_tools.frames.lookup.deciding import SalesAnswers, likely_money, rows_of_file
 from svc_tools.frames.lookup.doubts import Doubt, question
@@ -21,6 +20,7 @@ from svc_tools.frames.lookup.order_numbers import order_rows
 from svc_tools.frames.lookup.orders import Orders, blank_cells
 from svc_tools.frames.lookup.row_kinds import row_kinds
 from svc_tools.frames.lookup.sums import Term
+from svc_tools.frames.values.decimal_marks import marks_of
 from svc_tools.tables.roles import ColumnAmbiguous
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from svc_tools.frames.lookup.figures import price_times
 from svc_tools.frames.lookup.hashes import NO_HASHES, Hashes
-from svc_tools.frames.money import dollars, whole_cents
+from svc_tools.frames.values.money import dollars, whole_cents
 from svc_tools.show.display import counted
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.roles import plain_name
@@ -25,7 +25,7 @@ from svc_tools.tables.roles import plain_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.values.decimal_marks import Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.arrow import is_text
+from svc_tools.frames.values.arrow import is_text
 from svc_tools.tables.cells import MISSING_WORDS, text_of
 from svc_tools.tables.questions import Question
 from svc_tools.tables.roles import plain_name, single

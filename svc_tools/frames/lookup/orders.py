@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.frames.added.names import columns_of_lookups
-from svc_tools.frames.arrow import bytes_of, is_number
 from svc_tools.frames.lookup.currencies import rows_abroad
 from svc_tools.frames.lookup.figures import money_table
 from svc_tools.frames.lookup.order_lines import (
@@ -38,7 +37,8 @@ from svc_tools.frames.lookup.row_kinds import row_kinds, signed
 from svc_tools.frames.lookup.sale import Amounts, Counts, Dollars, Marks, Sale
 from svc_tools.frames.lookup.sums import Sums, Term
 from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
-from svc_tools.frames.money import Money, whole_cents
+from svc_tools.frames.values.arrow import bytes_of, is_number
+from svc_tools.frames.values.money import Money, whole_cents
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.countries import is_abroad
 from svc_tools.tables.exports import PLACE_ROLES

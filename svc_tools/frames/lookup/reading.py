@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.values.decimal_marks import Mark
     from svc_tools.lookup.options import DecimalMark, RefundsAs
     from svc_tools.tables.exports import Export, Sum
 

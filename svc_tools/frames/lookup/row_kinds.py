@@ -17,7 +17,7 @@ import pandas as pd
 
 from svc_tools.frames.lookup.kinds import kind_of
 from svc_tools.frames.lookup.order_numbers import by_order, text_keys
-from svc_tools.frames.money import dollars, sums_by
+from svc_tools.frames.values.money import dollars, sums_by
 from svc_tools.show.display import counted, first_of
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.questions import Question

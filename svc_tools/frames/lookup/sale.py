@@ -10,7 +10,7 @@ import numpy as np
 
 from svc_tools.frames.lookup.order_lines import WIDTH, LineCounts
 from svc_tools.frames.lookup.row_kinds import KindCounts
-from svc_tools.frames.money import Money, dollars
+from svc_tools.frames.values.money import Money, dollars
 from svc_tools.show.display import counted
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.arrow import coded, first_column
-from svc_tools.frames.money import dollars, sums_by
 from svc_tools.frames.review import reviewed
 from svc_tools.frames.row_states import inputs_of, places_of, states_of
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.arrow import coded, first_column
+from svc_tools.frames.values.money import dollars, sums_by
 from svc_tools.lookup.columns import COLUMN_MEANINGS, COLUMNS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
 from svc_tools.show.codes import OF_DELIVERY, meaning_of, what_to_do
 from svc_tools.show.display import counted, exact_dollars

@@ -16,7 +16,6 @@ import pandas as pd
 
 from svc_tools.base.atomic import whole_file
 from svc_tools.base.extras import require
-from svc_tools.frames.money import money
 from svc_tools.frames.options import AmountOptions
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import stake_sentence
@@ -24,6 +23,7 @@ from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.money import money
 from svc_tools.show import display
 from svc_tools.show.codes import meaning_of
 from svc_tools.show.display import FIRST_ROW, as_columns, counted, number
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.aggregates import Count
-    from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.columns import ReportColumns
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.split import Part
     from svc_tools.frames.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.frames.values.money import Totals
     from svc_tools.show.display import Head
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import columns_of_lookups, require_one
-from svc_tools.frames.arrow import is_text
 from svc_tools.frames.columns import (
     country_of_frame,
     free_labels,
@@ -44,6 +43,7 @@ from svc_tools.frames.options import answers_of
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, refuse_answers, sample_of
+from svc_tools.frames.values.arrow import is_text
 from svc_tools.tables.countries import Country
 from svc_tools.tables.dates import NoDate
 from svc_tools.tables.exports import recognized

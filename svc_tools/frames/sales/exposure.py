@@ -22,7 +22,6 @@ from svc_tools.frames.lookup.order_index import OrderIndex
 from svc_tools.frames.lookup.orders import Orders, foreign_rows
 from svc_tools.frames.lookup.sale import Counts
 from svc_tools.frames.lookup.sums import Sums
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import (
     ExposureArguments,
     ExposureOptions,
@@ -42,6 +41,7 @@ from svc_tools.frames.sales.columns import (
 )
 from svc_tools.frames.taxes.amounts import refuse_if_open
 from svc_tools.frames.taxes.due import channel_of
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.show.display import counted
 from svc_tools.show.meters import say

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.arrow import Coded, recoded
 from svc_tools.frames.columns import free_labels
-from svc_tools.frames.money import SumsBy, dollars
 from svc_tools.frames.results import lookup_of
 from svc_tools.frames.taxes.due import channel_of
+from svc_tools.frames.values.arrow import Coded, recoded
+from svc_tools.frames.values.money import SumsBy, dollars
 from svc_tools.show.codes import NOT_DUE
 from svc_tools.show.display import counted, exact_dollars
 from svc_tools.tables.exports import named_export, recognized

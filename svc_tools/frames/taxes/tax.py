@@ -24,7 +24,6 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, Decimals, Rows, Texts, decimals
 from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import FailedRowsError, with_columns
 from svc_tools.frames.freeze import changed_rows
@@ -52,7 +51,6 @@ from svc_tools.frames.taxes.invoices import (
     shared_out,
     tax_by_invoice,
 )
-from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import (
     Lines,
     check_figures,
@@ -61,6 +59,8 @@ from svc_tools.frames.taxes.tax_lines import (
     read_lines,
     rows_of_states,
 )
+from svc_tools.frames.values.arrow import MONEY, Decimals, Rows, Texts, decimals
+from svc_tools.frames.values.rounding import rounded_tax
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS, RANGE_COLUMNS, SALE_COLUMNS, tax_columns
 from svc_tools.show.codes import NOT_DUE, codes_of
 from svc_tools.show.meters import say

@@ -13,10 +13,10 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.arrow import Rows, Texts
 from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.row_states import states_of
+from svc_tools.frames.values.arrow import Rows, Texts
+from svc_tools.frames.values.money import LARGEST, one_amount, whole_cents
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
 from svc_tools.show.codes import DELIVERY_WARNINGS, meaning_of
 from svc_tools.tables.roles import FlagsAmbiguous

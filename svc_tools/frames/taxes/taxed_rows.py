@@ -15,19 +15,19 @@ import numpy as np
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched, fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.arrow import Coded, combined, recoded
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup.deciding import require_answers
 from svc_tools.frames.lookup.named import read_named, reading_with_orders
 from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
-from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines
+from svc_tools.frames.values.arrow import Coded, combined, recoded
+from svc_tools.frames.values.money import Money, dollars, money, one_amount
+from svc_tools.frames.values.rounding import ROOM
 from svc_tools.lookup.options import names_where
 from svc_tools.show.codes import NOT_DUE
 from svc_tools.tables.roles import ColumnMissing, single

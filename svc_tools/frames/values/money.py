@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.arrow import (
+from svc_tools.frames.values.arrow import (
     MONEY,
     bytes_of,
     cents_of,
@@ -28,13 +28,13 @@ from svc_tools.frames.arrow import (
     first_column,
     scaled,
 )
-from svc_tools.frames.decimal_marks import Unread, plain_number
+from svc_tools.frames.values.decimal_marks import Unread, plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.frames.arrow import Coded
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.values.arrow import Coded
+    from svc_tools.frames.values.decimal_marks import Mark
 
 _Key = TypeVar("_Key")
 LARGEST = 2**63 - 1

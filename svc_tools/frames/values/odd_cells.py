@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.frames.arrow import frame_of
+from svc_tools.frames.values.arrow import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.arrow import chunks_of
+from svc_tools.frames.values.arrow import chunks_of
 from svc_tools.lookup.options import DecimalMark
 from svc_tools.tables.questions import Question
 
