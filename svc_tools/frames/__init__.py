@@ -11,7 +11,7 @@ require_pandas("df.svc", pd.__version__)
 with needs("svc_tools.frames", "pandas"):
     from svc_tools.frames.accessor import SvcAccessor
     from svc_tools.frames.enrich import LookupFailedError
-    from svc_tools.frames.lookup.saved_layout import LayoutError, SalesLayout
+    from svc_tools.frames.orders.saved_layout import LayoutError, SalesLayout
     from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.charting.plots import Plots
     from svc_tools.frames.freeze import Frozen
-    from svc_tools.frames.lookup.saved_layout import SalesLayout
+    from svc_tools.frames.orders.saved_layout import SalesLayout
     from svc_tools.frames.review import Review
     from svc_tools.frames.split import Split
     from svc_tools.lookup.cache import CacheChoice

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.added.names import columns_of_lookups, require_columns, require_one
-from svc_tools.frames.lookup.deciding import rows_of_file
-from svc_tools.frames.lookup.reading import Reading, reading_of_export
+from svc_tools.frames.orders.deciding import rows_of_file
+from svc_tools.frames.orders.reading import Reading, reading_of_export
 from svc_tools.frames.values.arrow import first_column
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.countries import find_country

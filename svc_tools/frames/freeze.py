@@ -17,10 +17,10 @@ import pandas as pd
 from svc_tools.base.atomic import whole_file
 from svc_tools.config import embedded, is_embedded
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.lookup.sources import BookSource
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.results import lookup_of, lookups_of
 from svc_tools.frames.values.arrow import first_column
 from svc_tools.lookup.cache import opened_cache

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.base.memory import all_stay
-from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.values.arrow import bytes_of, ends_of, is_text
 from svc_tools.lookup.plan import Refused
 from svc_tools.tables.dates import HOURS_BEHIND, NoDate, parse, read, read_one, same_zone

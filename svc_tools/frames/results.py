@@ -29,9 +29,9 @@ from svc_tools.config import Source
 from svc_tools.frames.added.enriched import Enriched, fact_of_all
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import Inputs, free_labels, propose
-from svc_tools.frames.lookup.deciding import rows_of_file
-from svc_tools.frames.lookup.reading import Reading, reading_of_export
 from svc_tools.frames.lookup.sources import ServiceName
+from svc_tools.frames.orders.deciding import rows_of_file
+from svc_tools.frames.orders.reading import Reading, reading_of_export
 from svc_tools.lookup import Component
 from svc_tools.tables.dates import DateStyle
 from svc_tools.tables.exports import named_export, recognized

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from svc_tools.frames.lookup.currencies import heading_unit
+from svc_tools.frames.orders.currencies import heading_unit
 from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 
 RATED = {"State": "WA", "Zip": "98101", "Order Date": "2026-08-14"}

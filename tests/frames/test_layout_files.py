@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.frames import SalesLayout, enrich_file
-from svc_tools.frames.lookup.saved_layout import LayoutError, _written
+from svc_tools.frames.orders.saved_layout import LayoutError, _written
 from svc_tools.tables.roles import ColumnAmbiguous
 
 GOODS = ["40.00", "60.00", "25.00", "90.00", "12.00"]

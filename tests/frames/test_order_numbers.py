@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc_tools.frames.lookup.order_numbers import (
+from svc_tools.frames.orders.order_numbers import (
     OrderColumns,
     by_order,
     find_order,

@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup.row_kinds import (
-    KindColumn,
-    KindCounts,
-    find_kinds,
-    row_kinds,
-    signed,
-)
+from svc_tools.frames.orders.row_kinds import KindColumn, KindCounts, find_kinds, row_kinds, signed
 from svc_tools.tables.roles import ColumnAmbiguous
 
 CENTS = 100_00

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from support.command import svc_tools
 
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup.order_lines import is_gift_card
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.reading import lines_of_export, reading_of_export
+from svc_tools.frames.orders.order_lines import is_gift_card
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.reading import lines_of_export, reading_of_export
 from svc_tools.tables.exports import recognized
 from svc_tools.tables.roles import FlagsAmbiguous, SaysOpposite, says_of_tax
 

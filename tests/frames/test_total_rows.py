@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc_tools.frames.lookup.total_rows import TotalRows
+from svc_tools.frames.orders.total_rows import TotalRows
 from svc_tools.frames.values.money import Money
 
 PLACE = ("Date", "Zip")

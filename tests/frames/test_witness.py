@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from support.order_figures import OrderFigures, residuals
 from support.sales_files import dollars, sales_file
 
-from svc_tools.frames.lookup.by_rates import weigh_by_rates
-from svc_tools.frames.lookup.doubts import described, question
-from svc_tools.frames.lookup.figures import Rows, money_table
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
-from svc_tools.frames.lookup.levels import levels
-from svc_tools.frames.lookup.sums import Answers, Term
-from svc_tools.frames.lookup.witness import settle, weigh
+from svc_tools.frames.orders.by_rates import weigh_by_rates
+from svc_tools.frames.orders.doubts import described, question
+from svc_tools.frames.orders.figures import Rows, money_table
+from svc_tools.frames.orders.kinds import kind_of, may_be_money
+from svc_tools.frames.orders.levels import levels
+from svc_tools.frames.orders.sums import Answers, Term
+from svc_tools.frames.orders.witness import settle, weigh
 from svc_tools.tables.roles import Question
 
 if TYPE_CHECKING:
-    from svc_tools.frames.lookup.witness import Verdict
+    from svc_tools.frames.orders.witness import Verdict
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 SEATTLE = 10550

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.frames.lookup.figures import Figures, MoneyTable, Rows, rows_of, terms_of
+from svc_tools.frames.orders.figures import Figures, MoneyTable, Rows, rows_of, terms_of
 
 if TYPE_CHECKING:
-    from svc_tools.frames.lookup.sums import Sums, Term
+    from svc_tools.frames.orders.sums import Sums, Term
 
 
 def residuals(table: MoneyTable, sums: Sums) -> Rows:

@@ -9,7 +9,7 @@ import numpy as np
 
 from svc_tools.frames.added.enriched import fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.queries import DateColumn
 from svc_tools.frames.results import lookup_of, reading_of
 from svc_tools.frames.row_states import inputs_of

@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.orders.sale import Dollars
     from svc_tools.frames.taxes.taxed_rows import ColumnRead, Goods, TaxedRows
     from svc_tools.show.display import Head, Table
     from svc_tools.tables.dates import DateTerms

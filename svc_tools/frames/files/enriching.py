@@ -19,8 +19,6 @@ from svc_tools.config import configured, connect, unconfigured
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.lookup.deciding import rows_of_file
-from svc_tools.frames.lookup.reading import in_words
 from svc_tools.frames.lookup.sources import LockSource, source_for
 from svc_tools.frames.options import (
     FileArguments,
@@ -30,6 +28,8 @@ from svc_tools.frames.options import (
     refuse_unknown,
     takes,
 )
+from svc_tools.frames.orders.deciding import rows_of_file
+from svc_tools.frames.orders.reading import in_words
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.values.odd_cells import rows_of
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.columns import Proposal
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.orders.sums import Term
     from svc_tools.tables.exports import Export
     from svc_tools.tables.questions import Question
 

@@ -51,16 +51,16 @@ from svc_tools.frames.files.writing import (
     write_table,
 )
 from svc_tools.frames.layouts import layout_by, of_tax_for_layout
-from svc_tools.frames.lookup.deciding import MOST_ROWS
 from svc_tools.frames.lookup.joining import ResultColumns
-from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.order_numbers import order_rows
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.sale import Counts, Marks
-from svc_tools.frames.lookup.saved_layout import zero_columns
 from svc_tools.frames.lookup.sources import Control
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.lookup.total_rows import total_rows
+from svc_tools.frames.orders.deciding import MOST_ROWS
+from svc_tools.frames.orders.order_index import OrderIndex
+from svc_tools.frames.orders.order_numbers import order_rows
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.sale import Counts, Marks
+from svc_tools.frames.orders.saved_layout import zero_columns
+from svc_tools.frames.orders.total_rows import total_rows
 from svc_tools.frames.queries import date_cells
 from svc_tools.frames.taxes.amounts import (
     late_rows,

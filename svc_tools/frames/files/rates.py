@@ -20,8 +20,8 @@ from svc_tools.frames.added.names import (
 )
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
-from svc_tools.frames.lookup.saved_layout import as_layout, filled
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
+from svc_tools.frames.orders.saved_layout import as_layout, filled
 from svc_tools.frames.results import UsedLookup, record_of
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
@@ -34,9 +34,9 @@ from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping
 
-    from svc_tools.frames.lookup.deciding import RatesOfRows
-    from svc_tools.frames.lookup.reading import Reading
     from svc_tools.frames.lookup.sources import Results
+    from svc_tools.frames.orders.deciding import RatesOfRows
+    from svc_tools.frames.orders.reading import Reading
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup.columns import CellForm
 

@@ -29,17 +29,17 @@ from svc_tools.frames.columns import (
     require_flat,
     used_notes,
 )
-from svc_tools.frames.lookup.deciding import (
+from svc_tools.frames.options import answers_of
+from svc_tools.frames.orders.deciding import (
     Decided,
     SalesAnswers,
     money_of_file,
     require_answers,
     rows_of_file,
 )
-from svc_tools.frames.lookup.named import read_named, reading_with_orders
-from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
-from svc_tools.frames.lookup.sums import Sums
-from svc_tools.frames.options import answers_of
+from svc_tools.frames.orders.named import read_named, reading_with_orders
+from svc_tools.frames.orders.reading import Reading, lines_of_export, reading_of_export
+from svc_tools.frames.orders.sums import Sums
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, refuse_answers, sample_of
@@ -52,8 +52,8 @@ from svc_tools.tables.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from svc_tools.frames.lookup.sums import Term
     from svc_tools.frames.options import ExposureOptions
+    from svc_tools.frames.orders.sums import Term
     from svc_tools.frames.queries import Days
     from svc_tools.tables.dates import Day
     from svc_tools.tables.exports import Export

@@ -17,11 +17,6 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.columns import style_of
-from svc_tools.frames.lookup.deciding import MOST_ROWS
-from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.orders import Orders, foreign_rows
-from svc_tools.frames.lookup.sale import Counts
-from svc_tools.frames.lookup.sums import Sums
 from svc_tools.frames.options import (
     ExposureArguments,
     ExposureOptions,
@@ -29,6 +24,11 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
+from svc_tools.frames.orders.deciding import MOST_ROWS
+from svc_tools.frames.orders.order_index import OrderIndex
+from svc_tools.frames.orders.orders import Orders, foreign_rows
+from svc_tools.frames.orders.sale import Counts
+from svc_tools.frames.orders.sums import Sums
 from svc_tools.frames.queries import DateColumn, date_cells, factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -55,9 +55,9 @@ from svc_tools.tables.text_dtype import text_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.frames.lookup.reading import Reading
-    from svc_tools.frames.lookup.sale import Dollars, Marks
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.orders.reading import Reading
+    from svc_tools.frames.orders.sale import Dollars, Marks
+    from svc_tools.frames.orders.sums import Term
     from svc_tools.frames.sales.columns import SalesColumns
     from svc_tools.tables.dates import DateStyle, Parsed
     from svc_tools.tables.tabular import Table

@@ -10,8 +10,9 @@ import pandas as pd
 
 from svc_tools.config import seller_delivery
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.lookup.currencies import heading_unit
-from svc_tools.frames.lookup.deciding import (
+from svc_tools.frames.options import TaxOptions, answers_of
+from svc_tools.frames.orders.currencies import heading_unit
+from svc_tools.frames.orders.deciding import (
     MOST_ROWS,
     RatesOfRows,
     SalesAnswers,
@@ -19,18 +20,12 @@ from svc_tools.frames.lookup.deciding import (
     money_of_file,
     rows_of_file,
 )
-from svc_tools.frames.lookup.figures import money_table, terms_of
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.reading import (
-    Reading,
-    in_words,
-    lines_of_export,
-    reading_of_export,
-)
-from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
-from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
-from svc_tools.frames.options import TaxOptions, answers_of
+from svc_tools.frames.orders.figures import money_table, terms_of
+from svc_tools.frames.orders.kinds import kind_of, may_be_money
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.reading import Reading, in_words, lines_of_export, reading_of_export
+from svc_tools.frames.orders.row_kinds import below_0, counts_pieces
+from svc_tools.frames.orders.saved_layout import MONEY, as_layout, zero_columns
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.options import names_where
@@ -42,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.lookup.deciding import Decided
-    from svc_tools.frames.lookup.sale import Counts
     from svc_tools.frames.options import ExposureOptions
+    from svc_tools.frames.orders.deciding import Decided
+    from svc_tools.frames.orders.sale import Counts
     from svc_tools.tables.exports import Export
     from svc_tools.tables.roles import ColumnError
 

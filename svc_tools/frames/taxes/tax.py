@@ -28,7 +28,7 @@ from svc_tools.frames.columns import distinct_values, free_labels, is_label
 from svc_tools.frames.enrich import FailedRowsError, with_columns
 from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.layouts import of_tax_for_layout
-from svc_tools.frames.lookup.orders import Orders
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import (
     amounts_of_tax,
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.frames.added.rates import Rates
-    from svc_tools.frames.lookup.sale import Counts, Marks, Sale
     from svc_tools.frames.options import TaxOptions
+    from svc_tools.frames.orders.sale import Counts, Marks, Sale
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
     from svc_tools.lookup.options import Rounding

@@ -17,10 +17,10 @@ from svc_tools.frames.added.enriched import TAX_FIRST, Enriched, fact, fact_of_a
 from svc_tools.frames.added.names import require_columns, require_one
 from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.lookup.deciding import require_answers
-from svc_tools.frames.lookup.named import read_named, reading_with_orders
-from svc_tools.frames.lookup.orders import Orders
 from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
+from svc_tools.frames.orders.deciding import require_answers
+from svc_tools.frames.orders.named import read_named, reading_with_orders
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
@@ -36,8 +36,8 @@ from svc_tools.tables.statuses import Status
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from svc_tools.frames.lookup.sale import Amounts
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.orders.sale import Amounts
+    from svc_tools.frames.orders.sums import Term
 
 
 class TaxedRows(NamedTuple):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.lookup.figures import price_times
-from svc_tools.frames.lookup.hashes import NO_HASHES, Hashes
+from svc_tools.frames.orders.figures import price_times
+from svc_tools.frames.orders.hashes import NO_HASHES, Hashes
 from svc_tools.frames.values.money import dollars, whole_cents
 from svc_tools.show.display import counted
 from svc_tools.tables.cells import text_of

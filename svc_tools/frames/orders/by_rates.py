@@ -12,7 +12,7 @@ from svc_sdk.rates import UNITS_PER_ONE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.frames.lookup.figures import Rows
+    from svc_tools.frames.orders.figures import Rows
 
 _FEW_ARE_ENOUGH = 3
 _HALF, _NEARLY_NONE = 0.5, 0.05

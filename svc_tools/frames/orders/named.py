@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.lookup.currencies import find_currency
-from svc_tools.frames.lookup.deciding import SalesAnswers, likely_money, rows_of_file
-from svc_tools.frames.lookup.doubts import Doubt, question
-from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.levels import Groups, holds_heads, level_of, patterns
-from svc_tools.frames.lookup.order_numbers import order_rows
-from svc_tools.frames.lookup.orders import Orders, blank_cells
-from svc_tools.frames.lookup.row_kinds import row_kinds
-from svc_tools.frames.lookup.sums import Term
+from svc_tools.frames.orders.currencies import find_currency
+from svc_tools.frames.orders.deciding import SalesAnswers, likely_money, rows_of_file
+from svc_tools.frames.orders.doubts import Doubt, question
+from svc_tools.frames.orders.figures import money_table
+from svc_tools.frames.orders.levels import Groups, holds_heads, level_of, patterns
+from svc_tools.frames.orders.order_numbers import order_rows
+from svc_tools.frames.orders.orders import Orders, blank_cells
+from svc_tools.frames.orders.row_kinds import row_kinds
+from svc_tools.frames.orders.sums import Term
 from svc_tools.frames.values.decimal_marks import marks_of
 from svc_tools.tables.roles import ColumnAmbiguous
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.lookup.doubts import Reason
-    from svc_tools.frames.lookup.figures import MoneyTable
-    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.orders.doubts import Reason
+    from svc_tools.frames.orders.figures import MoneyTable
+    from svc_tools.frames.orders.reading import Reading
     from svc_tools.tables.questions import Question
 
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.lookup.hashes import NO_HASHES, CentsByHash, Hashes, MostByHash
-from svc_tools.frames.lookup.order_lines import WIDTH, LineIndex
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.sale import Marks
-from svc_tools.frames.lookup.total_rows import total_rows
+from svc_tools.frames.orders.hashes import NO_HASHES, CentsByHash, Hashes, MostByHash
+from svc_tools.frames.orders.order_lines import WIDTH, LineIndex
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.sale import Marks
+from svc_tools.frames.orders.total_rows import total_rows
 from svc_tools.tables.cells import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.orders.reading import Reading
 
 
 class OrderIndex:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.lookup.kinds import kind_of
-from svc_tools.frames.lookup.order_numbers import by_order, text_keys
+from svc_tools.frames.orders.kinds import kind_of
+from svc_tools.frames.orders.order_numbers import by_order, text_keys
 from svc_tools.frames.values.money import dollars, sums_by
 from svc_tools.show.display import counted, first_of
 from svc_tools.tables.cells import text_of
@@ -27,7 +27,7 @@ from svc_tools.tables.states import state_code
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from svc_tools.frames.lookup.order_numbers import Codes
+    from svc_tools.frames.orders.order_numbers import Codes
     from svc_tools.lookup.options import RefundsAs
 
 Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from svc_tools.frames.lookup.by_rates import weigh_by_rates
-from svc_tools.frames.lookup.doubts import Doubt
-from svc_tools.frames.lookup.figures import Figures, rows_of, terms_of
-from svc_tools.frames.lookup.kinds import (
+from svc_tools.frames.orders.by_rates import weigh_by_rates
+from svc_tools.frames.orders.doubts import Doubt
+from svc_tools.frames.orders.figures import Figures, rows_of, terms_of
+from svc_tools.frames.orders.kinds import (
     SIGNS,
     is_a_total,
     is_before_parts,
@@ -24,20 +24,20 @@ from svc_tools.frames.lookup.kinds import (
     names_a_cost,
     often_contains_tax,
 )
-from svc_tools.frames.lookup.levels import Groups, holds_heads, level_of, patterns, products
-from svc_tools.frames.lookup.proofs import PART_OF, View, best_sum, whole_of
-from svc_tools.frames.lookup.readings import Reading, readings_of, readings_of_few
-from svc_tools.frames.lookup.sums import Answers, Sums, Term
+from svc_tools.frames.orders.levels import Groups, holds_heads, level_of, patterns, products
+from svc_tools.frames.orders.proofs import PART_OF, View, best_sum, whole_of
+from svc_tools.frames.orders.readings import Reading, readings_of, readings_of_few
+from svc_tools.frames.orders.sums import Answers, Sums, Term
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.frames.lookup.by_rates import ByRates
-    from svc_tools.frames.lookup.doubts import Argument, Reason
-    from svc_tools.frames.lookup.figures import MoneyTable, Rows
-    from svc_tools.frames.lookup.kinds import Kind
-    from svc_tools.frames.lookup.levels import Level, Pattern
-    from svc_tools.frames.lookup.proofs import Proof
+    from svc_tools.frames.orders.by_rates import ByRates
+    from svc_tools.frames.orders.doubts import Argument, Reason
+    from svc_tools.frames.orders.figures import MoneyTable, Rows
+    from svc_tools.frames.orders.kinds import Kind
+    from svc_tools.frames.orders.levels import Level, Pattern
+    from svc_tools.frames.orders.proofs import Proof
 
 _KIND_OF_ANSWER: dict[str, Kind] = {
     "goods": "wrap",

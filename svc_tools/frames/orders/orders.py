@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_tools.frames.added.names import columns_of_lookups
-from svc_tools.frames.lookup.currencies import rows_abroad
-from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.order_lines import (
+from svc_tools.frames.orders.currencies import rows_abroad
+from svc_tools.frames.orders.figures import money_table
+from svc_tools.frames.orders.order_lines import (
     LINES_OFF,
     WIDTH,
     WRONG,
@@ -27,16 +27,11 @@ from svc_tools.frames.lookup.order_lines import (
     taken_off,
     taken_off_rows,
 )
-from svc_tools.frames.lookup.order_numbers import (
-    OrderColumns,
-    order_hashes,
-    order_rows,
-    text_keys,
-)
-from svc_tools.frames.lookup.row_kinds import row_kinds, signed
-from svc_tools.frames.lookup.sale import Amounts, Counts, Dollars, Marks, Sale
-from svc_tools.frames.lookup.sums import Sums, Term
-from svc_tools.frames.lookup.total_rows import TotalRows, total_rows
+from svc_tools.frames.orders.order_numbers import OrderColumns, order_hashes, order_rows, text_keys
+from svc_tools.frames.orders.row_kinds import row_kinds, signed
+from svc_tools.frames.orders.sale import Amounts, Counts, Dollars, Marks, Sale
+from svc_tools.frames.orders.sums import Sums, Term
+from svc_tools.frames.orders.total_rows import TotalRows, total_rows
 from svc_tools.frames.values.arrow import bytes_of, is_number
 from svc_tools.frames.values.money import Money, whole_cents
 from svc_tools.tables.cells import text_of
@@ -46,8 +41,8 @@ from svc_tools.tables.exports import PLACE_ROLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-    from svc_tools.frames.lookup.order_numbers import Keys
-    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.orders.order_numbers import Keys
+    from svc_tools.frames.orders.reading import Reading
 
 
 class Orders:

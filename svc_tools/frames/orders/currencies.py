@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.lookup.iso_4217 import CURRENCIES
-from svc_tools.frames.lookup.order_numbers import by_order, text_keys
+from svc_tools.frames.orders.iso_4217 import CURRENCIES
+from svc_tools.frames.orders.order_numbers import by_order, text_keys
 from svc_tools.show.display import counted, first_of
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.questions import Question
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.lookup.order_numbers import Codes
+    from svc_tools.frames.orders.order_numbers import Codes
 
 _SAMPLE = 1_000
 _MOST_CURRENCIES = 40

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.orders.sums import Term
 
 FIT = 0.9
 """The share of the rows that must add up."""

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from svc_tools.frames.lookup.adding import (
+from svc_tools.frames.orders.adding import (
     Columns,
     TooManyColumnsError,
     nearly_adds_up,
     sums_that_fit,
 )
-from svc_tools.frames.lookup.figures import signed
-from svc_tools.frames.lookup.kinds import NO_GOODS, SIGNS, are_one_part, is_paid_by_seller
-from svc_tools.frames.lookup.sums import Sums, Term
+from svc_tools.frames.orders.figures import signed
+from svc_tools.frames.orders.kinds import NO_GOODS, SIGNS, are_one_part, is_paid_by_seller
+from svc_tools.frames.orders.sums import Sums, Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from svc_tools.frames.lookup.adding import Fit
-    from svc_tools.frames.lookup.figures import Figures
-    from svc_tools.frames.lookup.kinds import Kind
+    from svc_tools.frames.orders.adding import Fit
+    from svc_tools.frames.orders.figures import Figures
+    from svc_tools.frames.orders.kinds import Kind
 
 ROWS_THAT_PROVE = 3
 """Distinct rows that must add up before a sum is proven."""

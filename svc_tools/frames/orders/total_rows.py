@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.lookup.order_numbers import text_keys
+from svc_tools.frames.orders.order_numbers import text_keys
 from svc_tools.frames.values.arrow import bytes_of, is_number, is_text
 from svc_tools.show.display import counted
 from svc_tools.tables.states import STATES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.lookup.order_numbers import Keys, OrderColumns
+    from svc_tools.frames.orders.order_numbers import Keys, OrderColumns
     from svc_tools.frames.values.money import Money
 
 

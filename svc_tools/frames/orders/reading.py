@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from svc_tools.frames.lookup.currencies import CurrencyColumns, heading_currency
-from svc_tools.frames.lookup.order_lines import LineColumns
-from svc_tools.frames.lookup.order_numbers import OrderColumns, order_rows
-from svc_tools.frames.lookup.row_kinds import KindColumn, KindColumns
-from svc_tools.frames.lookup.sums import Sums, Term
+from svc_tools.frames.orders.currencies import CurrencyColumns, heading_currency
+from svc_tools.frames.orders.order_lines import LineColumns
+from svc_tools.frames.orders.order_numbers import OrderColumns, order_rows
+from svc_tools.frames.orders.row_kinds import KindColumn, KindColumns
+from svc_tools.frames.orders.sums import Sums, Term
 from svc_tools.tables.exports import PLACE_ROLES, named_export
 
 if TYPE_CHECKING:

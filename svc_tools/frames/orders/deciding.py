@@ -16,18 +16,18 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.lookup.currencies import find_currency, heading_unit, rows_abroad
-from svc_tools.frames.lookup.doubts import Doubt, question
-from svc_tools.frames.lookup.figures import money_table, terms_of
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money, names_money
-from svc_tools.frames.lookup.levels import levels
-from svc_tools.frames.lookup.order_lines import find_item_words
-from svc_tools.frames.lookup.order_numbers import find_order, order_rows
-from svc_tools.frames.lookup.reading import Reading, in_words
-from svc_tools.frames.lookup.row_kinds import find_kinds, row_kinds
-from svc_tools.frames.lookup.sums import Answers, Sums, Term
-from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.lookup.witness import settle, weigh
+from svc_tools.frames.orders.currencies import find_currency, heading_unit, rows_abroad
+from svc_tools.frames.orders.doubts import Doubt, question
+from svc_tools.frames.orders.figures import money_table, terms_of
+from svc_tools.frames.orders.kinds import kind_of, may_be_money, names_money
+from svc_tools.frames.orders.levels import levels
+from svc_tools.frames.orders.order_lines import find_item_words
+from svc_tools.frames.orders.order_numbers import find_order, order_rows
+from svc_tools.frames.orders.reading import Reading, in_words
+from svc_tools.frames.orders.row_kinds import find_kinds, row_kinds
+from svc_tools.frames.orders.sums import Answers, Sums, Term
+from svc_tools.frames.orders.total_rows import total_rows
+from svc_tools.frames.orders.witness import settle, weigh
 from svc_tools.frames.values.decimal_marks import marks_of
 from svc_tools.frames.values.money import Money
 from svc_tools.tables.questions import Question
@@ -36,9 +36,9 @@ from svc_tools.tables.roles import plain_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from svc_tools.frames.lookup.doubts import Doubt
-    from svc_tools.frames.lookup.figures import MoneyTable
-    from svc_tools.frames.lookup.witness import Verdict
+    from svc_tools.frames.orders.doubts import Doubt
+    from svc_tools.frames.orders.figures import MoneyTable
+    from svc_tools.frames.orders.witness import Verdict
     from svc_tools.frames.values.decimal_marks import Marks
     from svc_tools.lookup.options import DecimalMark, RefundsAs
 

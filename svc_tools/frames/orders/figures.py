@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money, names_money
+from svc_tools.frames.orders.kinds import kind_of, may_be_money, names_money
 from svc_tools.frames.values.money import whole_cents
 from svc_tools.tables.cells import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from svc_tools.frames.lookup.kinds import Kind
-    from svc_tools.frames.lookup.sums import Sums, Term
+    from svc_tools.frames.orders.kinds import Kind
+    from svc_tools.frames.orders.sums import Sums, Term
     from svc_tools.frames.values.decimal_marks import Mark
 
 _MOSTLY = 0.9

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from svc_tools.frames.lookup.figures import terms_of
+from svc_tools.frames.orders.figures import terms_of
 from svc_tools.tables.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from svc_tools.frames.lookup.sums import Sums, Term
+    from svc_tools.frames.orders.sums import Sums, Term
 
 Argument: TypeAlias = Literal["once", "contains_tax", "contains_shipping", "parts", "amount"]
 """The arguments that answer a question about money."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from svc_tools.frames.lookup.figures import Figures
-from svc_tools.frames.lookup.sums import Term
+from svc_tools.frames.orders.figures import Figures
+from svc_tools.frames.orders.sums import Term
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from svc_tools.frames.lookup.figures import MoneyTable
+    from svc_tools.frames.orders.figures import MoneyTable
 
 Level: TypeAlias = Literal["order", "line", "unclear"]
 Pattern: TypeAlias = Literal["silent", "single", "equal", "differs"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from svc_tools.frames.lookup.sums import Sums, Term
+    from svc_tools.frames.orders.sums import Sums, Term
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.lookup.order_lines import WIDTH, LineCounts
-from svc_tools.frames.lookup.row_kinds import KindCounts
+from svc_tools.frames.orders.order_lines import WIDTH, LineCounts
+from svc_tools.frames.orders.row_kinds import KindCounts
 from svc_tools.frames.values.money import Money, dollars
 from svc_tools.show.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.frames.lookup.reading import Reading
+    from svc_tools.frames.orders.reading import Reading
 
 
 class Dollars(NamedTuple):

@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 
 from svc_tools.base.atomic import whole_file
 from svc_tools.config import DeliveryAs
-from svc_tools.frames.lookup.currencies import find_currency
-from svc_tools.frames.lookup.figures import money_table
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
-from svc_tools.frames.lookup.reading import Reading
-from svc_tools.frames.lookup.row_kinds import Kind, Reads, find_kinds
-from svc_tools.frames.lookup.sums import Sums, Term, Witness
+from svc_tools.frames.orders.currencies import find_currency
+from svc_tools.frames.orders.figures import money_table
+from svc_tools.frames.orders.kinds import kind_of, may_be_money
+from svc_tools.frames.orders.reading import Reading
+from svc_tools.frames.orders.row_kinds import Kind, Reads, find_kinds
+from svc_tools.frames.orders.sums import Sums, Term, Witness
 from svc_tools.lookup.options import (
     ROLES,
     DecimalMark,
