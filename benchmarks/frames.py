@@ -25,7 +25,7 @@ from benchmarks.measure import (
 from svc_sdk import Svc
 from svc_tools.config import cache_path, connect, source_of
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.lookup.columns import find_inputs
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache

@@ -31,7 +31,7 @@ from svc_tools import nexus
 from svc_tools.frames import SvcAccessor, exposure_of_file
 from svc_tools.frames.analysis.filing import Filing
 from svc_tools.frames.analysis.reconcile import Reconciliation
-from svc_tools.frames.freeze import Frozen
+from svc_tools.frames.lookup.freeze import Frozen
 from svc_tools.frames.review import Review
 from svc_tools.frames.split import Split
 from svc_tools.lookup import Outcome

@@ -184,8 +184,8 @@ def opened(
         FileError: the file cannot be read.
         ValueError: an option does nothing to an enriched file, or columns are missing or open.
     """
-    from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.files.enriched_file import enriched_file  # noqa: PLC0415 - as above
+    from svc_tools.frames.lookup.columns import free_labels  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.options import dates_of  # noqa: PLC0415 - as above
     from svc_tools.tables.tabular import open_table  # noqa: PLC0415 - loads Arrow
 

@@ -81,7 +81,7 @@ def reconcile(
     with explained(options=EXPLAINED, interrupted=CONTINUED):
         from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
         from svc_tools.frames.analysis.reconcile import LINE_COLUMNS  # noqa: PLC0415 - as above
-        from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - as above
+        from svc_tools.frames.lookup.columns import free_labels  # noqa: PLC0415 - as above
 
         kind = checked_output(output, source, force=given["force"])
         _check(tolerance, period, date)

@@ -10,7 +10,7 @@ with needs("svc_tools.frames", "pandas"):
 require_pandas("df.svc", pd.__version__)
 with needs("svc_tools.frames", "pandas"):
     from svc_tools.frames.accessor import SvcAccessor
-    from svc_tools.frames.enrich import LookupFailedError
+    from svc_tools.frames.lookup.enrich import LookupFailedError
     from svc_tools.frames.orders.saved_layout import LayoutError, SalesLayout
     from svc_tools.frames.taxes.tax import TaxFailedError
 

@@ -9,9 +9,8 @@ from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.analysis.breakdowns import ByMonth
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
-from svc_tools.frames.enrich import LookupFailedError, enrich, make_plan
-from svc_tools.frames.freeze import freeze
-from svc_tools.frames.layouts import layout_of
+from svc_tools.frames.lookup.enrich import LookupFailedError, enrich, make_plan
+from svc_tools.frames.lookup.freeze import freeze
 from svc_tools.frames.options import (
     AmountArguments,
     AmountOptions,
@@ -28,6 +27,7 @@ from svc_tools.frames.options import (
 from svc_tools.frames.plain import plain
 from svc_tools.frames.review import review
 from svc_tools.frames.split import split
+from svc_tools.frames.taxes.layouts import layout_of
 from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
 from svc_tools.frames.values.odd_cells import Readable
 from svc_tools.lookup.plan import price_of
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.charting.plots import Plots
-    from svc_tools.frames.freeze import Frozen
+    from svc_tools.frames.lookup.freeze import Frozen
     from svc_tools.frames.orders.saved_layout import SalesLayout
     from svc_tools.frames.review import Review
     from svc_tools.frames.split import Split

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.names import columns_of_lookups
-from svc_tools.frames.enrich import LookupFailedError
+from svc_tools.frames.lookup.enrich import LookupFailedError
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,

@@ -15,6 +15,7 @@ import pandas as pd
 
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.comparison import without_added
+from svc_tools.frames.lookup.row_states import places_of, states_of
 from svc_tools.frames.review_rows import (
     BASES,
     BASIS_CODES,
@@ -26,7 +27,6 @@ from svc_tools.frames.review_rows import (
     unmatched_rows,
     why_review,
 )
-from svc_tools.frames.row_states import places_of, states_of
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,

@@ -8,8 +8,8 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.queries import combined as distinct
-from svc_tools.frames.row_states import states_of
+from svc_tools.frames.lookup.queries import combined as distinct
+from svc_tools.frames.lookup.row_states import states_of
 from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
 from svc_tools.frames.values.arrow import Coded, combined, recoded

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import ipywidgets
 
-from svc_tools.frames.columns import used_notes
 from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
+from svc_tools.frames.lookup.columns import used_notes
 from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.split import parts_sentence, parts_table
 from svc_tools.lookup import STATUSES

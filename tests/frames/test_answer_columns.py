@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
-from svc_tools.frames.columns import Inputs
+from svc_tools.frames.lookup.columns import Inputs
 from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup.results import decode, encode
 from svc_tools.frames.lookup.sources import Results, ServiceName
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.results import decode, encode
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.columns import FACTS, LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import Component

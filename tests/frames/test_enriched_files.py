@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 from svc_tools.frames import enrich_file
-from svc_tools.frames.columns import free_labels
 from svc_tools.frames.files.enriched_file import enriched_file, write_frame
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.files.writing import check_output
+from svc_tools.frames.lookup.columns import free_labels
 from svc_tools.frames.lookup.sources import source_for
 from svc_tools.lookup.columns import COLUMNS, DTYPES
 from svc_tools.lookup.options import FileOptions

@@ -24,7 +24,7 @@ from support.frames import (
     units,
 )
 
-from svc_tools.frames.results import encode
+from svc_tools.frames.lookup.results import encode
 from svc_tools.frames.summary import Resting
 
 MINNEAPOLIS = parts(

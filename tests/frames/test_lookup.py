@@ -21,7 +21,7 @@ from support.faults import answer, echo, echoing
 
 import svc_tools
 from svc_sdk import AsyncSvc
-from svc_tools.frames.queries import distinct_rows
+from svc_tools.frames.lookup.queries import distinct_rows
 from svc_tools.frames.values.arrow import MONEY, RATE, cents_of, decimals, units_of
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS
 from svc_tools.tables.text_dtype import text_dtype

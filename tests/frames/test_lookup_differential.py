@@ -19,8 +19,8 @@ from support.frames import queries_of
 
 from svc_sdk import Svc
 from svc_tools.demo.run import orders as demo_orders
-from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.lookup.columns import find_inputs
+from svc_tools.frames.lookup.results import lookups_of
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
 from svc_tools.tables.dates import DateTerms
 from svc_tools.tables.places import Cells, Question, first_day, on_day, question

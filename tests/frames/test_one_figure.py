@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
 from svc_tools.frames import enrich_file
-from svc_tools.frames.columns import propose
+from svc_tools.frames.lookup.columns import propose
 from svc_tools.frames.values.arrow import frame_of
 from svc_tools.tables.exports import recognized
 from svc_tools.tables.tabular import open_table

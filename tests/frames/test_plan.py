@@ -19,13 +19,13 @@ from support.frames import queries_of
 
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_sdk import Svc
-from svc_tools.frames import queries
-from svc_tools.frames.columns import Inputs
-from svc_tools.frames.enrich import plan_of
+from svc_tools.frames.lookup import queries
+from svc_tools.frames.lookup.columns import Inputs
+from svc_tools.frames.lookup.enrich import plan_of
+from svc_tools.frames.lookup.queries import combined
 from svc_tools.frames.lookup.sources import ServiceSource
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.queries import combined
 from svc_tools.tables.dates import DateTerms, read_one
 from svc_tools.tables.places import (
     GRAINS,

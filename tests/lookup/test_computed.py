@@ -34,7 +34,7 @@ from support.systems import posix
 import svc_tools
 from svc_sdk import Svc, SvcError
 from svc_tools.config import Source, embedded_source
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.lookup.results import lookups_of
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache, cache_info, clear_cache
 from svc_tools.lookup.computed import Computed
@@ -710,7 +710,7 @@ def test_a_forked_child_uses_the_service_of_its_parent_or_its_own(tmp_path):
 FORKED = """
 import os
 import svc_tools
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.lookup.results import lookups_of
 from svc_tools.lookup import look_up
 from svc_tools.tables.places import Place
 

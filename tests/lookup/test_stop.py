@@ -185,7 +185,7 @@ def many():
 """
 FRAME = """
 import pandas as pd
-import svc_tools.frames.enrich as module
+import svc_tools.frames.lookup.enrich as module
 from svc_tools.show.meters import NoProgress
 class Bar(NoProgress):
     count = 0

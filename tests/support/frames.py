@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.lookup.results import encode
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.results import encode
 from svc_tools.lookup.columns import COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import Component
 from svc_tools.show.codes import CONFIDENCES, codes_in, codes_of

@@ -30,7 +30,7 @@ from svc_tools.frames.files.writing import (
     check_rows,
     write_table,
 )
-from svc_tools.frames.queries import DateColumn
+from svc_tools.frames.lookup.queries import DateColumn
 from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column, decimals, recoded
 from svc_tools.frames.values.money import whole_cents
 from svc_tools.frames.values.odd_cells import rows_of

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from svc_tools.config import configured, connect, unconfigured
-from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.lookup.columns import free_labels, is_label, propose
 from svc_tools.frames.lookup.sources import LockSource, source_for
 from svc_tools.frames.options import (
     FileArguments,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.columns import Proposal
     from svc_tools.frames.files.result import FileRun
+    from svc_tools.frames.lookup.columns import Proposal
     from svc_tools.frames.orders.sums import Term
     from svc_tools.tables.exports import Export
     from svc_tools.tables.questions import Question

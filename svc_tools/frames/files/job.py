@@ -25,8 +25,6 @@ from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.analysis.breakdowns import BREAKDOWNS
-from svc_tools.frames.columns import free_labels, is_label
-from svc_tools.frames.enrich import plan_of, repairs_of, with_columns
 from svc_tools.frames.files.rates import (
     SplitInvoices,
     added_columns,
@@ -50,8 +48,10 @@ from svc_tools.frames.files.writing import (
     money_columns,
     write_table,
 )
-from svc_tools.frames.layouts import layout_by, of_tax_for_layout
+from svc_tools.frames.lookup.columns import free_labels, is_label
+from svc_tools.frames.lookup.enrich import plan_of, repairs_of, with_columns
 from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup.queries import date_cells
 from svc_tools.frames.lookup.sources import Control
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.orders.deciding import MOST_ROWS
@@ -61,13 +61,13 @@ from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.orders.sale import Counts, Marks
 from svc_tools.frames.orders.saved_layout import zero_columns
 from svc_tools.frames.orders.total_rows import total_rows
-from svc_tools.frames.queries import date_cells
 from svc_tools.frames.taxes.amounts import (
     late_rows,
     rates_known,
     refuse_if_open,
     silent_columns,
 )
+from svc_tools.frames.taxes.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.frames.values.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.values.odd_cells import rows_of
@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from typing import Any
 
-    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
+    from svc_tools.frames.lookup.columns import Inputs
     from svc_tools.frames.lookup.sources import Results, ResultSource
     from svc_tools.lookup.options import FileOptions, LookupOptions
     from svc_tools.lookup.plan import Plan

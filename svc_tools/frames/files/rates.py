@@ -19,10 +19,10 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
+from svc_tools.frames.lookup.columns import Inputs, free_labels, inputs_by, is_label, used_notes
+from svc_tools.frames.lookup.results import UsedLookup, record_of
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
 from svc_tools.frames.orders.saved_layout import as_layout, filled
-from svc_tools.frames.results import UsedLookup, record_of
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import Tax

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.queries import combined
-from svc_tools.frames.results import encode
+from svc_tools.frames.lookup.queries import combined
+from svc_tools.frames.lookup.results import encode
 from svc_tools.frames.values.arrow import Categories, Fixed, Rows, Texts, Truths, rate_values
 from svc_tools.lookup.columns import COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import FOUND_FIELDS, TOO_HIGH

@@ -24,7 +24,7 @@ from svc_tools.config import (
     service_name,
     source_of,
 )
-from svc_tools.frames.queries import DAY_SPAN, Wanted
+from svc_tools.frames.lookup.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
 from svc_tools.lookup.engine import RunOptions
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.base.progress import Progress
-    from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.queries import Queries
+    from svc_tools.frames.lookup.columns import Inputs
+    from svc_tools.frames.lookup.queries import Queries
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.lookup.options import LookupOptions

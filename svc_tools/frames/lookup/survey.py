@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.queries import DAY_SPAN, ParsedRows, Queries
+from svc_tools.frames.lookup.queries import DAY_SPAN, ParsedRows, Queries
 from svc_tools.tables.dates import decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from svc_tools.frames.columns import Inputs
+    from svc_tools.frames.lookup.columns import Inputs
     from svc_tools.tables.dates import DateStyle, Parsed
     from svc_tools.tables.places import Question, Refusal
 

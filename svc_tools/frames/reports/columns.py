@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.lookup.row_states import inputs_of
 from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
-from svc_tools.frames.row_states import inputs_of
 from svc_tools.frames.values.arrow import MONEY, Coded, coded, combined, decimals
 from svc_tools.frames.values.money import dollars, money
 from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, RATES, SALE_COLUMNS

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.added.names import require_columns
+from svc_tools.frames.lookup.row_states import inputs_of, places_of, states_of
 from svc_tools.frames.review import reviewed
-from svc_tools.frames.row_states import inputs_of, places_of, states_of
 from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.arrow import coded, first_column

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import columns_of_lookups, require_one
-from svc_tools.frames.columns import (
+from svc_tools.frames.lookup.columns import (
     country_of_frame,
     free_labels,
     is_label,
@@ -29,6 +29,8 @@ from svc_tools.frames.columns import (
     require_flat,
     used_notes,
 )
+from svc_tools.frames.lookup.queries import factorized
+from svc_tools.frames.lookup.results import reading_of
 from svc_tools.frames.options import answers_of
 from svc_tools.frames.orders.deciding import (
     Decided,
@@ -40,8 +42,6 @@ from svc_tools.frames.orders.deciding import (
 from svc_tools.frames.orders.named import read_named, reading_with_orders
 from svc_tools.frames.orders.reading import Reading, lines_of_export, reading_of_export
 from svc_tools.frames.orders.sums import Sums
-from svc_tools.frames.queries import factorized
-from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import rates_known, refuse_answers, sample_of
 from svc_tools.frames.values.arrow import is_text
 from svc_tools.tables.countries import Country
@@ -52,9 +52,9 @@ from svc_tools.tables.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from svc_tools.frames.lookup.queries import Days
     from svc_tools.frames.options import ExposureOptions
     from svc_tools.frames.orders.sums import Term
-    from svc_tools.frames.queries import Days
     from svc_tools.tables.dates import Day
     from svc_tools.tables.exports import Export
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.columns import style_of
+from svc_tools.frames.lookup.columns import style_of
+from svc_tools.frames.lookup.queries import DateColumn, date_cells, factorized
 from svc_tools.frames.options import (
     ExposureArguments,
     ExposureOptions,
@@ -29,7 +30,6 @@ from svc_tools.frames.orders.order_index import OrderIndex
 from svc_tools.frames.orders.orders import Orders, foreign_rows
 from svc_tools.frames.orders.sale import Counts
 from svc_tools.frames.orders.sums import Sums
-from svc_tools.frames.queries import DateColumn, date_cells, factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
     LAST_DAY,

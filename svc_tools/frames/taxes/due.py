@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.queries import DateColumn
+from svc_tools.frames.lookup.columns import distinct_values, is_label
+from svc_tools.frames.lookup.queries import DateColumn
 from svc_tools.frames.taxes.tax_lines import Reasons
 from svc_tools.lookup.options import TaxOptions, names_where
 from svc_tools.nexus import Register, read_register

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.columns import free_labels
-from svc_tools.frames.results import lookup_of
+from svc_tools.frames.lookup.columns import free_labels
+from svc_tools.frames.lookup.results import lookup_of
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.frames.values.arrow import Coded, recoded
 from svc_tools.frames.values.money import SumsBy, dollars

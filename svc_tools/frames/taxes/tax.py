@@ -24,12 +24,11 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.columns import distinct_values, free_labels, is_label
-from svc_tools.frames.enrich import FailedRowsError, with_columns
-from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.layouts import of_tax_for_layout
+from svc_tools.frames.lookup.columns import distinct_values, free_labels, is_label
+from svc_tools.frames.lookup.enrich import FailedRowsError, with_columns
+from svc_tools.frames.lookup.freeze import changed_rows
+from svc_tools.frames.lookup.results import reading_of
 from svc_tools.frames.orders.orders import Orders
-from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import (
     amounts_of_tax,
     rates_known,
@@ -51,6 +50,7 @@ from svc_tools.frames.taxes.invoices import (
     shared_out,
     tax_by_invoice,
 )
+from svc_tools.frames.taxes.layouts import of_tax_for_layout
 from svc_tools.frames.taxes.tax_lines import (
     Lines,
     check_figures,

@@ -13,8 +13,8 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.row_states import states_of
+from svc_tools.frames.lookup.columns import distinct_values, is_label
+from svc_tools.frames.lookup.row_states import states_of
 from svc_tools.frames.values.arrow import Rows, Texts
 from svc_tools.frames.values.money import LARGEST, one_amount, whole_cents
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS

@@ -15,13 +15,13 @@ import numpy as np
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched, fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.columns import free_labels, is_label, propose
-from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.lookup.columns import free_labels, is_label, propose
+from svc_tools.frames.lookup.freeze import changed_rows
+from svc_tools.frames.lookup.results import reading_of
 from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
 from svc_tools.frames.orders.deciding import require_answers
 from svc_tools.frames.orders.named import read_named, reading_with_orders
 from svc_tools.frames.orders.orders import Orders
-from svc_tools.frames.results import reading_of
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines

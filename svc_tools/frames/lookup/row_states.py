@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_tools.frames.added.enriched import NO_LABEL, Enriched, fact, fact_of_all
-from svc_tools.frames.columns import free_labels, is_label
+from svc_tools.frames.lookup.columns import free_labels, is_label
+from svc_tools.frames.lookup.results import lookup_of, reading_of
 from svc_tools.frames.orders.orders import Orders, may_have_blanks
-from svc_tools.frames.results import lookup_of, reading_of
 from svc_tools.frames.values.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.tables.exports import PLACE_ROLES, recognized
 from svc_tools.tables.places import Cells, Question, where

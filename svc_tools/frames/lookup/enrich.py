@@ -23,8 +23,9 @@ from svc_tools.config import (
 )
 from svc_tools.frames.added.names import free_columns, remember_columns
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.columns import free_labels, inputs_by
+from svc_tools.frames.lookup.columns import free_labels, inputs_by
 from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup.results import QueryRows, UsedLookup, record_of
 from svc_tools.frames.lookup.sources import (
     BookSource,
     Control,
@@ -35,7 +36,6 @@ from svc_tools.frames.lookup.sources import (
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import check_layout
 from svc_tools.frames.orders.orders import Orders
-from svc_tools.frames.results import QueryRows, UsedLookup, record_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock

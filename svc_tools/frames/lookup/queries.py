@@ -27,7 +27,7 @@ from svc_tools.tables.places import NO_DATE, Cells, Question, Refusal, first_day
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from svc_tools.frames.columns import Inputs
+    from svc_tools.frames.lookup.columns import Inputs
     from svc_tools.tables.dates import DateStyle, Day, Parsed
     from svc_tools.tables.places import Grain, Place
 

@@ -6,10 +6,10 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.frames.columns import free_labels
+from svc_tools.frames.lookup.columns import free_labels
+from svc_tools.frames.lookup.results import lookup_of
 from svc_tools.frames.orders.reading import Reading
 from svc_tools.frames.orders.saved_layout import FURTHER, MONEY, LayoutError, layout_of_file
-from svc_tools.frames.results import lookup_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.columns import Inputs
+    from svc_tools.frames.lookup.columns import Inputs
     from svc_tools.frames.orders.saved_layout import SalesLayout
     from svc_tools.frames.taxes.amounts import AmountsOfTax
 

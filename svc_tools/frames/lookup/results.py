@@ -28,7 +28,7 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import Source
 from svc_tools.frames.added.enriched import Enriched, fact_of_all
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.columns import Inputs, free_labels, propose
+from svc_tools.frames.lookup.columns import Inputs, free_labels, propose
 from svc_tools.frames.lookup.sources import ServiceName
 from svc_tools.frames.orders.deciding import rows_of_file
 from svc_tools.frames.orders.reading import Reading, reading_of_export

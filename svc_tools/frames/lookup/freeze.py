@@ -17,11 +17,11 @@ import pandas as pd
 from svc_tools.base.atomic import whole_file
 from svc_tools.config import embedded, is_embedded
 from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.lookup.results import lookup_of, lookups_of
 from svc_tools.frames.lookup.sources import BookSource
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.orders.orders import Orders
-from svc_tools.frames.results import lookup_of, lookups_of
 from svc_tools.frames.values.arrow import first_column
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Hashable, Mapping, Sequence
 
+    from svc_tools.frames.lookup.results import UsedLookup
     from svc_tools.frames.lookup.sources import Results
-    from svc_tools.frames.results import UsedLookup
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.tables.places import Place
